@@ -1,0 +1,1 @@
+"""Benchmarks: each runs vanilla Spark and the pipeline engine in turn, and compares their answers."""

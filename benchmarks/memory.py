@@ -1,0 +1,79 @@
+"""Peak resident memory of an engine's processes, sampled from /proc while the engine works.
+
+``jvm`` is the JVM; ``workers`` is the sum over all Python processes below it. Pages that workers share
+after a fork count once for each, so the sum is an upper bound. A sample every 50 ms may miss a shorter peak.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+_INTERVAL_S = 0.05
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_MIB = 1 << 20
+
+
+def children(pid: int) -> list[int]:
+    """List the processes below ``pid``, at any depth."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                found += [int(child) for child in (task / "children").read_text().split()]
+    return found + [below for child in found for below in children(child)]
+
+
+def resident_bytes(pid: int) -> int:
+    """Read the resident set of a process; 0 when it is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
+    except (OSError, IndexError):
+        return 0
+
+
+class MemoryWatch:
+    """Keeps the peaks of one engine: since the last :meth:`reset`, and of all time."""
+
+    def __init__(self, *, driver: int, jvm: int) -> None:
+        self._driver, self._jvm = driver, jvm
+        self._peak = {"jvm": 0, "workers": 0}
+        self._all_time = dict(self._peak)
+
+    def reset(self) -> None:
+        """Forget the peak so far, but not the all-time one."""
+        self._peak = {"jvm": 0, "workers": 0}
+
+    @property
+    def peak_mib(self) -> dict[str, int]:
+        """The peaks since the last reset, MiB."""
+        return {key: value // _MIB for key, value in self._peak.items()}
+
+    @property
+    def all_time_mib(self) -> dict[str, int]:
+        """The peaks of the whole life, MiB."""
+        return {key: value // _MIB for key, value in self._all_time.items()}
+
+    @contextlib.contextmanager
+    def sampling(self) -> Iterator[None]:
+        """Sample in a thread of its own while the body runs."""
+        done = threading.Event()
+        thread = threading.Thread(target=self._sample_until, args=(done,), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+    def _sample_until(self, done: threading.Event) -> None:
+        while True:
+            now = {"jvm": resident_bytes(self._jvm), "workers": sum(map(resident_bytes, children(self._jvm)))}
+            for peak in (self._peak, self._all_time):
+                for key, value in now.items():
+                    peak[key] = max(peak[key], value)
+            if done.wait(_INTERVAL_S):
+                return

@@ -1,0 +1,114 @@
+"""One engine's Spark session in a process of its own, told what to do in JSON lines on its standard input.
+
+Commands, one object a line: ``views`` (register Parquet files), ``run`` (execute a query, timed; its rows go to
+a pickle file on request) and ``stop``. Each gets one JSON line in answer, on the pipe whose descriptor the parent passes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pickle
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+SPARK = "spark"
+PIPELINE = "pipeline"
+
+_DIGEST = "select count(*) as num_rows, sum(cast(xxhash64(*) as decimal(38, 0))) as digest from ({})"
+
+
+def start(engine: str, conf: dict[str, str]) -> SparkSession:
+    """Start the session of one engine: the same settings, and for the pipeline engine the extension besides."""
+    builder: Any = SparkSession.builder.appName(f"benchmark {engine}")
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    if engine == PIPELINE:
+        builder = importlib.import_module("pyspark_pipeline.spark.install").install(builder)
+    session: SparkSession = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+class Session:
+    """Executes the commands; each method is one of them and returns its answer."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def views(self, tables: dict[str, str]) -> dict[str, Any]:
+        """Register each Parquet file or folder as the view of its name."""
+        for name, path in tables.items():
+            self._spark.read.parquet(path).createOrReplaceTempView(name)
+        return {}
+
+    def run(self, sql: str, sink: str, answer: str | None = None) -> dict[str, Any]:
+        """Time one execution of ``sql``, from its text to the end of ``sink`` (collect, noop); say what it ran."""
+        began = time.perf_counter()
+        frame = self._spark.sql(sql)
+        rows = _SINKS[sink](frame)
+        seconds = time.perf_counter() - began
+        if answer is not None:
+            if sink == "noop":
+                rows = self._spark.sql(_DIGEST.format(sql)).collect()
+            with open(answer, "wb") as file:
+                content = (frame.columns, frame.schema.simpleString(), [tuple(row) for row in rows])
+                pickle.dump(content, file)
+        return {"seconds": seconds, "summary": summary(frame)}
+
+    def stop(self) -> dict[str, Any]:
+        """Stop the session."""
+        self._spark.stop()
+        return {}
+
+
+def _noop(frame: DataFrame) -> list[Any]:
+    frame.write.format("noop").mode("overwrite").save()
+    return []
+
+
+def _collect(frame: DataFrame) -> list[Any]:
+    return list(frame.collect())
+
+
+_SINKS: dict[str, Callable[[DataFrame], list[Any]]] = {"collect": _collect, "noop": _noop}
+
+
+def summary(frame: DataFrame) -> dict[str, Any]:
+    """Ask the extension what of ``frame`` it converted; empty where it is not on."""
+    if "PipelinePlugin" not in (frame.sparkSession.sparkContext.getConf().get("spark.plugins") or ""):
+        return {}
+    return dict(importlib.import_module("pyspark_pipeline.spark.explain").summary(frame))
+
+
+def serve(engine: str, conf: dict[str, str], commands: Iterator[str], answers: Any) -> None:
+    """Start the session, then answer each command until ``stop`` or the end of the input."""
+
+    def reply(content: dict[str, Any]) -> None:
+        answers.write(json.dumps(content, default=str) + "\n")
+        answers.flush()
+
+    began = time.perf_counter()
+    session = Session(start(engine, conf))
+    jvm: Any = session._spark.sparkContext._jvm
+    pid = jvm.java.lang.ProcessHandle.current().pid()
+    reply({"start_s": time.perf_counter() - began, "jvm": pid, "spark": session._spark.version})
+    for line in commands:
+        command = json.loads(line)
+        name = command.pop("command")
+        try:
+            reply(getattr(session, name)(**command))
+        except Exception as error:  # whatever fails is a result of the benchmark, told to the parent
+            reply({"error": f"{type(error).__name__}: {error}"[:4000]})
+        if name == "stop":
+            return
+
+
+if __name__ == "__main__":
+    with os.fdopen(int(sys.argv[3]), "w", encoding="utf-8") as pipe:
+        serve(sys.argv[1], json.loads(sys.argv[2]), iter(sys.stdin.readline, ""), pipe)

@@ -1,0 +1,92 @@
+"""The command line of the TPC-H benchmark."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.engine import Engine
+from benchmarks.session import PIPELINE, SPARK
+from benchmarks.tpch import data, report
+from benchmarks.tpch.queries import choose, names
+from benchmarks.tpch.run import run_all
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the parser."""
+    result = argparse.ArgumentParser(prog="python -m benchmarks.tpch", description=__doc__)
+    result.add_argument("--scale", type=float, default=1.0, help="scale factor (default 1)")
+    result.add_argument("--queries", help=f"comma-separated, ranges as 1-5 (default 1-22); also: {', '.join(names()[22:])}")
+    result.add_argument("--runs", type=int, default=3, help="runs of each query on each engine, the first cold")
+    result.add_argument("--json", type=Path, help="write the results here")
+    result.add_argument("--memory", default="8g", help="spark.driver.memory of both sessions (default 8g)")
+    result.add_argument("--cores", type=int, default=2, help="cores of both sessions (default 2)")
+    result.add_argument("--data", type=Path, help="folder of the tables; made there if missing")
+    result.add_argument("--conf", action="append", default=[], metavar="K=V", help="setting of both sessions")
+    result.add_argument("--engines", default=f"{SPARK},{PIPELINE}", help=f"{SPARK},{PIPELINE} (default both)")
+    result.add_argument("--log", type=Path, help="append what the sessions print to this file")
+    return result
+
+
+def configuration(arguments: argparse.Namespace) -> dict[str, str]:
+    """Give the settings both sessions get."""
+    own = {
+        "spark.master": f"local[{arguments.cores}]",
+        "spark.driver.memory": arguments.memory,
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "localhost",
+    }
+    return own | dict(pair.split("=", 1) for pair in arguments.conf)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the benchmark; return 0 when every answer was equal, else 1."""
+    arguments = parser().parse_args(words)
+    engine_names = arguments.engines.split(",")
+    if not set(engine_names) <= {SPARK, PIPELINE} or arguments.runs < 1:
+        parser().error(f"--engines takes {SPARK} and {PIPELINE}, --runs at least 1")
+    try:
+        queries = choose(arguments.queries, arguments.scale)
+    except (KeyError, ValueError) as error:
+        parser().error(str(error.args[0]))
+    tables = data.tables(data.make(arguments.scale, arguments.data))
+    conf = configuration(arguments)
+    with contextlib.ExitStack() as stack:
+        engines = {name: stack.enter_context(Engine(name, conf, log=arguments.log)) for name in engine_names}
+        for engine in engines.values():
+            engine.call("views", tables=tables)
+        results = run_all(queries, engines, arguments.runs, arguments.scale)
+        document = {
+            "meta": meta(arguments, engines),
+            "queries": results,
+            "summary": report.summary(results) if len(engines) == 2 else {},
+        }
+    if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(document, indent=1, default=str) + "\n", encoding="utf-8")
+    print(json.dumps(document["summary"]))
+    return 0 if len(engines) < 2 or document["summary"]["all_equal"] else 1
+
+
+def meta(arguments: argparse.Namespace, engines: dict[str, Engine]) -> dict[str, Any]:
+    """Describe the run: versions, sizes, settings, peak memory of each engine, time to start each session."""
+    return {
+        "spark": next(iter(engines.values())).started["spark"],
+        "cores": arguments.cores,
+        "driver_memory": arguments.memory,
+        "scale": arguments.scale,
+        "runs": arguments.runs,
+        "conf": dict(pair.split("=", 1) for pair in arguments.conf),
+        "versions": report.versions(),
+        "session_start_s": {name: round(engine.started["start_s"], 3) for name, engine in engines.items()},
+        "peak_rss_mib": {name: engine.memory.all_time_mib for name, engine in engines.items()},
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

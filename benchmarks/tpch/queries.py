@@ -1,0 +1,45 @@
+"""The queries: 1 to 22 of the specification, and ours by name (``extra/``), which stress one mechanism each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+NUMBERS = tuple(str(number) for number in range(1, 23))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """One query: its name, its text, and where its rows go when it is timed (collect, noop)."""
+
+    name: str
+    sql: str
+    sink: str
+
+
+def names() -> tuple[str, ...]:
+    """List all names."""
+    return (*NUMBERS, *sorted(path.stem for path in (FOLDER / "extra").glob("*.sql")))
+
+
+def load(name: str, scale: float) -> Query:
+    """Read a query. Raises :class:`KeyError` for an unknown name."""
+    if name not in names():
+        raise KeyError(f"no query {name!r}; there are: {', '.join(names())}")
+    is_tpch = name in NUMBERS
+    path = FOLDER / ("queries" if is_tpch else "extra") / f"{name}.sql"
+    fraction = Decimal("0.0001") / Decimal(str(scale))
+    sql = path.read_text(encoding="utf-8").replace("${fraction}", f"{fraction:f}")
+    return Query(name=name, sql=sql, sink="collect" if is_tpch else "noop")
+
+
+def choose(text: str | None, scale: float) -> Sequence[Query]:
+    """Read the queries named in ``text``, comma-separated, ranges as ``1-5``; all 22 without."""
+    chosen: list[str] = []
+    for item in (text or "1-22").split(","):
+        first, dash, last = item.strip().partition("-")
+        chosen += [str(n) for n in range(int(first), int(last) + 1)] if dash and first.isdigit() else [item.strip()]
+    return [load(name, scale) for name in chosen]

@@ -1,0 +1,69 @@
+"""Makes the JSON document of a run out of its measurements, and the table that a person reads."""
+
+from __future__ import annotations
+
+import math
+import platform
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+_PACKAGES = ("pyspark", "pyspark-pipeline", "pyarrow", "pandas", "numpy", "numba", "tpchgen-cli")
+
+
+def versions() -> dict[str, str]:
+    """List the versions of what takes part."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def timing(seconds: Sequence[float]) -> dict[str, Any]:
+    """Split the times of one engine's runs: the first is cold, the rest warm."""
+    return {"cold_s": round(seconds[0], 4), "warm_s": [round(value, 4) for value in seconds[1:]]}
+
+
+def ratio(spark: Sequence[float], pipeline: Sequence[float]) -> float | None:
+    """Divide the median warm time of vanilla Spark by ours; the cold times where there are no warm ones."""
+    if not spark or not pipeline:
+        return None
+    return round(statistics.median(spark[1:] or spark) / statistics.median(pipeline[1:] or pipeline), 3)
+
+
+def summary(queries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Sum a run up: mean, least and total ratio over the queries both engines ran; whether all were equal."""
+    ratios = [query["ratio"] for query in queries.values() if query.get("ratio")]
+    both = [query for query in queries.values() if query.get("ratio")]
+    result: dict[str, Any] = {"all_equal": all(query.get("equal") is True for query in queries.values())}
+    published = [query["published_equal"] for query in queries.values() if "published_equal" in query]
+    if published:
+        result["all_published_equal"] = all(published)
+    if ratios:
+        totals = {engine: sum(_warm(query[engine]) for query in both) for engine in ("spark", "pipeline")}
+        result |= {
+            "geomean_ratio": round(math.exp(statistics.fmean(map(math.log, ratios))), 3),
+            "min_ratio": min(ratios),
+            "total_ratio": round(totals["spark"] / totals["pipeline"], 3),
+            "total_warm_s": {engine: round(total, 3) for engine, total in totals.items()},
+        }
+    return result
+
+
+def _warm(engine: Mapping[str, Any]) -> float:
+    return float(statistics.median(engine["warm_s"] or [engine["cold_s"]]))
+
+
+def table(queries: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
+    """Give the lines of a table: one a query, median warm seconds."""
+    yield f"{'query':>8} {'spark':>8} {'pipeline':>8} {'ratio':>7} {'converted':>9}  equal"
+    for name, query in queries.items():
+        cells = [f"{_warm(query[engine]):8.3f}" if "cold_s" in query.get(engine, {}) else " " * 8
+                 for engine in ("spark", "pipeline")]
+        factor = f"{query['ratio']:7.2f}" if query.get("ratio") else " " * 7
+        converted = f"{query.get('converted', '-')}/{query.get('operators', '-')}"
+        yield f"{name:>8} {cells[0]} {cells[1]} {factor} {converted:>9}  {query.get('equal', '-')}"

@@ -1,0 +1,198 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.plans.physical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution._
+import org.apache.spark.sql.execution.adaptive._
+import org.apache.spark.sql.execution.aggregate.HashAggregateExec
+import org.apache.spark.sql.execution.exchange.{ReusedExchangeExec, ShuffleExchangeExec}
+
+/** Query-stage preparation: convert the whole plan (AQE on). */
+case class StagePreparation(session: SparkSession) extends Rule[SparkPlan] {
+  override def apply(plan: SparkPlan): SparkPlan = Conversion.ifEnabled(plan)(new Conversion(conf).apply(_))
+}
+
+/** Columnar rule: fuse; with AQE off, convert first. */
+case class ColumnarHook(session: SparkSession) extends ColumnarRule {
+  override def preColumnarTransitions: Rule[SparkPlan] = new Rule[SparkPlan] {
+    override def apply(plan: SparkPlan): SparkPlan = {
+      val converted =
+        if (Conversion.isDecided(plan)) plan
+        else Conversion.ifEnabled(plan)(new Conversion(conf).apply(_))
+      Fusion(converted)
+    }
+  }
+}
+
+object Conversion {
+  /** Why an operator stayed in Spark. */
+  val Reason: TreeNodeTag[String] = TreeNodeTag[String]("pysparkpipeline.reason")
+
+  /** Marks what conversion has looked at. */
+  private val Decided: TreeNodeTag[Boolean] = TreeNodeTag[Boolean]("pysparkpipeline.decided")
+
+  def isDecided(plan: SparkPlan): Boolean = plan.exists(_.getTagValue(Decided).isDefined)
+
+  def decide(plan: SparkPlan): Unit = plan.setTagValue(Decided, true)
+
+  def ifEnabled(plan: SparkPlan)(convert: SparkPlan => SparkPlan): SparkPlan = {
+    val conf = plan.conf
+    if (!Settings.flag(conf, "enabled")) plan
+    else PythonProbe.reportedMissing match {
+      case Some(what) if Settings.flag(conf, "strict") =>
+        throw new IllegalStateException(s"pyspark_pipeline cannot run: $what (${Settings.Strict}=true)")
+      case Some(what) =>
+        plan.setTagValue(Reason, what)
+        plan
+      case None => convert(plan)
+    }
+  }
+}
+
+/**
+ * Decides, bottom-up, which operators move, then takes back what would not win.
+ *
+ *  1. Unwrap what an earlier pass (AQE re-plans) wrapped, and decide again.
+ *  2. Wrap each operator that the engine supports and whose inputs are in the engine already, and each
+ *     exchange above one. A reason is left on every node that caused a decline.
+ *  3. Aggregates move together: a final one whose partial one stayed stays too, and the other way round.
+ *  4. The cost rule takes back connected regions whose work does not pay for their transitions.
+ */
+class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
+
+  private val support = new Support(Settings.flag(conf, "allowDifferences"))
+  private val costOn = Settings.flag(conf, "cost.enabled")
+  private val jvmInput = Settings.text(conf, "jvmInput")
+  private val minScanBytes = Settings.number(conf, "cost.minScanBytes")
+
+  def apply(plan: SparkPlan): SparkPlan = {
+    val unwrapped = unwrap(plan)
+    unwrapped.foreach(n => n.unsetTagValue(Conversion.Reason))
+    var wrapped = wrap(unwrapped)
+    var again = true
+    while (again) {
+      val next = Aggregates.together(wrapped)
+      again = !(next eq wrapped)
+      wrapped = next
+    }
+    val result = if (costOn) new CostRule(minScanBytes).apply(wrapped) else wrapped
+    result.foreach(Conversion.decide)
+    Places.mark(result)
+    result
+  }
+
+  private def unwrap(plan: SparkPlan): SparkPlan = plan match {
+    case PipelineOperatorExec(original) => unwrap(original)
+    case other => Unwrapping.exchange(other.mapChildren(unwrap))
+  }
+
+  private def wrap(plan: SparkPlan): SparkPlan = {
+    val withChildren = plan.mapChildren(wrap)
+    declined(withChildren) match {
+      case None => Wrapping(withChildren)
+      case Some(reason) =>
+        if (reason.nonEmpty) withChildren.setTagValue(Conversion.Reason, reason)
+        withChildren
+    }
+  }
+
+  /** None: move it. Some(""): stays, and is not the cause. Some(reason): stays because of this. */
+  private def declined(plan: SparkPlan): Option[String] = plan match {
+    case _: QueryStageExec | _: ReusedExchangeExec | _: PipelineShuffleExchangeExec | _: AdaptiveSparkPlanExec |
+        _: AQEShuffleReadExec | _: InputAdapter | _: WholeStageCodegenExec => Some("")
+    case scan: FileSourceScanExec => ScanSupport.reason(scan, support)
+    case e: ShuffleExchangeExec => exchangeReason(e)
+    case op if Manifest.operators.contains(op.getClass.getSimpleName) =>
+      operatorReason(op).orElse(inputReason(op))
+    case op => Some(s"${op.nodeName.trim} is not supported")
+  }
+
+  private def operatorReason(op: SparkPlan): Option[String] = {
+    val streaming = op match {
+      case a: HashAggregateExec if a.isStreaming => Some("streaming aggregation is not supported")
+      case _ => None
+    }
+    streaming
+      .orElse(support.first(op.expressions))
+      .orElse(op.output.flatMap(a => support.typeReason(a.dataType, s"column ${a.name}")).headOption)
+      .orElse(op.children.flatMap(_.output).flatMap(a =>
+        support.typeReason(a.dataType, s"input column ${a.name}")).headOption)
+  }
+
+  private def exchangeReason(e: ShuffleExchangeExec): Option[String] = e.outputPartitioning match {
+    case _ if !Wrapping.isInEngine(e.child) => Some("")
+    case h: HashPartitioning => support.first(h.expressions)
+    case SinglePartition | _: RoundRobinPartitioning => None
+    case other => Some(s"${other.getClass.getSimpleName} exchange is not supported")
+  }
+
+  private def inputReason(op: SparkPlan): Option[String] = {
+    val outside = op.children.filterNot(Wrapping.isInEngine)
+    if (outside.isEmpty || jvmInput == "always") None
+    else Some(s"its input comes as rows from ${outside.map(_.nodeName.trim).mkString(", ")}")
+  }
+}
+
+object Wrapping {
+  /** Whether `plan` gives chunks. */
+  def isInEngine(plan: SparkPlan): Boolean = plan match {
+    case _: PipelineOperatorExec | _: PipelineShuffleExchangeExec | _: PipelineFragmentExec => true
+    case stage: QueryStageExec => isInEngine(stage.plan)
+    case reused: ReusedExchangeExec => isInEngine(reused.child)
+    case read: AQEShuffleReadExec => isInEngine(read.child)
+    case _ => false
+  }
+
+  def apply(plan: SparkPlan): SparkPlan = {
+    val wrapped = plan match {
+      case e: ShuffleExchangeExec =>
+        PipelineShuffleExchangeExec(e.outputPartitioning, e.child, e.shuffleOrigin, e.advisoryPartitionSize)
+      case other => PipelineOperatorExec(other)
+    }
+    wrapped.copyTagsFrom(plan)
+    plan.logicalLink.foreach(wrapped.setLogicalLink)
+    wrapped
+  }
+}
+
+object Unwrapping {
+  /** A converted exchange as Spark's own; anything else unchanged. */
+  def exchange(plan: SparkPlan): SparkPlan = plan match {
+    case e: PipelineShuffleExchangeExec =>
+      val plain = ShuffleExchangeExec(e.outputPartitioning, e.child, e.shuffleOrigin, e.advisoryPartitionSize)
+      plain.copyTagsFrom(e)
+      e.logicalLink.foreach(plain.setLogicalLink)
+      plain
+    case other => other
+  }
+
+  /** Take the wrapped operators and exchanges connected with `plan` back, leaving `reason` on the top one. */
+  def region(plan: SparkPlan, reason: String): SparkPlan = {
+    val plain = open(plan)
+    plain.setTagValue(Conversion.Reason, reason)
+    plain
+  }
+
+  private def open(plan: SparkPlan): SparkPlan = plan match {
+    case PipelineOperatorExec(original) => original.mapChildren(open)
+    case e: PipelineShuffleExchangeExec => exchange(e.mapChildren(open))
+    case other => other
+  }
+}
+
+/** Numbers fragments and pipelines of a converted plan, for explain before execution. */
+object Places {
+  def mark(plan: SparkPlan): Unit = {
+    var fragments = 0
+    def visit(node: SparkPlan, inside: Option[Int]): Unit = node match {
+      case op: PipelineOperatorExec =>
+        val fragment = inside.getOrElse { fragments += 1; fragments }
+        op.setTagValue(PipelineOperatorExec.Place, s"fragment $fragment")
+        op.children.foreach(visit(_, Some(fragment)))
+      case other => other.children.foreach(visit(_, None))
+    }
+    visit(plan, None)
+  }
+}

@@ -1,0 +1,48 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
+import org.apache.spark.sql.execution.adaptive.QueryStageExec
+import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+
+/**
+ * Takes back regions that would not win. A region is what hangs together through wrapped operators and
+ * exchanges. It pays when it aggregates, and its scans read enough; a region that only scans, filters and
+ * projects gives its rows back through a transition that costs more than it saves.
+ */
+class CostRule(minScanBytes: Long) {
+
+  def apply(plan: SparkPlan): SparkPlan = plan match {
+    case _: PipelineOperatorExec | _: PipelineShuffleExchangeExec =>
+      loss(plan) match {
+        case Some(reason) => takeBack(plan, reason)
+        case None => plan
+      }
+    case other => other.mapChildren(apply)
+  }
+
+  private def takeBack(plan: SparkPlan, reason: String): SparkPlan = Unwrapping.region(plan, reason)
+
+  private def loss(region: SparkPlan): Option[String] = {
+    val members = collect(region)
+    val aggregates = members.exists {
+      case PipelineOperatorExec(_: BaseAggregateExec) => true
+      case _ => false
+    }
+    val fromStage = members.exists(_.isInstanceOf[QueryStageExec])
+    val bytes = members.collect { case PipelineOperatorExec(s: FileSourceScanExec) => scanBytes(s) }.sum
+    if (!aggregates) Some("cost: without an aggregation the transition to rows costs more than it saves")
+    else if (!fromStage && bytes < minScanBytes) {
+      Some(s"cost: its scans read $bytes bytes, fewer than ${Settings.Prefix}cost.minScanBytes=$minScanBytes")
+    } else None
+  }
+
+  private def scanBytes(scan: FileSourceScanExec): BigInt = BigInt(scan.relation.location.sizeInBytes)
+
+  /** The region's members and the stages it reads. */
+  private def collect(plan: SparkPlan): Seq[SparkPlan] = plan match {
+    case op: PipelineOperatorExec => op +: op.children.flatMap(collect)
+    case e: PipelineShuffleExchangeExec => e +: collect(e.child)
+    case stage: QueryStageExec => Seq(stage)
+    case _ => Nil
+  }
+}

@@ -1,0 +1,239 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.spark._
+import org.apache.spark.api.python.{ChainedPythonFunctions, PythonFunction, SimplePythonFunction}
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.{FileSourceScanExec, RangeExec}
+import org.apache.spark.sql.execution.datasources.{FilePartition, FileScanRDD}
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch}
+
+/** Turns a planned fragment into an RDD of chunk rows. */
+object FragmentLaunch {
+
+  def rdd(fragment: PipelineFragmentExec, sink: ObjectNode): RDD[InternalRow] = {
+    val sc = fragment.session.sparkContext
+    val conf = fragment.conf
+    val json = new PlanJson(fragment, conf)
+    val text = Manifest.mapper.writeValueAsString(json.write(sink))
+    val batchRows = Settings.number(conf, "batchRows").toInt
+    val inputs = fragment.children.map(input => input -> input.execute()).map {
+      case (_, decoded: DecodedChunkRDD) => decoded.chunks
+      case (input, rows) => new RowChunkRDD(rows, input.schema, batchRows)
+    }
+    val scans = Fusion.operators(fragment.root).map(_.original).collect {
+      case scan: FileSourceScanExec => scanParts(scan)
+      case range: RangeExec => rangeParts(range)
+    }
+    val launch = Launch(
+      functions = Seq(ChainedPythonFunctions(Seq(function(sc.conf, text)))) -> fragment.id.toLong,
+      timeZone = conf.sessionLocalTimeZone,
+      runnerConf = VersionShim.runnerConf(conf),
+      runnerMetrics = fragment.metrics,
+      metrics = fragment.metrics,
+      contexts = json.contexts)
+    new FragmentRDD(sc, launch, scans, inputs)
+  }
+
+  private def scanParts(scan: FileSourceScanExec): Array[ScanPart] = {
+    val types = scan.relation.partitionSchema.map(_.dataType)
+    scan.inputRDD match {
+      case files: FileScanRDD => files.filePartitions.map { p =>
+        val splits = Json.arr(p.files.toSeq.map { f =>
+          val node = Json.obj().put("path", f.toPath.toUri.getPath).put("start", f.start).put("length", f.length)
+          node.set[ObjectNode]("partitionValues", Json.row(f.partitionValues, types))
+          node
+        })
+        ScanPart(splits.toString, p.preferredLocations().toSeq)
+      }.toArray
+      case other => throw new IllegalStateException(s"a Parquet scan gave ${other.getClass.getName}")
+    }
+  }
+
+  /** A range's slices (first number, count, step), cut as Spark cuts them. */
+  private def rangeParts(range: RangeExec): Array[ScanPart] = {
+    val slices = if (range.isEmptyRange) 0 else range.numSlices
+    def element(i: Int): BigInt = i * range.numElements / slices
+    Array.tabulate(slices) { i =>
+      val first = element(i) * range.step + range.start
+      ScanPart(s"[$first,${element(i + 1) - element(i)},${range.step}]", Nil)
+    }
+  }
+
+  /** The worker's entry point as a pickled call, so that no Python driver is needed to make it. */
+  private def function(conf: SparkConf, fragment: String): PythonFunction = {
+    val python = PythonProbe.executable(conf)
+    SimplePythonFunction(
+      PickledCall.command("pyspark_pipeline.spark.worker", "FragmentFunction", fragment, ChunkRow.schema.json).toSeq,
+      new java.util.HashMap[String, String](),
+      new java.util.ArrayList[String](),
+      python,
+      PythonProbe.version(conf),
+      new java.util.ArrayList(),
+      null)
+  }
+}
+
+/** What a task needs besides its inputs. */
+case class Launch(
+    functions: (Seq[ChainedPythonFunctions], Long),
+    timeZone: String,
+    runnerConf: Map[String, String],
+    runnerMetrics: Map[String, SQLMetric],
+    metrics: Map[String, SQLMetric],
+    contexts: Array[QueryContext])
+
+/** One task's share of a scan: its splits as JSON, and where Spark would like to read them. */
+case class ScanPart(splits: String, locations: Seq[String])
+
+class FragmentPartition(
+    override val index: Int, val inputs: Seq[Partition], val scans: Seq[ScanPart]) extends Partition
+
+/** Runs one fragment instance a partition in a Python worker; its rows are chunk rows with data only. */
+class FragmentRDD(
+    sc: SparkContext,
+    launch: Launch,
+    @transient private val scans: Seq[Array[ScanPart]],
+    private var inputs: Seq[RDD[InternalRow]])
+  extends RDD[InternalRow](sc, inputs.map(new OneToOneDependency(_))) {
+
+  override protected def getPartitions: Array[Partition] = {
+    val counts = (scans.map(_.length) ++ inputs.map(_.getNumPartitions)).distinct
+    require(counts.length <= 1, s"the inputs of a fragment have ${counts.mkString(" and ")} partitions")
+    Array.tabulate(counts.headOption.getOrElse(1)) { i =>
+      new FragmentPartition(i, inputs.map(_.partitions(i)), scans.map(_(i)))
+    }
+  }
+
+  override protected def getPreferredLocations(split: Partition): Seq[String] =
+    split.asInstanceOf[FragmentPartition].scans.flatMap(_.locations).distinct
+
+  override def clearDependencies(): Unit = {
+    super.clearDependencies()
+    inputs = Nil
+  }
+
+  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
+    val part = split.asInstanceOf[FragmentPartition]
+    val control = new ChunkRowWriter().write(ChunkRow.Control, 0, 0, 0L, 0L, controlMessage(part, context))
+    val retarget = new ChunkRowWriter
+    val data = dependencies.iterator.zipWithIndex.flatMap { case (dependency, i) =>
+      val parent = dependency.rdd.asInstanceOf[RDD[InternalRow]]
+      parent.iterator(part.inputs(i), context).map(row => retarget.retarget(row, i): InternalRow)
+    }
+    val rows = Iterator.single[InternalRow](control) ++ data
+    val batches = VersionShim.run(launch, new RowGroups(new InterruptibleIterator(context, rows)), context)
+    new WorkerOutput(batches, launch)
+  }
+
+  private def controlMessage(part: FragmentPartition, context: TaskContext): Array[Byte] = {
+    val node = Json.obj()
+      .put("partition", part.index).put("stage", context.stageId()).put("attempt", context.attemptNumber())
+      .put("taskAttempt", context.taskAttemptId()).put("cpus", context.cpus())
+    val splits = Json.obj()
+    part.scans.zipWithIndex.foreach { case (s, i) =>
+      splits.set[ObjectNode](i.toString, Manifest.mapper.readTree(s.splits))
+    }
+    node.set[ObjectNode]("splits", splits)
+    Manifest.mapper.writeValueAsBytes(node)
+  }
+}
+
+/** Rows of an operator that stayed in Spark, as chunk rows. */
+class RowChunkRDD(rows: RDD[InternalRow], schema: org.apache.spark.sql.types.StructType, batchRows: Int)
+  extends RDD[InternalRow](rows) {
+  override protected def getPartitions: Array[Partition] = firstParent[InternalRow].partitions
+  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] =
+    new RowChunkIterator(firstParent[InternalRow].iterator(split, context), schema, batchRows, context)
+}
+
+/** Groups chunk rows into the Arrow batches that carry them to the worker: few, but bounded in bytes. */
+class RowGroups(rows: Iterator[InternalRow]) extends Iterator[Iterator[InternalRow]] {
+  private val maxBytes = 4L << 20
+  private val maxRows = 256
+
+  override def hasNext: Boolean = rows.hasNext
+
+  override def next(): Iterator[InternalRow] = new Iterator[InternalRow] {
+    private var bytes = 0L
+    private var count = 0
+    override def hasNext: Boolean = count == 0 || (bytes < maxBytes && count < maxRows && rows.hasNext)
+    override def next(): InternalRow = {
+      val row = rows.next()
+      bytes += row.getBinary(ChunkRow.Data).length
+      count += 1
+      // Spark's runner takes one struct column: the row itself.
+      InternalRow(row)
+    }
+  }
+}
+
+/** The data rows of a worker's output; its statistics go to the metrics, an error is raised. */
+class WorkerOutput(batches: Iterator[ColumnarBatch], launch: Launch) extends Iterator[InternalRow] {
+  private val writer = new ChunkRowWriter
+  private var batch: ColumnarBatch = _
+  private var position = 0
+  private var current: InternalRow = _
+
+  override def hasNext: Boolean = {
+    while (current == null && advance()) {
+      val vector = batch.column(0).asInstanceOf[ArrowColumnVector]
+      val i = position
+      position += 1
+      val data = vector.getChild(ChunkRow.Data).getBinary(i)
+      vector.getChild(ChunkRow.Partition).getInt(i) match {
+        case ChunkRow.Statistics => FragmentMetrics.add(launch.metrics, Manifest.mapper.readTree(data))
+        case ChunkRow.Error => throw ErrorBridge.exception(Manifest.mapper.readTree(data), launch.contexts)
+        case partition =>
+          current = writer.write(partition, vector.getChild(1).getInt(i), vector.getChild(2).getInt(i),
+            vector.getChild(3).getLong(i), vector.getChild(ChunkRow.Rows).getLong(i), data)
+      }
+    }
+    current != null
+  }
+
+  private def advance(): Boolean = {
+    while ((batch == null || position >= batch.numRows()) && batches.hasNext) {
+      batch = batches.next()
+      position = 0
+    }
+    batch != null && position < batch.numRows()
+  }
+
+  override def next(): InternalRow = {
+    if (!hasNext) throw new NoSuchElementException("no more chunks")
+    val row = current
+    current = null
+    row
+  }
+}
+
+/** A pickle of `(module.name(text), return type)`: what Spark's worker reads as a function and its type. */
+object PickledCall {
+  def command(module: String, name: String, text: String, typeJson: String): Array[Byte] = {
+    val out = new java.io.ByteArrayOutputStream()
+    def op(code: Char): Unit = out.write(code.toInt)
+    def global(m: String, n: String): Unit = out.write(s"c$m\n$n\n".getBytes("UTF-8"))
+    def string(s: String): Unit = {
+      val bytes = s.getBytes("UTF-8")
+      op('X')
+      out.write(java.nio.ByteBuffer.allocate(4).order(java.nio.ByteOrder.LITTLE_ENDIAN).putInt(bytes.length).array())
+      out.write(bytes)
+    }
+    def applyToOne(): Unit = { out.write(0x85); op('R') }
+    out.write(0x80)
+    out.write(2)
+    global(module, name)
+    string(text)
+    applyToOne()
+    global("pyspark.sql.types", "_parse_datatype_json_string")
+    string(typeJson)
+    applyToOne()
+    out.write(0x86)
+    op('.')
+    out.toByteArray
+  }
+}

@@ -1,0 +1,108 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import scala.collection.mutable.ArrayBuffer
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
+
+/** Puts wrapped operators that stand together into one fragment, and cuts it at its inputs. */
+object Fusion {
+
+  /** Replace every connected tree of [[PipelineOperatorExec]] by a fragment. */
+  def apply(plan: SparkPlan): SparkPlan = plan match {
+    case e: PipelineShuffleExchangeExec =>
+      val fused = fragment(e.child) match {
+        case f: PipelineFragmentExec => f
+      }
+      if (fused eq e.child) e else e.withNewChildren(Seq(fused))
+    case op: PipelineOperatorExec => fragment(op)
+    case f: PipelineFragmentExec => f
+    case other => other.mapChildren(apply)
+  }
+
+  /** The fragment that runs `plan`; a plan that is only an input becomes a fragment that passes it on. */
+  def fragment(plan: SparkPlan): PipelineFragmentExec = plan match {
+    case f: PipelineFragmentExec => f
+    case root =>
+      val whole = withInputs(root, inputs(root).map(apply))
+      val subqueries = operators(whole).flatMap(_.original.expressions.flatMap(ExpressionJson.subqueries))
+      val fragment = PipelineFragmentExec(whole, subqueries)
+      fragment.copyTagsFrom(root)
+      root.logicalLink.foreach(fragment.setLogicalLink)
+      fragment
+  }
+
+  /** The fragment's operators, top first. */
+  def operators(root: SparkPlan): Seq[PipelineOperatorExec] = root match {
+    case op: PipelineOperatorExec => op +: op.children.flatMap(operators)
+    case _ => Nil
+  }
+
+  def scans(root: SparkPlan): Seq[FileSourceScanExec] =
+    operators(root).map(_.original).collect { case s: FileSourceScanExec => s }
+
+  /** Where the fragment ends below: everything that is not a wrapped operator, left to right. */
+  def inputs(root: SparkPlan): Seq[SparkPlan] = root match {
+    case op: PipelineOperatorExec => op.children.flatMap(inputs)
+    case other => Seq(other)
+  }
+
+  /** `root` with its inputs replaced, left to right. */
+  def withInputs(root: SparkPlan, replacements: Seq[SparkPlan]): SparkPlan = {
+    val left = replacements.iterator
+    def go(node: SparkPlan): SparkPlan = node match {
+      case op: PipelineOperatorExec =>
+        val children = op.children.map(go)
+        if (children.corresponds(op.children)(_ eq _)) op
+        else {
+          val changed = op.withNewChildren(children)
+          changed.copyTagsFrom(op)
+          changed
+        }
+      case _ => left.next()
+    }
+    go(root)
+  }
+}
+
+/** Says in text how a fragment is cut into pipelines; the worker cuts by the same rule. */
+object Pipelines {
+
+  /** One line a pipeline, sources first. */
+  def of(root: SparkPlan): Seq[String] = {
+    val done = ArrayBuffer.empty[String]
+    val last = open(root, done)
+    done += (last :+ "Sink").mkString(" → ")
+    done.toSeq
+  }
+
+  /** The operators of the pipeline still open at `node`; finished pipelines are added to `done`. */
+  private def open(node: SparkPlan, done: ArrayBuffer[String]): Seq[String] = node match {
+    case op: PipelineOperatorExec =>
+      val names = stages(op.original)
+      val below = op.children.flatMap(open(_, done))
+      if (names.length > 1) {
+        done += (below :+ label(op.original, names.head)).mkString(" → ")
+        names.tail
+      } else {
+        below :+ label(op.original, names.head)
+      }
+    case input => Seq(s"Input(${input.nodeName})")
+  }
+
+  private def stages(plan: SparkPlan): Seq[String] = {
+    val entry: Option[JsonNode] = Manifest.operators.get(plan.getClass.getSimpleName)
+    val names = entry.toSeq.flatMap(e => Manifest.elements(e.path("pipeline")).map(_.asText))
+    if (names.isEmpty) Seq(plan.nodeName.trim) else names
+  }
+
+  private def label(plan: SparkPlan, name: String): String = {
+    val detail = plan match {
+      case s: FileSourceScanExec => s.tableIdentifier.map(_.table).getOrElse(s.relation.location.rootPaths
+        .headOption.map(_.getName).getOrElse(""))
+      case other => other.simpleString(8).dropWhile(c => c != '(' && c != '[' && c != ' ').trim
+    }
+    if (detail.isEmpty || detail.length > 200) name else s"$name[${detail.stripPrefix("(").stripSuffix(")")}]"
+  }
+}

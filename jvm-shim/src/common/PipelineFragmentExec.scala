@@ -1,0 +1,73 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, SortOrder}
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning
+import org.apache.spark.sql.execution.{LeafExecNode, SparkPlan}
+import org.apache.spark.sql.execution.metric.SQLMetric
+
+/**
+ * A subtree that runs in the pipeline engine. `root` is a tree of [[PipelineOperatorExec]] whose other leaves
+ * are the fragment's inputs: exchanges and stages (their chunks are passed on undecoded) or operators that
+ * stayed in Spark (their rows become chunks in the JVM). The inputs are this node's children.
+ *
+ * `subqueryExpressions` repeats the subquery expressions inside `root`, so that Spark plans, reuses and waits for them.
+ */
+case class PipelineFragmentExec(root: SparkPlan, subqueryExpressions: Seq[Expression]) extends SparkPlan {
+
+  override def children: Seq[SparkPlan] = Fusion.inputs(root)
+
+  override def output: Seq[Attribute] = root.output
+
+  override def outputPartitioning: Partitioning = root.outputPartitioning
+
+  override def outputOrdering: Seq[SortOrder] = Nil
+
+  override def nodeName: String = "PipelineFragment"
+
+  override def simpleString(maxFields: Int): String = s"PipelineFragment ($id)"
+
+  override def verboseString(maxFields: Int): String = simpleString(maxFields)
+
+  override def innerChildren: Seq[SparkPlan] =
+    Pipelines.of(root).zipWithIndex.map { case (text, i) => PipelineText(s"pipeline $i: $text") }
+
+  override lazy val metrics: Map[String, SQLMetric] =
+    FragmentMetrics.create(sparkContext) ++ scanMetrics
+
+  private def scanMetrics: Map[String, SQLMetric] =
+    Fusion.scans(root).flatMap(_.metrics).filter { case (name, _) => PipelineFragmentExec.ScanMetrics(name) }.toMap
+
+  override protected def doCanonicalize(): SparkPlan = PipelineFragmentExec(root.canonicalized, Nil)
+
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan =
+    copy(root = Fusion.withInputs(root, newChildren))
+
+  /** The fragment's chunk rows when it ends in `sink`; one task a partition. */
+  def chunks(sink: ObjectNode): RDD[InternalRow] = {
+    prepare()
+    waitForSubqueries()
+    FragmentLaunch.rdd(this, sink)
+  }
+
+  override protected def doExecute(): RDD[InternalRow] =
+    new DecodedChunkRDD(chunks(Json.obj().put("kind", "result")), schema)
+}
+
+object PipelineFragmentExec {
+  private val ScanMetrics = Set("numFiles", "filesSize", "numPartitions", "metadataTime")
+}
+
+/** A line of explain: one pipeline of a fragment. It is never executed. */
+case class PipelineText(text: String) extends LeafExecNode {
+  override def output: Seq[Attribute] = Nil
+  override def simpleString(maxFields: Int): String = text
+  override def verboseString(maxFields: Int): String = text
+  override def simpleStringWithNodeId(): String = text
+  override def verboseStringWithOperatorId(): String = text
+  override protected def doExecute(): RDD[InternalRow] =
+    throw new UnsupportedOperationException("a line of explain")
+}

@@ -1,0 +1,51 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, SortOrder}
+import org.apache.spark.sql.catalyst.plans.physical.{Distribution, Partitioning}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.SparkPlan
+
+/**
+ * One Spark operator that will run in a fragment: a thin coat around it, with its children, its output, its
+ * requirements. It stands in the plan from conversion until its stage is made (so that AQE sees single
+ * operators with their logical links), then [[Fusion]] puts it into a [[PipelineFragmentExec]].
+ */
+case class PipelineOperatorExec(original: SparkPlan) extends SparkPlan {
+
+  override def children: Seq[SparkPlan] = original.children
+
+  override def output: Seq[Attribute] = original.output
+
+  override def outputPartitioning: Partitioning = original.outputPartitioning
+
+  override def outputOrdering: Seq[SortOrder] = Nil
+
+  override def requiredChildDistribution: Seq[Distribution] = original.requiredChildDistribution
+
+  override def requiredChildOrdering: Seq[Seq[SortOrder]] = children.map(_ => Nil)
+
+  override def producedAttributes: AttributeSet = original.producedAttributes ++ original.outputSet
+
+  override def nodeName: String = "Pipeline" + original.nodeName.trim
+
+  override def simpleString(maxFields: Int): String = {
+    val place = getTagValue(PipelineOperatorExec.Place).map(p => s" [$p]").getOrElse("")
+    "Pipeline" + original.simpleString(maxFields) + place
+  }
+
+  override def verboseString(maxFields: Int): String = simpleString(maxFields)
+
+  override protected def doCanonicalize(): SparkPlan = PipelineOperatorExec(original.canonicalized)
+
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan =
+    copy(original = original.withNewChildren(newChildren))
+
+  override protected def doExecute(): RDD[InternalRow] = Fusion.fragment(this).execute()
+}
+
+object PipelineOperatorExec {
+  /** "fragment 2, pipeline 0": where an operator will run, for explain before execution. */
+  val Place: TreeNodeTag[String] = TreeNodeTag[String]("pysparkpipeline.place")
+}

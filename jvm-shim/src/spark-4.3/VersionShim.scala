@@ -1,0 +1,25 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import org.apache.spark.TaskContext
+import org.apache.spark.api.python.PythonEvalType
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.python.ArrowPythonRunner
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.vectorized.ColumnarBatch
+
+/** What differs between Spark minors, for Spark 4.3. */
+object VersionShim {
+
+  def runnerConf(conf: SQLConf): Map[String, String] = ArrowPythonRunner.getPythonRunnerConfMap(conf)
+
+  /** Run the launch's function over groups of chunk rows with Spark's Arrow map evaluation. */
+  def run(
+      launch: Launch, groups: Iterator[Iterator[InternalRow]], context: TaskContext): Iterator[ColumnarBatch] = {
+    val schema = StructType(Array(StructField("struct", ChunkRow.schema)))
+    new ArrowPythonRunner(
+      Seq(launch.functions._1.head -> launch.functions._2), PythonEvalType.SQL_MAP_ARROW_ITER_UDF,
+      Array(Array(0)), schema, launch.timeZone, false, launch.runnerConf, launch.runnerMetrics,
+      None, None).compute(groups, context.partitionId(), context)
+  }
+}

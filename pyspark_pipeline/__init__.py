@@ -1,0 +1,17 @@
+"""A pipeline executor for Apache Spark: eligible parts of a plan run as Arrow-batched operators in Python workers."""
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "explain", "install"]
+
+
+def __getattr__(name: str) -> object:
+    """Load the session glue only when asked for: workers and the build do without it."""
+    if name == "install":
+        from pyspark_pipeline.spark.install import install
+
+        return install
+    if name == "explain":
+        from pyspark_pipeline.spark.explain import explain
+
+        return explain
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,77 @@
+"""One Spark SQL type: its name on the wire, its parameters, and the Arrow type a chunk column of it has.
+
+The wire name is Spark's ``DataType.catalogString`` (``bigint``, ``decimal(12,2)``, ``timestamp_ntz``).
+A string column of a chunk may also be dictionary encoded (``dictionary<int32, string>``); every
+other type has exactly one Arrow form, which :attr:`DataType.arrow` gives.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+import pyarrow as pa
+
+_ARROW: dict[str, pa.DataType] = {
+    "void": pa.null(),
+    "boolean": pa.bool_(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+}
+
+_DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
+
+INTEGRAL_KINDS = ("tinyint", "smallint", "int", "bigint")
+FLOATING_KINDS = ("float", "double")
+
+
+@dataclass(frozen=True, slots=True)
+class DataType:
+    """A Spark SQL type: ``kind`` is the name without parameters; decimals carry precision and scale."""
+
+    kind: str
+    precision: int = 0
+    scale: int = 0
+
+    @property
+    def arrow(self) -> pa.DataType:
+        """The Arrow type of a chunk column of this type (decimals are always decimal128)."""
+        if self.kind == "decimal":
+            return pa.decimal128(self.precision, self.scale)
+        return _ARROW[self.kind]
+
+    @property
+    def is_integral(self) -> bool:
+        return self.kind in INTEGRAL_KINDS
+
+    @property
+    def is_floating(self) -> bool:
+        return self.kind in FLOATING_KINDS
+
+    @property
+    def is_decimal(self) -> bool:
+        return self.kind == "decimal"
+
+    def __str__(self) -> str:
+        return f"decimal({self.precision},{self.scale})" if self.kind == "decimal" else self.kind
+
+
+@lru_cache(maxsize=1024)
+def parse_type(text: str) -> DataType:
+    """Parse a Spark ``catalogString`` into a :class:`DataType`; raise ``ValueError`` for one not known here."""
+    match = _DECIMAL.fullmatch(text)
+    if match:
+        return DataType("decimal", int(match[1]), int(match[2]))
+    if text in _ARROW:
+        return DataType(text)
+    raise ValueError(f"type {text!r} has no form in the engine")

@@ -1,0 +1,24 @@
+"""Exchanges: chunks leave an instance through sinks and enter the next through sources, carried by Spark's shuffle."""
+
+from pyspark_pipeline.exchange.chunk_row import CHUNK_ROW_SCHEMA, CONTROL, ERROR, STATISTICS, ChunkRow, pack_rows, unpack_rows
+from pyspark_pipeline.exchange.client import ExchangeClient
+from pyspark_pipeline.exchange.codec import decode_chunk, encode_chunk, plain_chunk, plain_schema
+from pyspark_pipeline.exchange.factory import SinkFactory
+from pyspark_pipeline.exchange.source import ExchangeSourceFactory
+
+__all__ = [
+    "CHUNK_ROW_SCHEMA",
+    "CONTROL",
+    "ERROR",
+    "STATISTICS",
+    "ChunkRow",
+    "ExchangeClient",
+    "ExchangeSourceFactory",
+    "SinkFactory",
+    "decode_chunk",
+    "encode_chunk",
+    "pack_rows",
+    "plain_chunk",
+    "plain_schema",
+    "unpack_rows",
+]

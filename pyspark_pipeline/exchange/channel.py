@@ -1,0 +1,86 @@
+"""One destination of an exchange sink: what waits to be sent there, and how it is sent.
+
+Two ways in: :meth:`Channel.send_chunk` sends at once; :meth:`Channel.add_rows` collects chunks or slices of
+partitioned chunks and sends when the waiting rows reach ``chunk_bytes`` or ``chunk_rows``. Several drivers' sinks have a channel each for the same destination;
+:class:`Sequencer` numbers the messages of a destination over all of them, from 0, when they leave.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from pyspark_pipeline.exchange.chunk_row import ChunkRow
+from pyspark_pipeline.exchange.codec import encode_chunk
+from pyspark_pipeline.exec.output_queue import OutputQueue
+
+
+class Sequencer:
+    """Numbers messages per destination and puts them in the queue in that order: one atomic step."""
+
+    def __init__(self, destinations: int, queue: OutputQueue, sender: int) -> None:
+        self._next = [0] * destinations
+        self._queue = queue
+        self._sender = sender
+        self._lock = threading.Lock()
+
+    def send(self, destination: int, driver: int, rows: int, data: pa.Buffer) -> None:
+        """Push one message."""
+        with self._lock:
+            sequence = self._next[destination]
+            self._next[destination] = sequence + 1
+            self._queue.push(
+                ChunkRow(
+                    partition=destination, driver=driver, sender=self._sender, sequence=sequence, rows=rows, data=data
+                )
+            )
+
+
+@dataclass(slots=True, kw_only=True)
+class Channel:
+    """The waiting rows of one destination (and of one driver there; -1 is any)."""
+
+    destination: int
+    sequencer: Sequencer
+    chunk_rows: int
+    chunk_bytes: int
+    driver: int = -1
+    nbytes: int = 0
+    rows: int = 0
+    sent_messages: int = 0
+    sent_bytes: int = 0
+    _waiting: list[pa.RecordBatch] = field(default_factory=list)
+
+    def send_chunk(self, chunk: pa.RecordBatch) -> None:
+        """Send a plain chunk as one message, at once."""
+        data = encode_chunk(chunk)
+        self.sent_messages += 1
+        self.sent_bytes += data.size
+        self.sequencer.send(self.destination, self.driver, chunk.num_rows, data)
+
+    def add_rows(self, part: pa.RecordBatch, nbytes: int) -> None:
+        """Collect a slice; what waits is sent first where both together are too many rows."""
+        if self.rows and self.rows + part.num_rows > self.chunk_rows:
+            self.flush()
+        self._waiting.append(part)
+        self.rows += part.num_rows
+        self.nbytes += nbytes
+        if self.nbytes >= self.chunk_bytes or self.rows >= self.chunk_rows:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what waits, in messages of at most ``chunk_rows`` rows."""
+        if not self._waiting:
+            return
+        chunk = self._waiting[0] if len(self._waiting) == 1 else pa.concat_batches(self._waiting)
+        self._waiting = []
+        self.rows = self.nbytes = 0
+        for start in range(0, chunk.num_rows, self.chunk_rows):
+            self.send_chunk(chunk.slice(start, self.chunk_rows))
+
+    def drop(self) -> None:
+        """Forget what waits."""
+        self._waiting = []
+        self.rows = self.nbytes = 0

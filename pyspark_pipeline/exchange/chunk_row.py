@@ -1,0 +1,72 @@
+"""The row that carries a chunk between Python and Spark, and Arrow batches of such rows.
+
+``partition`` ≥ 0 is the destination of data (towards Python: the number of the input it belongs to);
+negative numbers carry UTF-8 JSON instead of a chunk: control, statistics, errors.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+CONTROL = -1
+STATISTICS = -1
+ERROR = -2
+
+CHUNK_ROW_SCHEMA = pa.schema(
+    [
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("driver", pa.int32(), nullable=False),
+        pa.field("sender", pa.int32(), nullable=False),
+        pa.field("sequence", pa.int64(), nullable=False),
+        pa.field("rows", pa.int64(), nullable=False),
+        pa.field("data", pa.binary(), nullable=False),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkRow:
+    """One chunk on its way: destination, driver there (-1: any), sender, number at that destination, rows, message."""
+
+    partition: int
+    rows: int
+    data: pa.Buffer
+    driver: int = -1
+    sender: int = 0
+    sequence: int = 0
+
+
+def pack_rows(rows: Sequence[ChunkRow]) -> pa.RecordBatch:
+    """Make an Arrow batch of chunk rows; the bytes of a single row are not copied."""
+    ends = [0]
+    for row in rows:
+        ends.append(ends[-1] + row.data.size)
+    body = rows[0].data if len(rows) == 1 else pa.py_buffer(b"".join(memoryview(row.data) for row in rows))
+    offsets = pa.py_buffer(struct.pack(f"<{len(ends)}i", *ends))
+    columns = [
+        pa.array([row.partition for row in rows], pa.int32()),
+        pa.array([row.driver for row in rows], pa.int32()),
+        pa.array([row.sender for row in rows], pa.int32()),
+        pa.array([row.sequence for row in rows], pa.int64()),
+        pa.array([row.rows for row in rows], pa.int64()),
+        pa.Array.from_buffers(pa.binary(), len(rows), [None, offsets, body]),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=CHUNK_ROW_SCHEMA)
+
+
+def unpack_rows(batch: pa.RecordBatch) -> Iterator[ChunkRow]:
+    """Give the chunk rows of an Arrow batch; their data shares the batch's memory."""
+    partition, driver, sender, sequence, rows, data = (batch.column(i) for i in range(6))
+    for i in range(batch.num_rows):
+        yield ChunkRow(
+            partition=partition[i].as_py(),
+            driver=driver[i].as_py(),
+            sender=sender[i].as_py(),
+            sequence=sequence[i].as_py(),
+            rows=rows[i].as_py(),
+            data=data[i].as_buffer(),
+        )

@@ -1,0 +1,34 @@
+"""The receiving end of a fragment instance: Spark's one stream of chunk rows, read as the feed wants it.
+
+Spark already merged the senders of an input, so one stream holds everything: the control message, then the
+chunks of every input. :class:`~pyspark_pipeline.exec.input_queue.InputFeed` deals the pairs out to the
+queues that the sources read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from pyspark_pipeline.errors import EngineBugError
+from pyspark_pipeline.exchange.chunk_row import CONTROL, ChunkRow, unpack_rows
+
+
+class ExchangeClient:
+    """Reads chunk rows from ``batches``: :meth:`control` first, then :meth:`stream`."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self._rows = (row for batch in batches for row in unpack_rows(batch))
+
+    def control(self) -> bytes:
+        """Read the control message (UTF-8 JSON); raise :class:`EngineBugError` where it does not come first."""
+        row = next(self._rows, None)
+        if row is None or row.partition != CONTROL:
+            raise EngineBugError("the input of a fragment does not start with its control message")
+        return row.data.to_pybytes()
+
+    def stream(self) -> Iterator[tuple[int, ChunkRow]]:
+        """Give the rest as pairs of input id and chunk row."""
+        for row in self._rows:
+            yield row.partition, row

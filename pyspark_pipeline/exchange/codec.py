@@ -1,0 +1,51 @@
+"""A chunk's bytes on the way through Spark: one Arrow IPC record batch message without its schema.
+
+The message is Arrow's encapsulated form (0xFFFFFFFF, metadata length, metadata, body), uncompressed and
+without dictionaries, so that Arrow's Java library reads it too. Both ends know the schema from the plan.
+The IPC writer writes only the rows of a slice, never the buffers it was cut from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from pyspark_pipeline.datatypes import DataType
+from pyspark_pipeline.errors import EngineBugError
+
+_ALIGNMENT = 8
+
+
+def plain_schema(types: Sequence[DataType]) -> pa.Schema:
+    """Give the schema of chunks on the wire: fields ``c0``, ``c1``, …, nullable, no dictionaries."""
+    return pa.schema([pa.field(f"c{i}", t.arrow) for i, t in enumerate(types)])
+
+
+def plain_chunk(chunk: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Decode the chunk's dictionaries; raise :class:`EngineBugError` where a column has not its declared type."""
+    columns = []
+    for field, column in zip(schema, chunk.columns, strict=True):
+        plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        if plain.type != field.type:
+            raise EngineBugError(f"column {field.name} of a chunk is {plain.type}, declared is {field.type}")
+        columns.append(plain)
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def encode_chunk(chunk: pa.RecordBatch) -> pa.Buffer:
+    """Make the message of a plain chunk (see :func:`plain_chunk`)."""
+    return chunk.serialize()
+
+
+def decode_chunk(data: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
+    """Read a message; its columns share ``data``'s memory, which is copied first where it is not aligned."""
+    if data.address % _ALIGNMENT:
+        data = _aligned(data)
+    return pa.ipc.read_record_batch(data, schema)
+
+
+def _aligned(data: pa.Buffer) -> pa.Buffer:
+    copy = pa.allocate_buffer(data.size)
+    memoryview(copy).cast("B")[:] = memoryview(data).cast("B")
+    return copy

@@ -1,0 +1,94 @@
+"""Which sink a fragment ends in: the peer decides (a result for the JVM, or an exchange by its partitioning)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark_pipeline.datatypes import DataType
+from pyspark_pipeline.exchange.channel import Sequencer
+from pyspark_pipeline.exchange.hash_sink import HashSinkOperator
+from pyspark_pipeline.exchange.single_sink import ResultSinkOperator, RoundRobinSinkOperator, SingleSinkOperator
+from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, SinkSettings
+from pyspark_pipeline.exec.operator import OperatorFactory
+from pyspark_pipeline.exec.output_queue import OutputQueue
+from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
+from pyspark_pipeline.plan.nodes import (
+    HashExchange,
+    ResultSink,
+    RoundRobinExchange,
+    Settings,
+    SingleExchange,
+    Sink,
+)
+
+_Make = Callable[["SinkFactory"], ExchangeSinkOperator]
+
+
+class SinkFactory(OperatorFactory):
+    """Makes the sinks of a fragment; they share the output queue and the numbering of its messages.
+
+    ``types`` are the columns of the root's chunks, ``sender`` the number of this instance (Spark's map
+    partition), ``start`` the first partition of a round robin.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        types: tuple[DataType, ...],
+        settings: Settings,
+        queue: OutputQueue,
+        *,
+        sender: int = 0,
+        start: int = 0,
+    ) -> None:
+        self.name = type(sink).__name__
+        self.sink = sink
+        self.types = types
+        self.settings = settings
+        self.queue = queue
+        self.start = start
+        self.destinations = getattr(sink, "num_partitions", 1)
+        self.sequencer = Sequencer(self.destinations, queue, sender)
+        options = settings.options
+        self.sizes = SinkSettings(
+            batch_rows=options["batchRows"],
+            chunk_bytes=options["exchange.chunkBytes"],
+            buffer_bytes=options["exchange.bufferBytes"],
+        )
+
+    def create(self, dop: int, driver_sequence: int) -> ExchangeSinkOperator:
+        return _SINKS[type(self.sink)](self)
+
+
+def _result(factory: SinkFactory) -> ExchangeSinkOperator:
+    return ResultSinkOperator(factory.types, 1, factory.queue, factory.sequencer, factory.sizes)
+
+
+def _single(factory: SinkFactory) -> ExchangeSinkOperator:
+    return SingleSinkOperator(factory.types, 1, factory.queue, factory.sequencer, factory.sizes)
+
+
+def _round_robin(factory: SinkFactory) -> ExchangeSinkOperator:
+    sink = RoundRobinSinkOperator(
+        factory.types, factory.destinations, factory.queue, factory.sequencer, factory.sizes
+    )
+    sink.start = factory.start % factory.destinations
+    return sink
+
+
+def _hash(factory: SinkFactory) -> ExchangeSinkOperator:
+    if not isinstance(factory.sink, HashExchange) or factory.destinations == 1:
+        return _single(factory)
+    settings = ExpressionSettings(ansi=factory.settings.ansi, time_zone=factory.settings.time_zone)
+    keys = compile_expressions(factory.sink.keys, settings)
+    return HashSinkOperator(
+        factory.types, factory.destinations, factory.queue, factory.sequencer, factory.sizes, keys
+    )
+
+
+_SINKS: dict[type, _Make] = {
+    ResultSink: _result,
+    SingleExchange: _single,
+    RoundRobinExchange: _round_robin,
+    HashExchange: _hash,
+}

@@ -1,0 +1,111 @@
+"""What every exchange sink shares: the queue it fills, its channels, counting, and the finish protocol.
+
+The queue is the instance's; when it is full the sink needs no input, which blocks its driver. The last
+message of a sink is pushed in ``set_finishing``; the instance's output ends when all drivers are done and
+the queue is drained (there is no end-of-stream message: Spark's stage barrier is it).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+from pyspark_pipeline.datatypes import DataType
+from pyspark_pipeline.exchange.channel import Channel, Sequencer
+from pyspark_pipeline.exchange.codec import plain_schema
+from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
+from pyspark_pipeline.exec.context import OperatorContext
+from pyspark_pipeline.exec.operator import Chunk, Operator
+from pyspark_pipeline.exec.output_queue import OutputQueue
+from pyspark_pipeline.metrics import declare_counter
+
+MESSAGES = declare_counter("messages_sent", "Chunk messages made", unit="messages")
+BYTES = declare_counter("bytes_sent", "Bytes of chunk messages made", unit="bytes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkSettings:
+    """Sizes that an exchange sink keeps to; from the options of the same names."""
+
+    batch_rows: int = 65536
+    chunk_bytes: int = 262144
+    buffer_bytes: int = 67108864
+
+
+class ExchangeSinkOperator(Operator):
+    """Takes chunks of ``types`` and sends them to ``destinations`` channels."""
+
+    def __init__(
+        self,
+        types: tuple[DataType, ...],
+        destinations: int,
+        queue: OutputQueue,
+        sequencer: Sequencer,
+        settings: SinkSettings,
+    ) -> None:
+        self.schema = plain_schema(types)
+        self.settings = settings
+        self.bytes_of = ChunkBytes()
+        self._queue = queue
+        self._sequencer = sequencer
+        self._destinations = destinations
+        self._channels: dict[int, Channel] = {}
+        self._finishing = False
+
+    def prepare(self, context: OperatorContext) -> None:
+        super().prepare(context)
+        context.wake_on(self._queue.drained)
+
+    def channel(self, destination: int) -> Channel:
+        """Give the channel of a destination, made at its first use."""
+        made = self._channels.get(destination)
+        if made is None:
+            made = Channel(
+                destination=destination,
+                sequencer=self._sequencer,
+                chunk_rows=self.settings.batch_rows,
+                chunk_bytes=self.settings.chunk_bytes,
+            )
+            self._channels[destination] = made
+        return made
+
+    def need_input(self) -> bool:
+        return not self._finishing and not self._queue.is_full()
+
+    def push_chunk(self, chunk: Chunk) -> None:
+        if chunk.num_rows:
+            self.accept(chunk)
+            self.context.memory.hold(self.held_bytes())
+
+    @abstractmethod
+    def accept(self, chunk: Chunk) -> None:
+        """Send the chunk's rows or keep them for later."""
+
+    def flush(self) -> None:
+        """Send everything kept."""
+        for channel in self._channels.values():
+            channel.flush()
+
+    def held_bytes(self) -> int:
+        """Say how many bytes are kept."""
+        return sum(channel.nbytes for channel in self._channels.values())
+
+    def set_finishing(self) -> None:
+        if self._finishing:
+            return
+        self._finishing = True
+        self.flush()
+        self.context.metrics.add(MESSAGES, sum(c.sent_messages for c in self._channels.values()))
+        self.context.metrics.add(BYTES, sum(c.sent_bytes for c in self._channels.values()))
+
+    def is_finished(self) -> bool:
+        return self._finishing
+
+    def set_finished(self) -> None:
+        self._finishing = True
+        for channel in self._channels.values():
+            channel.drop()
+
+    def close(self) -> None:
+        self.set_finished()
+        self.context.memory.hold(0)

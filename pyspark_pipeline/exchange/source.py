@@ -1,0 +1,80 @@
+"""The source of a fragment whose input is chunks that an exchange or the JVM made."""
+
+from __future__ import annotations
+
+from pyspark_pipeline.exchange.chunk_row import ChunkRow
+from pyspark_pipeline.exchange.codec import decode_chunk, plain_schema
+from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulator
+from pyspark_pipeline.exec.context import OperatorContext
+from pyspark_pipeline.exec.input_queue import InputQueue
+from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.metrics import declare_counter
+from pyspark_pipeline.plan.nodes import ArrowInput, ExchangeSource
+
+MESSAGES = declare_counter("messages_received", "Chunk messages decoded", unit="messages")
+BYTES = declare_counter("bytes_received", "Bytes of chunk messages decoded", unit="bytes")
+
+
+class ExchangeSourceOperator(Operator):
+    """Decodes the messages of one input and joins small ones (an exchange makes many)."""
+
+    def __init__(self, factory: ExchangeSourceFactory) -> None:
+        self._queue = factory.queue
+        self._schema = factory.schema
+        self._chunks = ChunkAccumulator(factory.batch_rows)
+        self._dropped = False
+
+    def prepare(self, context: OperatorContext) -> None:
+        super().prepare(context)
+        context.wake_on(self._queue.changed)
+
+    def has_output(self) -> bool:
+        if self._dropped:
+            return False
+        return self._chunks.has_chunk() or self._queue.has_items() or self._has_rest()
+
+    def _has_rest(self) -> bool:
+        return bool(self._chunks.small) and self._queue.is_finished()
+
+    def pull_chunk(self) -> Chunk | None:
+        while not self._chunks.has_chunk():
+            row = self._queue.take()
+            if row is None:
+                if self._queue.is_finished():
+                    self._chunks.flush()
+                break
+            self._decode(row)
+        return self._chunks.take() if self._chunks.has_chunk() else None
+
+    def _decode(self, row: ChunkRow) -> None:
+        self.context.metrics.add(MESSAGES)
+        self.context.metrics.add(BYTES, row.data.size)
+        if row.rows:
+            self._chunks.add(decode_chunk(row.data, self._schema))
+
+    def is_finished(self) -> bool:
+        return self._dropped or (self._queue.is_finished() and self._chunks.is_empty())
+
+    def set_finished(self) -> None:
+        if not self._dropped:
+            self._dropped = True
+            self._queue.drop()
+            self._chunks.clear()
+
+    def close(self) -> None:
+        self._chunks.clear()
+
+
+class ExchangeSourceFactory(OperatorFactory):
+    """Makes the sources of one input; they share its queue, so any driver takes the next message."""
+
+    name = "ExchangeSource"
+
+    def __init__(self, node: ExchangeSource | ArrowInput, queue: InputQueue, batch_rows: int) -> None:
+        self.input_id = node.input_id
+        self.queue = queue
+        self.schema = plain_schema([field.type for field in node.output])
+        self.batch_rows = batch_rows
+
+    def create(self, dop: int, driver_sequence: int) -> ExchangeSourceOperator:
+        return ExchangeSourceOperator(self)

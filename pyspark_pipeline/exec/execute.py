@@ -1,0 +1,34 @@
+"""Run a fragment instance: the one entry to the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyspark_pipeline.exec.blame import add_note
+from pyspark_pipeline.exec.instance import FragmentInstance
+from pyspark_pipeline.exec.serial import SerialExecutor
+from pyspark_pipeline.exec.threaded import ThreadedExecutor
+
+
+def execute(instance: FragmentInstance, threads: int = 1) -> Iterator[Any]:
+    """Run ``instance`` and give what its sinks push into the output queue, in that order.
+
+    With one thread the drivers run on the caller's thread, between two items; with more, on that many
+    threads of the executor's own, while the caller's thread reads the input stream. Closing the generator
+    cancels. However it ends, every operator has been closed and no thread is left. Raises what an
+    operator raised (see :func:`~.blame.blamed`); errors of the clean-up are notes of the first error.
+    """
+    executor = SerialExecutor(instance) if threads == 1 else ThreadedExecutor(instance, threads)
+    try:
+        yield from executor.run()
+    except GeneratorExit:
+        instance.close()
+        raise
+    except BaseException as error:
+        for other in instance.close():
+            add_note(error, f"then, while cleaning up: {other}")
+        raise
+    errors = instance.close()
+    if errors:
+        raise errors[0]

@@ -1,0 +1,34 @@
+"""The task's input stream: read by the caller's thread only, and only when the drivers need it.
+
+A task has one input stream and possibly several sources behind it. Reading it may wait (Spark decides),
+so no operator reads it: the executor does, on the thread that called it, and hands each item to the
+source it is for. It reads when a source has room, and also when nothing else can run: whoever waits for
+another input's rows must get them, even if that fills a source's queue beyond its bound. That rule, and
+not the bound, is what makes one stream for many inputs free of deadlock.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pyspark_pipeline.exec.event import Event
+
+
+class Feed(Protocol):
+    """What an executor needs to know of the input stream; ``wanted`` is notified when a source gets room."""
+
+    @property
+    def wanted(self) -> Event:
+        """The event that ``wants_input`` may have become true."""
+
+    def wants_input(self) -> bool:
+        """Say whether a source has room for another item (cheap); False once the stream has ended."""
+
+    def is_ended(self) -> bool:
+        """Say whether the stream has ended and every source knows."""
+
+    def pump(self) -> None:
+        """Read one item, give it to its source and notify; at the end tell the sources. May wait for Spark."""
+
+    def describe(self) -> str:
+        """Tell what each source holds, for a dump."""

@@ -1,0 +1,125 @@
+"""The queues behind the task's one input stream: each input's items wait here for their source.
+
+The feed reads ``(input id, item)`` pairs and puts each item into the queue of its input. An input ends
+when the stream ends, or, where the stream is *ordered* (all items of one input before the next input's:
+build sides first, the probe side last), as soon as an item of a later input comes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pyspark_pipeline.errors import EngineBugError
+from pyspark_pipeline.exec.event import Event
+
+
+class InputQueue:
+    """Items of one input. The feed puts, any driver takes; ``changed`` is notified for every item and at the end."""
+
+    __slots__ = ("name", "changed", "bound", "taken", "_items", "_ended", "_dropped", "_wanted")
+
+    def __init__(self, name: str, *, bound: int = 2) -> None:
+        self.name = name
+        self.changed = Event(f"{name} has items or has ended")
+        self.bound = bound
+        self.taken = 0
+        self._items: deque[Any] = deque()
+        self._ended = False
+        self._dropped = False
+        self._wanted: Event | None = None
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def take(self) -> Any | None:
+        """Take the oldest item, or None where there is none now (another driver may have been faster)."""
+        try:
+            item = self._items.popleft()
+        except IndexError:
+            return None
+        self.taken += 1
+        if self._wanted is not None and self.has_room():
+            self._wanted.notify()
+        return item
+
+    def has_items(self) -> bool:
+        """Say whether ``take`` would give something."""
+        return bool(self._items)
+
+    def has_room(self) -> bool:
+        """Say whether the feed should read ahead for this input."""
+        return not self._ended and not self._dropped and len(self._items) < self.bound
+
+    def is_finished(self) -> bool:
+        """Say whether no item is here and none will come or be wanted."""
+        return not self._items and (self._ended or self._dropped)
+
+    def drop(self) -> None:
+        """Learn that nobody wants the items any more; what still comes is thrown away."""
+        self._dropped = True
+        self._items.clear()
+        self.changed.notify()
+
+    def _put(self, item: Any) -> None:
+        if not self._dropped:
+            self._items.append(item)
+            self.changed.notify()
+
+    def _end(self) -> None:
+        if not self._ended:
+            self._ended = True
+            self.changed.notify()
+
+
+class InputFeed:
+    """A :class:`~.feed.Feed` that reads ``stream`` and serves ``queues`` (by input id).
+
+    ``order`` lists the input ids as the stream brings them; empty means items may come interleaved, and
+    every input ends with the stream. An error that reading raises goes to the caller as it is.
+    """
+
+    def __init__(
+        self, stream: Iterator[tuple[int, Any]], queues: Mapping[int, InputQueue], *, order: Sequence[int] = ()
+    ) -> None:
+        self.wanted = Event("the input stream should be read")
+        self.items = 0
+        self._stream = stream
+        self._queues = dict(queues)
+        self._order = list(order)
+        self._ended = False
+        for queue in self._queues.values():
+            queue._wanted = self.wanted
+
+    def wants_input(self) -> bool:
+        """Say whether an input that is not at its end has room."""
+        return not self._ended and any(queue.has_room() for queue in self._queues.values())
+
+    def is_ended(self) -> bool:
+        """Say whether the stream has ended."""
+        return self._ended
+
+    def pump(self) -> None:
+        """Read one item and give it to its queue, or end every queue."""
+        pair = next(self._stream, None)
+        if pair is None:
+            self._ended = True
+            for queue in self._queues.values():
+                queue._end()
+            return
+        input_id, item = pair
+        self.items += 1
+        queue = self._queues.get(input_id)
+        if queue is None:
+            raise EngineBugError(f"an item for input {input_id} came; there are {sorted(self._queues)}")
+        while self._order and self._order[0] != input_id:
+            if input_id not in self._order:
+                raise EngineBugError(f"an item for input {input_id} came after that input had ended")
+            self._queues[self._order.pop(0)]._end()
+        queue._put(item)
+
+    def describe(self) -> str:
+        """Tell what each queue holds."""
+        held = ", ".join(f"{queue.name}: {len(queue)}" for queue in self._queues.values())
+        return f"{self.items} items read{', ended' if self._ended else ''}; waiting {held}"

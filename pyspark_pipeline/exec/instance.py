@@ -1,0 +1,168 @@
+"""A fragment instance: pipelines turned into drivers, with the queue their output leaves by.
+
+Everything one Spark task runs. It owns the drivers, the memory tracker, the background work and the
+metrics; an executor (:mod:`~.serial`, :mod:`~.threaded`) runs it, exactly once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark_pipeline.errors import EngineBugError
+from pyspark_pipeline.exec.background import BackgroundWork
+from pyspark_pipeline.exec.context import OperatorContext
+from pyspark_pipeline.exec.driver import ChunkCheck, Driver, Seat
+from pyspark_pipeline.exec.feed import Feed
+from pyspark_pipeline.exec.operator import OperatorFactory, Pipeline
+from pyspark_pipeline.exec.output_queue import OutputQueue
+from pyspark_pipeline.ids import DriverSequence, OperatorId, OperatorIndex, PipelineId
+from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.metrics import OperatorMetrics
+
+_BACKGROUND_END_SECONDS = 30.0
+
+
+class FragmentInstance:
+    """The drivers of all ``pipelines``; whatever their last sinks push into ``output`` is the result.
+
+    ``memory`` is the instance's tracker (unlimited where None), ``feed`` reads the task's input stream,
+    ``check`` looks at every chunk that moves (a debugging aid).
+    """
+
+    def __init__(
+        self,
+        pipelines: Sequence[Pipeline],
+        output: OutputQueue,
+        *,
+        memory: MemoryTracker | None = None,
+        feed: Feed | None = None,
+        time_slice_ms: int = 20,
+        check: ChunkCheck | None = None,
+    ) -> None:
+        self.pipelines = tuple(pipelines)
+        self.output = output
+        self.memory = memory if memory is not None else MemoryTracker("instance")
+        self.feed = feed
+        self.background = BackgroundWork()
+        self.cancelled = False
+        self.feed_ns = 0
+        self.consumer_ns = 0
+        self.missed_wakeups = 0
+        self.drivers: list[Driver] = []
+        self._contexts: list[list[OperatorContext]] = []
+        self._started = False
+        for pipeline in self.pipelines:
+            for sequence in range(pipeline.dop):
+                self._add_driver(pipeline, sequence, time_slice_ms * 1_000_000, check)
+
+    def _add_driver(self, pipeline: Pipeline, sequence: int, slice_ns: int, check: ChunkCheck | None) -> None:
+        if len(pipeline.factories) < 2:
+            raise EngineBugError(f"pipeline {pipeline.id} has no source or no sink")
+        seats = [self._seat(pipeline, sequence, i, factory) for i, factory in enumerate(pipeline.factories)]
+        name = f"driver {sequence} of pipeline {pipeline.id}"
+        self.drivers.append(Driver(name, seats, slice_ns=slice_ns, check=check))
+
+    @staticmethod
+    def _seat(pipeline: Pipeline, sequence: int, index: int, factory: OperatorFactory) -> Seat:
+        operator_id = OperatorId(
+            pipeline=PipelineId(pipeline.id),
+            driver=DriverSequence(sequence),
+            index=OperatorIndex(index),
+            name=factory.name,
+        )
+        return Seat(operator_id, factory, factory.create(pipeline.dop, sequence), OperatorMetrics(factory.name))
+
+    def prepare(self) -> None:
+        """Prepare every operator of every driver, in order. What raises stops it; ``cancel`` cleans up."""
+        if self._started:
+            raise EngineBugError("a fragment instance runs once")
+        self._started = True
+        for driver in self.drivers:
+            contexts = [self._context(driver, seat) for seat in driver.seats]
+            self._contexts.append(contexts)
+            driver.prepare(contexts)
+
+    def _context(self, driver: Driver, seat: Seat) -> OperatorContext:
+        return OperatorContext(
+            id=seat.id,
+            dop=self._dop(seat.id.pipeline),
+            memory=self.memory.child(str(seat.id)),
+            metrics=seat.metrics,
+            wake=driver.wake,
+            is_cancelled=self._is_cancelled,
+            background=self.background,
+        )
+
+    def _dop(self, pipeline_id: int) -> int:
+        return next(pipeline.dop for pipeline in self.pipelines if pipeline.id == pipeline_id)
+
+    def _is_cancelled(self) -> bool:
+        return self.cancelled
+
+    def stop(self) -> None:
+        """Ask running drivers to stop at their next move; any thread."""
+        self.cancelled = True
+        for driver in self.drivers:
+            driver.stopping = True
+
+    def close(self) -> list[BaseException]:
+        """Cancel every driver that is not done, drop the output, close the trackers; give errors of the operators.
+
+        No driver may be running any more. Repeatable.
+        """
+        self.stop()
+        errors: list[BaseException] = []
+        for driver in self.drivers:
+            driver.set_cancelled(errors)
+        if not self.background.wait_until_idle(_BACKGROUND_END_SECONDS):
+            errors.append(EngineBugError(f"background work does not end: {', '.join(self.background.names())}"))
+        for driver in self.drivers:
+            driver.close_all(errors)
+        self.output.clear()
+        for contexts in self._contexts:
+            for context in contexts:
+                context.metrics.peak_bytes = max(context.metrics.peak_bytes, context.memory.peak)
+                context.memory.close()
+        return errors
+
+    def dump(self) -> str:
+        """Describe every driver, the output queue and the background work, for a report of a stuck instance."""
+        lines = [driver.describe() for driver in self.drivers]
+        lines.append(f"output queue: {self.output.statistics()}")
+        lines.append(f"background work: {', '.join(self.background.names()) or 'none'}")
+        if self.feed is not None:
+            lines.append(f"input: {self.feed.describe()}")
+        return "\n".join(lines)
+
+    def metrics(self) -> dict[str, Any]:
+        """Make the JSON form of everything counted: by family (factory name), by pipeline and operator, by driver."""
+        return {
+            "families": self._families(),
+            "pipelines": [self._pipeline_metrics(pipeline) for pipeline in self.pipelines],
+            "output": self.output.statistics(),
+            "peak_bytes": self.memory.peak,
+            "feed_s": self.feed_ns / 1e9,
+            "consumer_s": self.consumer_ns / 1e9,
+            "missed_wakeups": self.missed_wakeups,
+        }
+
+    def _families(self) -> dict[str, float]:
+        seconds: dict[str, float] = {}
+        for driver in self.drivers:
+            for seat in driver.seats:
+                seconds[seat.id.name] = seconds.get(seat.id.name, 0.0) + seat.metrics.total_ns / 1e9
+        return seconds
+
+    def _pipeline_metrics(self, pipeline: Pipeline) -> dict[str, Any]:
+        drivers = [driver for driver in self.drivers if driver.seats[0].id.pipeline == pipeline.id]
+        operators = [OperatorMetrics(factory.name) for factory in pipeline.factories]
+        for driver in drivers:
+            for total, seat in zip(operators, driver.seats, strict=True):
+                total.merge(seat.metrics)
+        return {
+            "id": pipeline.id,
+            "dop": pipeline.dop,
+            "operators": [metrics.to_dict() for metrics in operators],
+            "drivers": [{"state": driver.state.value, **driver.metrics.to_dict()} for driver in drivers],
+        }

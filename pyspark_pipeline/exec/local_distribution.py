@@ -1,0 +1,91 @@
+"""How a local exchange deals rows to its consumer drivers: by hash, chunk by chunk, evenly, or to all.
+
+A distribution makes one dealer per producer driver (dealers keep state, so they are not shared); the
+dealer cuts a chunk into ``(consumer, rows)`` pieces. What a hash is, the caller brings along.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyspark_pipeline.exec.operator import Chunk
+
+Dealer = Callable[[Chunk], Iterable[tuple[int, Chunk]]]
+Distribution = Callable[[int, int], Dealer]
+Destinations = Callable[[Chunk, int], npt.NDArray[np.int32]]
+Grouping = Callable[[npt.NDArray[np.int32], int], tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]]
+
+
+def stable_grouping(
+    destinations: npt.NDArray[np.int32], count: int
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """Group row numbers by destination: (rows ordered by destination then position, ``count + 1`` starts)."""
+    starts = np.zeros(count + 1, dtype=np.int32)
+    np.cumsum(np.bincount(destinations, minlength=count), out=starts[1:])
+    # numpy sorts 8 and 16 bit integers stably by radix, in linear time
+    narrow = destinations.astype(np.uint8 if count <= 256 else np.uint16 if count <= 65536 else np.int32)
+    return np.argsort(narrow, kind="stable").astype(np.int32), starts
+
+
+def by_hash(destinations: Destinations, grouping: Grouping = stable_grouping) -> Distribution:
+    """Send each row to ``destinations(chunk, consumers)[row]``; order of rows is kept within a consumer.
+
+    ``grouping`` may be a faster kernel that does what :func:`stable_grouping` does.
+    """
+
+    def dealer(_producer: int, consumers: int) -> Dealer:
+        def deal(chunk: Chunk) -> Iterator[tuple[int, Chunk]]:
+            if consumers == 1:
+                yield 0, chunk
+                return
+            rows, starts = grouping(destinations(chunk, consumers), consumers)
+            taken = None
+            for consumer in range(consumers):
+                start, end = int(starts[consumer]), int(starts[consumer + 1])
+                if end - start == chunk.num_rows:
+                    yield consumer, chunk
+                elif end > start:
+                    taken = chunk.take(pa.array(rows)) if taken is None else taken
+                    yield consumer, taken.slice(start, end - start)
+
+        return deal
+
+    return dealer
+
+
+def pass_through(producer: int, consumers: int) -> Dealer:
+    """Send whole chunks to the consumers in turn; with one consumer this gathers."""
+    turn = producer % consumers
+
+    def deal(chunk: Chunk) -> list[tuple[int, Chunk]]:
+        nonlocal turn
+        consumer, turn = turn, (turn + 1) % consumers
+        return [(consumer, chunk)]
+
+    return deal
+
+
+def at_random(producer: int, consumers: int) -> Dealer:
+    """Cut each chunk into equal runs of rows, one a consumer, dealt in random order (repeatable per producer)."""
+    chance = random.Random(producer)
+    order = list(range(consumers))
+
+    def deal(chunk: Chunk) -> Iterator[tuple[int, Chunk]]:
+        chance.shuffle(order)
+        rows = chunk.num_rows
+        for place, consumer in enumerate(order):
+            start, end = rows * place // consumers, rows * (place + 1) // consumers
+            if end > start:
+                yield consumer, chunk.slice(start, end - start)
+
+    return deal
+
+
+def broadcast(_producer: int, consumers: int) -> Dealer:
+    """Send every chunk to every consumer; the data is shared, not copied."""
+    return lambda chunk: [(consumer, chunk) for consumer in range(consumers)]

@@ -1,0 +1,174 @@
+"""A local exchange hands chunks from the drivers of some pipelines to the drivers of one other.
+
+One queue per consumer driver, into which every producer may put (Velox' ``LocalExchangeQueue``)::
+
+    producer drivers ──sink──> queue 0 ──source──> consumer driver 0
+                     └──────> queue 1 ──source──> consumer driver 1     one cap on the bytes of all queues
+
+* A queue is finished when it is empty and every producer is done. Producers register when their sinks
+  are created, which an instance does for all pipelines before anything runs.
+* Bytes over the cap make sinks refuse input; each producer may go over it by one chunk, so a cap of one
+  byte still moves. Below the cap the producers are woken.
+* A consumer that closes drops its data and whatever still comes for it; when all have closed, the sinks
+  are finished, so producers end early.
+
+One lock guards queues and bytes; events are notified after it is released.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+from pyspark_pipeline.exec.event import Event
+from pyspark_pipeline.exec.local_distribution import Distribution
+from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.memory import MemoryTracker
+
+
+class _Queue:
+    """What waits for one consumer."""
+
+    __slots__ = ("changed", "pieces", "closed")
+
+    def __init__(self, name: str) -> None:
+        self.changed = Event(name)
+        self.pieces: deque[tuple[Chunk, int]] = deque()
+        self.closed = False
+
+
+class LocalExchange:
+    """The shared state between the sinks and the sources of one local exchange."""
+
+    def __init__(
+        self, name: str, distribution: Distribution, *, num_consumers: int, max_bytes: int, batch_rows: int = 65536
+    ) -> None:
+        self.name = name
+        self.distribution = distribution
+        self.num_consumers = num_consumers
+        self.max_bytes = max_bytes
+        self.batch_rows = batch_rows
+        self.room = Event(f"{name} has room")
+        self.peak_bytes = 0
+        self.full_times = 0
+        self._buffered = 0
+        self._producers = 0
+        self._producers_left = 0
+        self._open = num_consumers
+        self._queues = [_Queue(f"{name} has chunks for driver {i}") for i in range(num_consumers)]
+        self._memory: MemoryTracker | None = None
+        self._lock = threading.Lock()
+
+    def changed(self, consumer: int) -> Event:
+        """Give the event that consumer ``consumer`` got its first chunk, or all it will get."""
+        return self._queues[consumer].changed
+
+    def account_to(self, instance_memory: MemoryTracker | None) -> None:
+        """Count the buffered bytes below ``instance_memory`` (the first call decides)."""
+        with self._lock:
+            missing = self._memory is None and instance_memory is not None
+        if missing and instance_memory is not None:
+            self._memory = instance_memory.child(self.name)
+
+    # --- producers --------------------------------------------------------------------------------
+
+    def add_producer(self) -> int:
+        """Register one more producer and give its number."""
+        with self._lock:
+            self._producers += 1
+            self._producers_left += 1
+            return self._producers - 1
+
+    def is_full(self) -> bool:
+        """Say whether producers should wait."""
+        return self._buffered >= self.max_bytes
+
+    def is_abandoned(self) -> bool:
+        """Say whether every consumer has closed."""
+        return self._open == 0
+
+    def put(self, consumer: int, piece: Chunk, nbytes: int) -> None:
+        """Queue a piece for a consumer."""
+        queue = self._queues[consumer]
+        if self._memory is not None:
+            self._memory.consume(nbytes)
+        with self._lock:
+            dropped = queue.closed
+            first = not queue.pieces
+            if not dropped:
+                was_full = self.is_full()
+                queue.pieces.append((piece, nbytes))
+                self._buffered += nbytes
+                self.peak_bytes = max(self.peak_bytes, self._buffered)
+                self.full_times += self.is_full() and not was_full
+        if dropped and self._memory is not None:
+            self._memory.release(nbytes)
+        elif first:
+            queue.changed.notify()
+
+    def producer_done(self) -> None:
+        """Learn that a producer puts nothing any more."""
+        with self._lock:
+            self._producers_left -= 1
+            ended = self._producers_left == 0
+        if ended:
+            for queue in self._queues:
+                queue.changed.notify()
+
+    # --- consumers --------------------------------------------------------------------------------
+
+    def has_pieces(self, consumer: int) -> bool:
+        """Say whether a piece waits for the consumer."""
+        return bool(self._queues[consumer].pieces)
+
+    def is_finished(self, consumer: int) -> bool:
+        """Say whether the consumer has got all it will get."""
+        queue = self._queues[consumer]
+        return queue.closed or (self._producers_left == 0 and not queue.pieces)
+
+    def take(self, consumer: int) -> list[Chunk]:
+        """Take waiting pieces of together at most ``batch_rows`` rows, at least one piece where one waits."""
+        pieces = self._queues[consumer].pieces
+        taken: list[Chunk] = []
+        rows = freed = 0
+        with self._lock:
+            was_full = self.is_full()
+            while pieces and (not taken or rows + pieces[0][0].num_rows <= self.batch_rows):
+                piece, nbytes = pieces.popleft()
+                taken.append(piece)
+                rows += piece.num_rows
+                freed += nbytes
+            self._buffered -= freed
+            woken = was_full and not self.is_full()
+        self._freed(freed, woken)
+        return taken
+
+    def close_consumer(self, consumer: int) -> None:
+        """Drop what waits for the consumer and what still comes for it. Repeatable."""
+        queue = self._queues[consumer]
+        with self._lock:
+            if queue.closed:
+                return
+            queue.closed = True
+            freed = sum(nbytes for _, nbytes in queue.pieces)
+            queue.pieces.clear()
+            self._buffered -= freed
+            self._open -= 1
+        self._freed(freed, True)
+
+    def _freed(self, nbytes: int, wake: bool) -> None:
+        if self._memory is not None and nbytes:
+            self._memory.release(nbytes)
+        if wake:
+            self.room.notify()
+
+    def statistics(self) -> dict[str, int]:
+        """Say what waits and who is left."""
+        return {
+            "pieces": sum(len(queue.pieces) for queue in self._queues),
+            "bytes": self._buffered,
+            "peak_bytes": self.peak_bytes,
+            "full_times": self.full_times,
+            "producers_left": self._producers_left,
+            "consumers_open": self._open,
+        }

@@ -1,0 +1,93 @@
+"""The sink and the source of a local exchange."""
+
+from __future__ import annotations
+
+from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
+from pyspark_pipeline.exec.chunk_concat import concat_chunks
+from pyspark_pipeline.exec.context import OperatorContext
+from pyspark_pipeline.exec.local_exchange import LocalExchange
+from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+
+
+class LocalExchangeSinkOperator(Operator):
+    """Deals the chunks of one producer driver to the consumers' queues."""
+
+    def __init__(self, exchange: LocalExchange) -> None:
+        self._exchange = exchange
+        self._deal = exchange.distribution(exchange.add_producer(), exchange.num_consumers)
+        self._bytes = ChunkBytes()
+        self._ended = False
+
+    def prepare(self, context: OperatorContext) -> None:
+        super().prepare(context)
+        context.wake_on(self._exchange.room)
+        self._exchange.account_to(context.memory.parent)
+
+    def need_input(self) -> bool:
+        return not self._ended and not self._exchange.is_full()
+
+    def push_chunk(self, chunk: Chunk) -> None:
+        rows, nbytes = chunk.num_rows, self._bytes.estimate(chunk)
+        for consumer, piece in self._deal(chunk):
+            self._exchange.put(consumer, piece, nbytes * piece.num_rows // rows or 1)
+
+    def set_finishing(self) -> None:
+        self._ended = True
+        self._exchange.producer_done()
+
+    def is_finished(self) -> bool:
+        return self._ended or self._exchange.is_abandoned()
+
+
+class LocalExchangeSourceOperator(Operator):
+    """Gives one consumer driver what is in its queue, small pieces joined."""
+
+    def __init__(self, exchange: LocalExchange, consumer: int) -> None:
+        self._exchange = exchange
+        self._consumer = consumer
+
+    def prepare(self, context: OperatorContext) -> None:
+        super().prepare(context)
+        context.wake_on(self._exchange.changed(self._consumer))
+
+    def has_output(self) -> bool:
+        return self._exchange.has_pieces(self._consumer)
+
+    def pull_chunk(self) -> Chunk | None:
+        pieces = self._exchange.take(self._consumer)
+        return concat_chunks(pieces) if pieces else None
+
+    def is_finished(self) -> bool:
+        return self._exchange.is_finished(self._consumer)
+
+    def set_finished(self) -> None:
+        self._exchange.close_consumer(self._consumer)
+
+    def close(self) -> None:
+        self._exchange.close_consumer(self._consumer)
+
+
+class LocalExchangeSinkFactory(OperatorFactory):
+    """Makes sinks; several pipelines may each have one of these on the same exchange (UNION ALL)."""
+
+    name = "local exchange sink"
+
+    def __init__(self, exchange: LocalExchange) -> None:
+        self._exchange = exchange
+
+    def create(self, dop: int, driver_sequence: int) -> Operator:
+        return LocalExchangeSinkOperator(self._exchange)
+
+
+class LocalExchangeSourceFactory(OperatorFactory):
+    """Makes sources; the pipeline's ``dop`` must be the exchange's number of consumers."""
+
+    name = "local exchange source"
+
+    def __init__(self, exchange: LocalExchange) -> None:
+        self._exchange = exchange
+
+    def create(self, dop: int, driver_sequence: int) -> Operator:
+        if dop != self._exchange.num_consumers:
+            raise ValueError(f"{self._exchange.name} has {self._exchange.num_consumers} consumers, its pipeline {dop}")
+        return LocalExchangeSourceOperator(self._exchange, driver_sequence)

@@ -1,0 +1,66 @@
+"""The bounded queue at the end of a fragment instance: sinks push items, the generator drains them.
+
+Guarantees: items leave in the order they were pushed; ``is_full`` makes sinks refuse input, so a slow
+consumer blocks the drivers instead of filling memory. The bound is soft: a push is never refused, for a
+sink may have to give several items for one chunk. One lock guards the items; events are notified after
+it is released.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import Any
+
+from pyspark_pipeline.exec.event import Event
+
+
+class OutputQueue:
+    """Items on their way out. ``filled`` fires when it stops being empty, ``drained`` when it stops being full."""
+
+    __slots__ = ("capacity", "filled", "drained", "pushed", "full_times", "_items", "_lock")
+
+    def __init__(self, capacity: int = 16) -> None:
+        self.capacity = capacity
+        self.filled = Event("output queue has items")
+        self.drained = Event("output queue has room")
+        self.pushed = 0
+        self.full_times = 0
+        self._items: deque[Any] = deque()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def is_full(self) -> bool:
+        """Say whether sinks should wait."""
+        return len(self._items) >= self.capacity
+
+    def push(self, item: Any) -> None:
+        """Append an item; opaque to the queue."""
+        with self._lock:
+            self._items.append(item)
+            self.pushed += 1
+            size = len(self._items)
+            if size == self.capacity:
+                self.full_times += 1
+        if size == 1:
+            self.filled.notify()
+
+    def pop(self) -> Any:
+        """Take the oldest item; raise IndexError where there is none."""
+        with self._lock:
+            item = self._items.popleft()
+            size = len(self._items)
+        if size == self.capacity - 1:
+            self.drained.notify()
+        return item
+
+    def clear(self) -> None:
+        """Drop all items: nobody wants them any more."""
+        with self._lock:
+            self._items.clear()
+
+    def statistics(self) -> dict[str, int]:
+        """Say how many items wait, went through, and how often the queue was full."""
+        return {"items": len(self), "capacity": self.capacity, "pushed": self.pushed, "full_times": self.full_times}

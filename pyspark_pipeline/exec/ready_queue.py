@@ -1,0 +1,61 @@
+"""Ready drivers in eight levels (multi-level feedback): who has run long gets its turn more rarely.
+
+A driver sinks a level when its time exceeds 0.2, 0.6, 1.2 … 5.6 s. The next level served is the one with
+the least time spent so far, where the time of a level counts 1.2 times less than that of the level below
+it: short pipelines are answered fast and long ones still move (StarRocks' ``QuerySharedDriverQueue``).
+Not locked: the executor that owns it does that.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from pyspark_pipeline.exec.driver import Driver
+
+LEVELS = 8
+_LEVEL_NS = 200_000_000
+_RATIO = 1.2
+_BOUNDS = tuple(_LEVEL_NS * (level + 1) * (level + 2) // 2 for level in range(LEVELS - 1))
+_WEIGHTS = tuple(_RATIO ** (LEVELS - 1 - level) for level in range(LEVELS))
+
+
+class ReadyQueue:
+    """Drivers in state READY; within a level first come, first served."""
+
+    __slots__ = ("_levels", "_spent", "_charged", "_size")
+
+    def __init__(self) -> None:
+        self._levels: tuple[deque[Driver], ...] = tuple(deque() for _ in range(LEVELS))
+        self._spent = [0.0] * LEVELS
+        self._charged: dict[Driver, int] = {}
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def put(self, driver: Driver) -> None:
+        """Add a ready driver, charging its level for what it ran since it was last put."""
+        active = driver.metrics.active_ns
+        level = 0
+        if active > _BOUNDS[0]:
+            level = next((i for i, bound in enumerate(_BOUNDS) if active <= bound), LEVELS - 1)
+        self._spent[level] += (active - self._charged.get(driver, 0)) / _WEIGHTS[level]
+        self._charged[driver] = active
+        self._levels[level].append(driver)
+        self._size += 1
+
+    def take(self) -> Driver | None:
+        """Take the next driver to run; None where none is ready."""
+        if not self._size:
+            return None
+        self._size -= 1
+        filled = [level for level, drivers in enumerate(self._levels) if drivers]
+        level = filled[0] if len(filled) == 1 else min(filled, key=self._spent.__getitem__)
+        return self._levels[level].popleft()
+
+    def statistics(self) -> dict[str, list[float]]:
+        """Say how many drivers wait on each level and the weighted seconds each level has spent."""
+        return {
+            "waiting": [float(len(drivers)) for drivers in self._levels],
+            "spent_s": [spent / 1e9 for spent in self._spent],
+        }

@@ -1,0 +1,111 @@
+"""The serial executor: all drivers on the caller's thread, between one output item and the next.
+
+It starts no thread. It runs ready drivers until the output queue has items, gives them, and goes on.
+Where no driver is ready it looks at the blocked ones once (a missed wake-up costs a count, not a hang),
+then reads the input stream, then waits for background work. Where there is none of it, nothing can ever
+happen again: :class:`EngineBugError` with a dump of every driver.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from time import perf_counter_ns as clock
+from typing import Any
+
+from pyspark_pipeline.errors import EngineBugError
+from pyspark_pipeline.exec.driver import Driver
+from pyspark_pipeline.exec.instance import FragmentInstance
+from pyspark_pipeline.exec.ready_queue import ReadyQueue
+from pyspark_pipeline.exec.states import BLOCKED, DriverState
+
+_FALLBACK_SECONDS = 0.1
+
+
+class SerialExecutor:
+    """Runs one instance on one thread. ``driver_woken`` may come from background threads."""
+
+    def __init__(self, instance: FragmentInstance) -> None:
+        self._instance = instance
+        self._ready = ReadyQueue()
+        self._blocked: set[Driver] = set()
+        self._woken: deque[Driver] = deque()
+        self._sleeper: threading.Event | None = None
+
+    def driver_woken(self, driver: Driver) -> None:
+        """Note a wake-up, and end the wait for background work if there is one."""
+        self._woken.append(driver)
+        sleeper = self._sleeper
+        if sleeper is not None:
+            sleeper.set()
+
+    def run(self) -> Iterator[Any]:
+        """Give the output items as they come; the caller closes the instance afterwards."""
+        instance, output = self._instance, self._instance.output
+        instance.prepare()
+        for driver in instance.drivers:
+            driver.scheduler = self
+            self._place(driver, driver.submit())
+        while True:
+            while len(output):
+                item = output.pop()
+                given = clock()
+                yield item
+                instance.consumer_ns += clock() - given
+            driver_to_run = self._next()
+            if driver_to_run is not None:
+                self._place(driver_to_run, driver_to_run.process())
+            elif not len(output) and not self._wait():
+                return
+
+    def _place(self, driver: Driver, state: DriverState) -> None:
+        if state is DriverState.READY:
+            self._ready.put(driver)
+        elif state in BLOCKED:
+            self._blocked.add(driver)
+
+    def _next(self) -> Driver | None:
+        woken = self._woken
+        while woken:
+            self._unblock(woken.popleft())
+        return self._ready.take()
+
+    def _unblock(self, driver: Driver) -> None:
+        if driver in self._blocked:
+            self._blocked.remove(driver)
+            driver.resume()
+            self._ready.put(driver)
+
+    def _wait(self) -> bool:
+        """Find something to do where no driver is ready; False where all drivers are done."""
+        instance = self._instance
+        if not self._blocked:
+            return False
+        if self._look():
+            return True
+        feed = instance.feed
+        if feed is not None and not feed.is_ended():
+            start = clock()
+            feed.pump()
+            instance.feed_ns += clock() - start
+        elif not instance.background.is_idle():
+            self._sleep()
+        elif not self._woken and not self._look():
+            raise EngineBugError(f"every driver is blocked and nothing can wake one:\n{instance.dump()}")
+        return True
+
+    def _look(self) -> bool:
+        """Look at every blocked driver; ready ones without a wake-up are counted and unblocked."""
+        found = [driver for driver in self._blocked if driver.can_progress()]
+        for driver in found:
+            if not driver.woken:
+                self._instance.missed_wakeups += 1
+            self._unblock(driver)
+        return bool(found)
+
+    def _sleep(self) -> None:
+        sleeper = self._sleeper = threading.Event()
+        if not self._woken:
+            sleeper.wait(_FALLBACK_SECONDS)
+        self._sleeper = None

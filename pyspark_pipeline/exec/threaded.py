@@ -1,0 +1,189 @@
+"""The threaded executor: N threads run ready drivers; the caller's thread reads the input and gives the output.
+
+Guarantees:
+
+* A driver is run by one thread at a time; a blocked one is run by none until something wakes it.
+* No wake-up is lost: ``Driver.woken`` is set before the lock is taken, and looked at under the lock when
+  a driver is put among the blocked.
+* Nothing spins. Threads wait on a condition, the caller on an event; its timed wait only looks after
+  blocked drivers whose wake-up was forgotten (counted as ``missed_wakeups``).
+* No operator is called with the lock held.
+* When ``run`` ends in whatever way (end, error, ``close`` of the generator), no thread is left.
+
+The lock guards ``_ready``, ``_blocked``, ``_running``, ``_stop`` and ``_error``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from time import perf_counter_ns as clock
+from typing import Any
+
+from pyspark_pipeline.errors import EngineBugError
+from pyspark_pipeline.exec.driver import Driver
+from pyspark_pipeline.exec.instance import FragmentInstance
+from pyspark_pipeline.exec.ready_queue import ReadyQueue
+from pyspark_pipeline.exec.states import BLOCKED, DriverState
+
+_FALLBACK_SECONDS = 0.1
+
+
+class ThreadedExecutor:
+    """Runs one instance on ``threads`` threads of its own."""
+
+    def __init__(self, instance: FragmentInstance, threads: int) -> None:
+        self._instance = instance
+        self._num_threads = threads
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+        self._work = threading.Condition(self._lock)
+        self._news = threading.Event()
+        self._ready = ReadyQueue()
+        self._blocked: set[Driver] = set()
+        self._running = 0
+        self._stop = False
+        self._error: BaseException | None = None
+
+    # --- the caller's thread ----------------------------------------------------------------------
+
+    def run(self) -> Iterator[Any]:
+        """Give the output items as they come; the caller closes the instance afterwards."""
+        instance, output = self._instance, self._instance.output
+        instance.prepare()
+        self._listen()
+        for driver in instance.drivers:
+            driver.scheduler = self
+        with self._lock:
+            for driver in instance.drivers:
+                self._place(driver, driver.submit())
+        try:
+            self._start()
+            while True:
+                self._news.clear()
+                while len(output):
+                    item = output.pop()
+                    given = clock()
+                    yield item
+                    instance.consumer_ns += clock() - given
+                if not self._attend():
+                    return
+        finally:
+            self._join()
+
+    def _listen(self) -> None:
+        self._instance.output.filled.subscribe(self._news.set)
+        if self._instance.feed is not None:
+            self._instance.feed.wanted.subscribe(self._news.set)
+
+    def _attend(self) -> bool:
+        """Do what only the caller's thread does, or wait for news; False where all drivers are done."""
+        with self._lock:
+            if self._error is not None:
+                raise self._error
+            idle = not self._running and not len(self._ready)
+            blocked = bool(self._blocked)
+        if len(self._instance.output):
+            return True
+        if idle and not blocked:
+            return bool(len(self._instance.output))
+        feed = self._instance.feed
+        if feed is not None and not feed.is_ended() and (feed.wants_input() or (idle and not self._look())):
+            start = clock()
+            feed.pump()
+            self._instance.feed_ns += clock() - start
+        elif not idle or not self._instance.background.is_idle():
+            if not self._news.wait(_FALLBACK_SECONDS):
+                self._look()
+        elif not self._look() and self._is_stuck():
+            raise EngineBugError(f"every driver is blocked and nothing can wake one:\n{self._instance.dump()}")
+        return True
+
+    def _is_stuck(self) -> bool:
+        with self._lock:
+            quiet = not self._running and not len(self._ready) and bool(self._blocked) and self._error is None
+        return quiet and not len(self._instance.output) and not self._look()
+
+    def _look(self) -> bool:
+        """Look at every blocked driver; unblock, and count, those that can go on without having been woken."""
+        with self._lock:
+            blocked = list(self._blocked)
+        found = [driver for driver in blocked if driver.can_progress()]
+        with self._lock:
+            still = [driver for driver in found if driver in self._blocked]
+            for driver in still:
+                if not driver.woken:
+                    self._instance.missed_wakeups += 1
+                self._unblock(driver)
+        return bool(found)
+
+    def _start(self) -> None:
+        for number in range(self._num_threads):
+            thread = threading.Thread(target=self._loop, name=f"pipeline-executor-{number}", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def _join(self) -> None:
+        self._instance.stop()
+        with self._lock:
+            self._stop = True
+            self._work.notify_all()
+        for thread in self._threads:
+            thread.join()
+        self._instance.output.filled.unsubscribe(self._news.set)
+
+    # --- any thread -------------------------------------------------------------------------------
+
+    def driver_woken(self, driver: Driver) -> None:
+        """Make a blocked driver ready; one that runs looks at its flag when it blocks."""
+        with self._lock:
+            if driver in self._blocked:
+                self._unblock(driver)
+
+    def _unblock(self, driver: Driver) -> None:
+        self._blocked.remove(driver)
+        driver.resume()
+        self._ready.put(driver)
+        self._work.notify()
+
+    def _place(self, driver: Driver, state: DriverState) -> None:
+        if state is DriverState.READY:
+            self._ready.put(driver)
+        elif state in BLOCKED:
+            self._blocked.add(driver)
+            if driver.woken:
+                self._unblock(driver)
+
+    # --- the executor threads ---------------------------------------------------------------------
+
+    def _loop(self) -> None:
+        driver: Driver | None = None
+        state = DriverState.FINISH
+        while True:
+            with self._lock:
+                if driver is not None:
+                    self._running -= 1
+                    self._place(driver, state)
+                driver = self._ready.take()
+                if driver is None and not self._running:
+                    self._news.set()
+                while driver is None and not self._stop:
+                    self._work.wait()
+                    driver = self._ready.take()
+                if self._stop or driver is None:
+                    return
+                self._running += 1
+            try:
+                state = driver.process()
+            except BaseException as error:
+                state = self._failed(driver, error)
+
+    def _failed(self, driver: Driver, error: BaseException) -> DriverState:
+        with self._lock:
+            if self._error is None:
+                self._error = error
+            self._stop = True
+            self._work.notify_all()
+        self._instance.stop()
+        self._news.set()
+        return driver.state

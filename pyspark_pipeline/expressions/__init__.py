@@ -1,0 +1,44 @@
+"""Spark expressions over Arrow chunks, exactly as Spark evaluates them.
+
+The families are the contents: importing them registers their functions.
+"""
+
+from pyspark_pipeline.expressions import (
+    arithmetic,
+    cast,
+    comparison,
+    conditional,
+    dates,
+    decimal_arithmetic,
+    like,
+    logic,
+    misc,
+    strings,
+)
+from pyspark_pipeline.expressions.compile import (
+    CompiledExpressions,
+    CompiledPredicate,
+    compile_expressions,
+    compile_predicate,
+)
+from pyspark_pipeline.expressions.registry import ExpressionSettings, function, manifest
+
+__all__ = [
+    "CompiledExpressions",
+    "CompiledPredicate",
+    "ExpressionSettings",
+    "arithmetic",
+    "cast",
+    "comparison",
+    "compile_expressions",
+    "compile_predicate",
+    "conditional",
+    "dates",
+    "decimal_arithmetic",
+    "function",
+    "like",
+    "logic",
+    "manifest",
+    "misc",
+    "strings",
+]

@@ -1,0 +1,142 @@
+"""Comparisons: NaN equals NaN and is larger than every other number, -0.0 equals 0.0, strings by their bytes.
+
+Spark compares operands of one type (the analyzer casts); UTF8String.compareTo is unsigned bytes, which is
+what Arrow's comparison of binary does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyspark_pipeline.expressions.registry import (
+    ORDERED,
+    ExpressionSettings,
+    Kernel,
+    Value,
+    case,
+    function,
+)
+from pyspark_pipeline.expressions.values import decode, is_valid, to_array
+from pyspark_pipeline.plan.expr import Call
+
+Compare = Callable[[Value, Value], Value]
+
+_CASES = [case(ORDERED, ORDERED, same_type=True)]
+
+
+def _has_nan(value: Value) -> bool:
+    if isinstance(value, pa.Scalar):
+        return bool(value.is_valid and value.as_py() != value.as_py())
+    return pc.any(pc.is_nan(value)).as_py() is True
+
+
+def _float_equal(left: Value, right: Value) -> Value:
+    result = pc.equal(left, right)
+    if _has_nan(left) and _has_nan(right):
+        return pc.or_kleene(result, pc.and_(pc.is_nan(left), pc.is_nan(right)))
+    return result
+
+
+def _float_less(left: Value, right: Value) -> Value:
+    result = pc.less(left, right)
+    if _has_nan(right):
+        return pc.or_(result, pc.and_(pc.is_nan(right), pc.invert(pc.is_nan(left))))
+    return result
+
+
+def _as_bytes(compare: Compare) -> Compare:
+    """Arrow orders no booleans: compare them as 0 and 1."""
+    return lambda left, right: compare(left.cast(pa.uint8()), right.cast(pa.uint8()))
+
+
+def equality(kind: str) -> Compare:
+    """Return the = of a kind: NULL where an operand is NULL."""
+    return _float_equal if kind in ("float", "double") else pc.equal
+
+
+def less(kind: str) -> Compare:
+    """Return the < of a kind: NULL where an operand is NULL."""
+    if kind in ("float", "double"):
+        return _float_less
+    return _as_bytes(pc.less) if kind == "boolean" else pc.less
+
+
+def less_or_equal(kind: str) -> Compare:
+    """Return the <= of a kind: NULL where an operand is NULL."""
+    if kind in ("float", "double"):
+        return lambda left, right: pc.invert(_float_less(right, left))
+    return _as_bytes(pc.less_equal) if kind == "boolean" else pc.less_equal
+
+
+def _kernel(compare: Compare) -> Kernel:
+    return Kernel(run=lambda values, rows: compare(values[0], values[1]), by_dictionary=True)
+
+
+@function("EqualTo", _CASES)
+def _equal(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _kernel(equality(call.args[0].type.kind))
+
+
+@function("LessThan", _CASES)
+def _less(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _kernel(less(call.args[0].type.kind))
+
+
+@function("GreaterThan", _CASES)
+def _greater(call: Call, settings: ExpressionSettings) -> Kernel:
+    compare = less(call.args[0].type.kind)
+    return _kernel(lambda left, right: compare(right, left))
+
+
+@function("LessThanOrEqual", _CASES)
+def _less_or_equal(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _kernel(less_or_equal(call.args[0].type.kind))
+
+
+@function("GreaterThanOrEqual", _CASES)
+def _greater_or_equal(call: Call, settings: ExpressionSettings) -> Kernel:
+    compare = less_or_equal(call.args[0].type.kind)
+    return _kernel(lambda left, right: compare(right, left))
+
+
+@function("EqualNullSafe", _CASES)
+def _equal_null_safe(call: Call, settings: ExpressionSettings) -> Kernel:
+    compare = equality(call.args[0].type.kind)
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        left, right = (decode(value) for value in values)
+        both_null = pc.invert(pc.or_(is_valid(left, rows), is_valid(right, rows)))
+        equal = to_array(compare(left, right), rows)
+        return pc.or_(pc.fill_null(equal, False), both_null)
+
+    return Kernel(run=run, null_intolerant=False)
+
+
+def _pick(call: Call, largest: bool) -> Kernel:
+    """Make greatest or least: NULLs are skipped, the first of equal values stays."""
+    compare = less(call.type.kind)
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        best = to_array(values[0], rows)
+        for value in values[1:]:
+            candidate = to_array(value, rows)
+            better = compare(best, candidate) if largest else compare(candidate, best)
+            # NULL: one side is NULL; take the candidate where there is no best yet.
+            better = pc.coalesce(better, pc.invert(best.is_valid()))
+            best = pc.if_else(better, candidate, best)
+        return best
+
+    return Kernel(run=run, null_intolerant=False)
+
+
+@function("Greatest", [case(ORDERED, ORDERED, variadic=True, same_type=True)])
+def _greatest(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _pick(call, largest=True)
+
+
+@function("Least", [case(ORDERED, ORDERED, variadic=True, same_type=True)])
+def _least(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _pick(call, largest=False)

@@ -1,0 +1,127 @@
+"""Spark's error conditions for data that breaks a rule, with the parameters Spark gives them.
+
+Source: QueryExecutionErrors, DataTypeErrors and ExecutionErrors of Spark 4.1; the tests compare with a
+running Spark.
+"""
+
+from __future__ import annotations
+
+from decimal import Context, Decimal
+from typing import Any
+
+import numpy as np
+
+from pyspark_pipeline.datatypes import DataType
+from pyspark_pipeline.errors import SparkConditionError
+
+_ANSI = '"spark.sql.ansi.enabled"'
+_SUFFIX = {"tinyint": "S", "smallint": "S", "bigint": "L", "double": "D", "decimal": "BD"}
+_JAVA_NAME = {"tinyint": "byte", "smallint": "short", "int": "integer", "bigint": "long"}
+_EXACT = Context(prec=100)
+
+
+def arithmetic_overflow(kind: str, suggestion: str, context: int) -> SparkConditionError:
+    """Make the error of an int or bigint operation; ``suggestion`` is the try_ function or empty."""
+    alternative = f" Use '{suggestion}' to tolerate overflow and return NULL instead." if suggestion else ""
+    return _arithmetic_overflow(f"{_JAVA_NAME[kind]} overflow", alternative, context)
+
+
+def integral_divide_overflow(context: int) -> SparkConditionError:
+    """Make the error of the smallest bigint divided by -1."""
+    alternative = " Use 'try_divide' to tolerate overflow and return NULL instead."
+    return _arithmetic_overflow("Overflow in integral divide", alternative, context)
+
+
+def _arithmetic_overflow(message: str, alternative: str, context: int) -> SparkConditionError:
+    parameters = {"message": message, "alternative": alternative, "config": _ANSI}
+    return SparkConditionError("SparkArithmeticException", "ARITHMETIC_OVERFLOW", parameters, context)
+
+
+def binary_overflow(left: int, symbol: str, right: int, suggestion: str, context: int) -> SparkConditionError:
+    """Make the error of a tinyint or smallint operation."""
+    parameters = {"value1": f"{left}S", "symbol": symbol, "value2": f"{right}S", "functionName": f"`{suggestion}`"}
+    return SparkConditionError("SparkArithmeticException", "BINARY_ARITHMETIC_OVERFLOW", parameters, context)
+
+
+def divide_by_zero(context: int) -> SparkConditionError:
+    """Make the error of a division by zero."""
+    return SparkConditionError("SparkArithmeticException", "DIVIDE_BY_ZERO", {"config": _ANSI}, context)
+
+
+def remainder_by_zero(context: int) -> SparkConditionError:
+    """Make the error of a remainder by zero."""
+    return SparkConditionError("SparkArithmeticException", "REMAINDER_BY_ZERO", {"config": _ANSI}, context)
+
+
+def decimal_out_of_range(value: int, scale: int, target: DataType, context: int) -> SparkConditionError:
+    """Make the error of a decimal (``value`` * 10**-scale) that does not fit ``target``."""
+    parameters = {
+        "value": plain_decimal(value, scale),
+        "precision": str(target.precision),
+        "scale": str(target.scale),
+        "config": _ANSI,
+    }
+    condition = "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION"
+    return SparkConditionError("SparkArithmeticException", condition, parameters, context)
+
+
+def cast_overflow(value: Any, source: DataType, target: DataType) -> SparkConditionError:
+    """Make the error of a numeric cast whose value does not fit; Spark gives it no query context."""
+    parameters = {
+        "value": sql_value(value, source),
+        "sourceType": sql_type(source),
+        "targetType": sql_type(target),
+        "ansiConfig": _ANSI,
+    }
+    return SparkConditionError("SparkArithmeticException", "CAST_OVERFLOW", parameters)
+
+
+def cast_invalid_input(text: str, target: DataType, exception: str, context: int) -> SparkConditionError:
+    """Make the error of a string that is no value of ``target``."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    parameters = {
+        "expression": f"'{escaped}'",
+        "sourceType": '"STRING"',
+        "targetType": sql_type(target),
+        "ansiConfig": _ANSI,
+    }
+    return SparkConditionError(exception, "CAST_INVALID_INPUT", parameters, context)
+
+
+def plain_decimal(value: int, scale: int) -> str:
+    """Write ``value`` * 10**-scale without an exponent, with ``scale`` fraction digits."""
+    return format(Decimal(value).scaleb(-scale, _EXACT), "f")
+
+
+def sql_type(type_: DataType) -> str:
+    """Return Spark's ``toSQLType``: the upper-case name in double quotes."""
+    return f'"{str(type_).upper()}"'
+
+
+def sql_value(value: Any, type_: DataType) -> str:
+    """Return Spark's ``toSQLValue`` of a number: a literal of its type."""
+    if type_.is_floating:
+        return java_float(value, type_)
+    return f"{value}{_SUFFIX.get(type_.kind, '')}"
+
+
+def java_float(value: float, type_: DataType) -> str:
+    """Write a floating value as a SQL literal of Spark."""
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "Infinity" if value > 0 else "-Infinity"
+    text = java_digits(float(value)) if type_.kind == "double" else java_digits(float(str(np.float32(value))))
+    return text + ("D" if type_.kind == "double" else "")
+
+
+def java_digits(value: float) -> str:
+    """Write a finite double in the form of Java's ``Double.toString`` (shortest digits)."""
+    magnitude = abs(value)
+    if magnitude == 0 or 1e-3 <= magnitude < 1e7:
+        text = format(Decimal(repr(value)), "f")
+        return text if "." in text else text + ".0"
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int)
+    rest = "".join(map(str, digits[1:])) or "0"
+    return f"{'-' if sign else ''}{digits[0]}.{rest}E{exponent + len(digits) - 1}"

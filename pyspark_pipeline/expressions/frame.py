@@ -1,0 +1,99 @@
+"""The rows an expression is evaluated on: a chunk, or those rows of a chunk that a branch selects.
+
+A branch that may raise is evaluated on a subset frame, so that no row raises that Spark would not have
+evaluated (``CASE WHEN x <> 0 THEN 1 / x END``). A frame remembers the values of expressions that occur
+more than once; a subset reuses what its parent has already computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+
+from pyspark_pipeline.datatypes import DataType
+from pyspark_pipeline.expressions.registry import Value
+
+
+class Evaluable:
+    """A compiled expression.
+
+    ``number`` is unique among expressions compiled together; ``scalar`` is its value when it is constant;
+    ``can_raise`` says that evaluating it on some row may raise; ``shared`` that several expressions use it.
+    """
+
+    __slots__ = ("number", "type", "can_raise", "shared", "scalar")
+
+    def __init__(self, number: int, type: DataType, can_raise: bool = False, scalar: pa.Scalar | None = None) -> None:
+        self.number = number
+        self.type = type
+        self.can_raise = can_raise
+        self.scalar = scalar
+        self.shared = False
+
+    def compute(self, frame: Frame) -> Value:
+        """Evaluate for all rows of the frame."""
+        assert self.scalar is not None
+        return self.scalar
+
+
+class Frame:
+    """Rows of input columns, ``num_rows`` of them, with the values computed so far."""
+
+    __slots__ = ("num_rows", "_column", "_memo", "_parent", "_selection")
+
+    def __init__(
+        self,
+        num_rows: int,
+        column: Callable[[int], pa.Array],
+        parent: Frame | None = None,
+        selection: pa.BooleanArray | None = None,
+    ) -> None:
+        self.num_rows = num_rows
+        self._column = column
+        self._memo: dict[int, Value] = {}
+        self._parent = parent
+        self._selection = selection
+
+    @classmethod
+    def of_chunk(cls, chunk: pa.RecordBatch) -> Frame:
+        """Make the frame of all rows of a chunk."""
+        return cls(chunk.num_rows, chunk.column)
+
+    def column(self, ordinal: int) -> pa.Array:
+        """Return the input column ``ordinal`` for the rows of this frame."""
+        if self._parent is None:
+            return self._column(ordinal)
+        key = -1 - ordinal
+        found = self._memo.get(key)
+        if found is None:
+            found = self._memo[key] = self._parent.column(ordinal).filter(self._selection)
+        return found
+
+    def value(self, node: Evaluable) -> Value:
+        """Evaluate an expression for the rows of this frame, or recall its value."""
+        if node.scalar is not None:
+            return node.scalar
+        if not node.shared:
+            return node.compute(self)
+        found = self._recall(node)
+        if found is None:
+            found = self._memo[node.number] = node.compute(self)
+        return found
+
+    def subset(self, selection: pa.BooleanArray) -> Frame:
+        """Return the frame of the rows where ``selection`` (no NULLs) is true."""
+        return Frame(selection.true_count, self._column, self, selection)
+
+    def _recall(self, node: Evaluable) -> Value | None:
+        found = self._memo.get(node.number)
+        if found is None and self._parent is not None:
+            found = self._parent._recall(node)
+            if isinstance(found, pa.Array):
+                found = self._memo[node.number] = found.filter(self._selection)
+        return found
+
+
+def values_of(frame: Frame, nodes: Sequence[Evaluable]) -> list[Value]:
+    """Evaluate several expressions for all rows of a frame."""
+    return [frame.value(node) for node in nodes]

@@ -1,0 +1,28 @@
+"""Names of the numbers that travel through the engine, so that one is not passed for another.
+
+A *pipeline* is numbered within its fragment instance, a *driver* within its pipeline, an *operator* by
+its place in the driver (0 is the source); an *input* is numbered within its fragment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NewType
+
+PipelineId = NewType("PipelineId", int)
+DriverSequence = NewType("DriverSequence", int)
+OperatorIndex = NewType("OperatorIndex", int)
+InputId = NewType("InputId", int)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorId:
+    """Where one operator stands: pipeline, driver of the pipeline, place in the driver, name of its factory."""
+
+    pipeline: PipelineId
+    driver: DriverSequence
+    index: OperatorIndex
+    name: str
+
+    def __str__(self) -> str:
+        return f"operator {self.index} ({self.name}) of pipeline {self.pipeline}, driver {self.driver}"

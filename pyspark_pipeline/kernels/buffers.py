@@ -1,0 +1,101 @@
+"""Arrow buffers as numpy arrays that kernels take: offset applied, never copied, always of one kernel type.
+
+numba compiles a kernel again for read-only and for unaligned arrays. Arrow hands out read-only
+buffers, so views are made through the array interface and declared writable; kernels never write to
+their inputs. Buffers that arrive unaligned are copied once by the exchange codec.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Array = npt.NDArray[Any]
+
+NO_BITS: Array = np.empty(0, dtype=np.uint8)
+_TYPESTR = {1: "|i1", 2: "<i2", 4: "<i4", 8: "<i8"}
+
+
+class _View:
+    """Carries the address of a buffer to numpy and keeps the buffer alive."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, address: int, length: int, typestr: str, owner: Any) -> None:
+        self.__array_interface__ = {"data": (address, False), "shape": (length,), "typestr": typestr, "version": 3}
+        self.owner = owner
+
+
+def view(buffer: pa.Buffer | None, typestr: str, width: int, offset: int, length: int) -> Array:
+    """View ``length`` items of ``width`` bytes of ``buffer`` from item ``offset`` on."""
+    if buffer is None or length == 0:
+        return np.empty(length, dtype=np.dtype(typestr))
+    return np.asarray(_View(buffer.address + offset * width, length, typestr, buffer))
+
+
+def values(array: pa.Array) -> Array:
+    """View the values of a fixed-width array as its own numpy type (int8…64, float32/64; dates and timestamps
+    as integers; shape (rows,)). Slots of NULL hold anything."""
+    typ = array.type
+    if pa.types.is_floating(typ):
+        return view(array.buffers()[1], f"<f{typ.bit_width // 8}", typ.bit_width // 8, array.offset, len(array))
+    width = typ.bit_width // 8
+    return view(array.buffers()[1], _TYPESTR[width], width, array.offset, len(array))
+
+
+def bits(array: pa.Array) -> tuple[Array, int]:
+    """View a boolean array's value bitmap: bytes and the number of bits to skip."""
+    return _bitmap(array.buffers()[1], array)
+
+
+def validity(array: pa.Array) -> tuple[Array, int]:
+    """View the validity bitmap: bytes (none where nothing is NULL) and the number of bits to skip."""
+    if array.null_count == 0:
+        return NO_BITS, 0
+    return _bitmap(array.buffers()[0], array)
+
+
+def _bitmap(buffer: pa.Buffer | None, array: pa.Array) -> tuple[Array, int]:
+    first = array.offset >> 3
+    skip = array.offset & 7
+    return view(buffer, "|u1", 1, first, (skip + len(array) + 7) >> 3), skip
+
+
+def decimal_words(array: pa.Array) -> Array:
+    """View a decimal128 array as int64 words, shape (2 · rows,): low word, high word, low word, …"""
+    return view(array.buffers()[1], "<i8", 8, array.offset * 2, len(array) * 2)
+
+
+def string_parts(array: pa.Array) -> tuple[Array, Array]:
+    """View a string or binary array: int32 offsets, shape (rows + 1,), and all bytes of the data buffer."""
+    buffers = array.buffers()
+    if len(array) == 0:
+        return np.zeros(1, dtype=np.int32), NO_BITS
+    offsets = view(buffers[1], "<i4", 4, array.offset, len(array) + 1)
+    data = buffers[2]
+    return offsets, NO_BITS if data is None else view(data, "|u1", 1, 0, data.size)
+
+
+def pack_validity(valid: Array) -> tuple[pa.Buffer | None, int]:
+    """Pack a bool array, shape (rows,), to an Arrow validity bitmap; give it (None if all are true) and the null count."""
+    nulls = int(valid.size - np.count_nonzero(valid))
+    if nulls == 0:
+        return None, 0
+    return pa.py_buffer(np.packbits(valid, bitorder="little").tobytes()), nulls
+
+
+def fixed_array(arrow_type: pa.DataType, data: Array, valid: Array | None = None) -> pa.Array:
+    """Make an Arrow array of a fixed-width type over ``data`` (its bytes are the values) without copying them."""
+    rows = data.nbytes * 8 // arrow_type.bit_width
+    mask, nulls = (None, 0) if valid is None else pack_validity(valid)
+    return pa.Array.from_buffers(arrow_type, rows, [mask, pa.py_buffer(np.ascontiguousarray(data))], nulls)
+
+
+def bool_array(data: Array, valid: Array | None = None) -> pa.Array:
+    """Make an Arrow boolean array from numpy bools, shape (rows,)."""
+    mask, nulls = (None, 0) if valid is None else pack_validity(valid)
+    packed = np.packbits(data.astype(np.bool_), bitorder="little")
+    return pa.Array.from_buffers(pa.bool_(), data.size, [mask, pa.py_buffer(packed)], nulls)

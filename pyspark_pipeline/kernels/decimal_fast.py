@@ -1,0 +1,163 @@
+"""Decimal arithmetic for batches whose unscaled values fit 64 bits: each kernel does all rows or says it cannot.
+
+Every kernel reads words of shape (rows, 2) with a uint64 step (0 for a scalar), writes ``out`` of shape
+(rows, 2) and returns whether every row was inside the limits it was given. After False the content of
+``out`` means nothing and the caller takes the exact wide kernel (``decimal_wide``). Slots of NULLs are
+computed like others; at worst they cost the fast path, never an answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyspark_pipeline.kernels.decimal_int128 import divide_half_up, magnitude, multiply_words, signed
+from pyspark_pipeline.kernels.jit import kernel
+
+_ZERO = np.uint64(0)
+
+
+@kernel
+def add_plain(left: Any, lstep: Any, right: Any, rstep: Any, flip: int, out: Any) -> bool:
+    """Compute left + right (``flip`` 0) or left - right (``flip`` -1); inputs and results must fit 64 bits."""
+    high = 0
+    overflow = 0
+    for i in range(out.shape[0]):
+        j = np.uint64(i)
+        a = left[j * lstep, 0]
+        b = right[j * rstep, 0]
+        high |= (left[j * lstep, 1] ^ (a >> 63)) | (right[j * rstep, 1] ^ (b >> 63))
+        c = b ^ flip
+        total = a + c - flip
+        # A carry out of 64 bits shows in the sign; the -flip step can only carry from the largest value.
+        overflow |= ((a ^ total) & (c ^ total)) | (b ^ (b - 1)) & b & flip
+        out[i, 0] = total
+        out[i, 1] = total >> 63
+    return high == 0 and overflow >= 0
+
+
+@kernel
+def add_scaled(
+    left: Any, lstep: Any, right: Any, rstep: Any, lfactor: int, rfactor: int, llimit: int, rlimit: int,
+    bound: int, out: Any,
+) -> bool:  # fmt: skip
+    """Compute left*lfactor + right*rfactor; inputs must be inside ±limit, results inside ±bound (exclusive)."""
+    bad = 0
+    for i in range(out.shape[0]):
+        j = np.uint64(i)
+        a = left[j * lstep, 0]
+        b = right[j * rstep, 0]
+        bad |= (left[j * lstep, 1] ^ (a >> 63)) | (right[j * rstep, 1] ^ (b >> 63))
+        bad |= (a > llimit) | (a < -llimit) | (b > rlimit) | (b < -rlimit)
+        total = a * lfactor + b * rfactor
+        bad |= (total >= bound) | (total <= -bound)
+        out[i, 0] = total
+        out[i, 1] = total >> 63
+    return bad == 0
+
+
+@kernel
+def multiply_narrow(left: Any, lstep: Any, right: Any, rstep: Any, out: Any) -> bool:
+    """Compute left*right where the types promise a 64-bit product; only the promise on inputs is checked."""
+    bad = 0
+    for i in range(out.shape[0]):
+        j = np.uint64(i)
+        a = left[j * lstep, 0]
+        b = right[j * rstep, 0]
+        bad |= (left[j * lstep, 1] ^ (a >> 63)) | (right[j * rstep, 1] ^ (b >> 63))
+        product = a * b
+        out[i, 0] = product
+        out[i, 1] = product >> 63
+    return bad == 0
+
+
+@kernel
+def multiply_exact(left: Any, lstep: Any, right: Any, rstep: Any, out: Any) -> bool:
+    """Compute the 128-bit products left*right of 64-bit inputs (always below 10**38)."""
+    bad = 0
+    for i in range(out.shape[0]):
+        j = np.uint64(i)
+        a = left[j * lstep, 0]
+        b = right[j * rstep, 0]
+        bad |= (left[j * lstep, 1] ^ (a >> 63)) | (right[j * rstep, 1] ^ (b >> 63))
+        low, high = multiply_words(a, b)
+        out[i, 0] = low
+        out[i, 1] = high
+    return bad == 0
+
+
+@kernel
+def multiply_rounded(left: Any, lstep: Any, right: Any, rstep: Any, divisor: Any, out: Any) -> bool:
+    """Compute left*right / divisor (uint64), halves away from zero, for 64-bit inputs."""
+    for i in range(out.shape[0]):
+        j = np.uint64(i)
+        a = left[j * lstep, 0]
+        b = right[j * rstep, 0]
+        if (left[j * lstep, 1] ^ (a >> 63)) | (right[j * rstep, 1] ^ (b >> 63)):
+            return False
+        low, high = multiply_words(a, b)
+        ulow, uhigh = magnitude(low, high)
+        ulow, uhigh = divide_half_up(ulow, uhigh, divisor)
+        out[i, 0], out[i, 1] = signed(ulow, uhigh, high < 0)
+    return True
+
+
+@kernel
+def divide_rounded(left: Any, lstep: Any, right: Any, rstep: Any, factor: int, bound: int, out: Any) -> bool:
+    """Compute left*factor / right, halves away from zero, for 64-bit inputs and quotients inside ±bound.
+
+    A zero divisor gives a zero: the caller has set those rows aside.
+    """
+    for i in range(out.shape[0]):
+        j = np.uint64(i)
+        a = left[j * lstep, 0]
+        b = right[j * rstep, 0]
+        if (left[j * lstep, 1] ^ (a >> 63)) | (right[j * rstep, 1] ^ (b >> 63)):
+            return False
+        if b == 0:
+            out[i, 0] = 0
+            out[i, 1] = 0
+            continue
+        low, high = multiply_words(a, factor)
+        ulow, uhigh = magnitude(low, high)
+        divisor = np.uint64(b)
+        if b < 0:
+            divisor = np.uint64(-b)
+        ulow, uhigh = divide_half_up(ulow, uhigh, divisor)
+        if uhigh != _ZERO or ulow >= np.uint64(bound):
+            return False
+        out[i, 0], out[i, 1] = signed(ulow, uhigh, (high < 0) != (b < 0))
+    return True
+
+
+@kernel
+def rescale_down(left: Any, divisor: int, bound: int, out: Any) -> bool:
+    """Compute left / divisor, halves away from zero, for 64-bit inputs and results inside ±bound."""
+    bad = 0
+    half = divisor >> 1
+    for i in range(out.shape[0]):
+        a = left[i, 0]
+        bad |= left[i, 1] ^ (a >> 63)
+        quotient = a // divisor
+        rest = a - quotient * divisor
+        # Floor division: a negative value rounds up only when it is strictly above the half.
+        if rest > half or (rest == half and a >= 0):
+            quotient += 1
+        bad |= (quotient >= bound) | (quotient <= -bound)
+        out[i, 0] = quotient
+        out[i, 1] = quotient >> 63
+    return bad == 0
+
+
+@kernel
+def widen_integers(values: Any, factor: int, limit: int, out: Any) -> bool:
+    """Compute values*factor of an integer array (any width); values must be inside ±limit (inclusive)."""
+    bad = 0
+    for i in range(out.shape[0]):
+        a = np.int64(values[i])
+        bad |= (a > limit) | (a < -limit)
+        scaled = a * factor
+        out[i, 0] = scaled
+        out[i, 1] = scaled >> 63
+    return bad == 0

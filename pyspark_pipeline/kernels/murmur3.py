@@ -1,0 +1,215 @@
+"""Spark's Murmur3 hash of rows: seed 42, folded column after column, NULL leaves the hash as it is.
+
+Follows ``HashExpression``/``Murmur3HashFunction`` and ``Murmur3_x86_32.hashUnsafeBytes``, whose tail hashes
+every byte as a sign-extended int (not the reference Murmur3). A declared ``HashPartitioning`` is true
+only because this is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from pyspark_pipeline.kernels.buffers import Array, bits, decimal_words, string_parts, validity, values
+from pyspark_pipeline.kernels.jit import kernel
+
+SEED = 42
+_MASK = 0xFFFFFFFF
+
+
+@kernel
+def _mix_k(k):  # type: ignore[no-untyped-def]
+    k = np.uint32(np.uint32(k) * np.uint32(0xCC9E2D51))
+    k = np.uint32((k << np.uint32(15)) | (k >> np.uint32(17)))
+    return np.uint32(k * np.uint32(0x1B873593))
+
+
+@kernel
+def _mix_h(h, k):  # type: ignore[no-untyped-def]
+    h = np.uint32(h ^ k)
+    h = np.uint32((h << np.uint32(13)) | (h >> np.uint32(19)))
+    return np.uint32(h * np.uint32(5) + np.uint32(0xE6546B64))
+
+
+@kernel
+def _finish(h, length):  # type: ignore[no-untyped-def]
+    h = np.uint32(h ^ np.uint32(length))
+    h = np.uint32(h ^ (h >> np.uint32(16)))
+    h = np.uint32(h * np.uint32(0x85EBCA6B))
+    h = np.uint32(h ^ (h >> np.uint32(13)))
+    h = np.uint32(h * np.uint32(0xC2B2AE35))
+    return np.uint32(h ^ (h >> np.uint32(16)))
+
+
+@kernel
+def _hash_int(value, seed):  # type: ignore[no-untyped-def]
+    return _finish(_mix_h(seed, _mix_k(np.uint32(value & 0xFFFFFFFF))), 4)
+
+
+@kernel
+def _hash_long(value, seed):  # type: ignore[no-untyped-def]
+    low = np.uint32(value & 0xFFFFFFFF)
+    high = np.uint32((value >> 32) & 0xFFFFFFFF)
+    return _finish(_mix_h(_mix_h(seed, _mix_k(low)), _mix_k(high)), 8)
+
+
+@kernel
+def is_valid(bitmap, skip, row):  # type: ignore[no-untyped-def]
+    """Test bit ``skip + row``; an empty bitmap has every bit set."""
+    if bitmap.size == 0:
+        return True
+    at = skip + row
+    return (bitmap[at >> 3] >> (at & 7)) & 1 == 1
+
+
+@kernel
+def _fold_ints(data, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
+    for row in range(hashes.size):
+        if is_valid(bitmap, skip, row):
+            hashes[row] = _hash_int(np.int64(data[row]), hashes[row])
+
+
+@kernel
+def _fold_longs(data, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
+    for row in range(hashes.size):
+        if is_valid(bitmap, skip, row):
+            hashes[row] = _hash_long(np.int64(data[row]), hashes[row])
+
+
+@kernel
+def _fold_bools(data, data_skip, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
+    for row in range(hashes.size):
+        if is_valid(bitmap, skip, row):
+            hashes[row] = _hash_int(np.int64(is_valid(data, data_skip, row)), hashes[row])
+
+
+@kernel
+def _fold_small_decimals(words, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
+    for row in range(hashes.size):
+        if is_valid(bitmap, skip, row):
+            hashes[row] = _hash_long(words[2 * row], hashes[row])
+
+
+@kernel
+def _fold_big_decimals(words, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
+    """Hash ``BigInteger.toByteArray``: the fewest big-endian bytes that keep the sign."""
+    text = np.empty(16, dtype=np.uint8)
+    for row in range(hashes.size):
+        if not is_valid(bitmap, skip, row):
+            continue
+        low = np.uint64(words[2 * row])
+        high = np.uint64(words[2 * row + 1])
+        for i in range(8):
+            text[i] = (high >> np.uint64(56 - 8 * i)) & np.uint64(0xFF)
+            text[8 + i] = (low >> np.uint64(56 - 8 * i)) & np.uint64(0xFF)
+        fill = 0xFF if text[0] & 0x80 else 0
+        first = 0
+        while first < 15 and text[first] == fill and (text[first + 1] & 0x80) == (fill & 0x80):
+            first += 1
+        hashes[row] = _hash_bytes(text, first, 16, hashes[row])
+
+
+@kernel
+def _hash_bytes(data, start, end, seed):  # type: ignore[no-untyped-def]
+    h = seed
+    aligned = end - (end - start) % 4
+    for i in range(start, aligned, 4):
+        word = np.uint32(data[i]) | (np.uint32(data[i + 1]) << np.uint32(8))
+        word = word | (np.uint32(data[i + 2]) << np.uint32(16)) | (np.uint32(data[i + 3]) << np.uint32(24))
+        h = _mix_h(h, _mix_k(np.uint32(word)))
+    for i in range(aligned, end):
+        h = _mix_h(h, _mix_k(np.uint32(np.int64(np.int8(data[i])) & 0xFFFFFFFF)))
+    return _finish(h, end - start)
+
+
+@kernel
+def _fold_strings(offsets, data, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
+    for row in range(hashes.size):
+        if is_valid(bitmap, skip, row):
+            hashes[row] = _hash_bytes(data, offsets[row], offsets[row + 1], hashes[row])
+
+
+@kernel
+def _pmod(hashes, count, ids):  # type: ignore[no-untyped-def]
+    for row in range(hashes.size):
+        ids[row] = np.int32(hashes[row]) % np.int32(count)
+
+
+@kernel
+def _xorshift(hashes, count, ids):  # type: ignore[no-untyped-def]
+    for row in range(hashes.size):
+        h = hashes[row]
+        h = np.uint32(h ^ np.uint32(h << np.uint32(13)))
+        h = np.uint32(h ^ (h >> np.uint32(17)))
+        h = np.uint32(h ^ np.uint32(h << np.uint32(5)))
+        ids[row] = np.int32((np.uint64(h) * np.uint64(count)) >> np.uint64(32))
+
+
+def hash_rows(columns: Sequence[pa.Array], rows: int) -> Array:
+    """Hash every row over ``columns`` as Spark's ``hash(...)`` does; uint32, shape (rows,)."""
+    hashes = np.full(rows, SEED, dtype=np.uint32)
+    for place, column in enumerate(columns):
+        if pa.types.is_dictionary(column.type):
+            if place == 0 and len(column.dictionary) < rows:
+                hashes = _hash_dictionary(column, rows)
+                continue
+            column = column.dictionary_decode()
+        _fold(column, hashes)
+    return hashes
+
+
+def _hash_dictionary(column: pa.Array, rows: int) -> Array:
+    """Hash the values of a first column's dictionary once and look the rows up (NULL keeps the seed)."""
+    known = np.full(len(column.dictionary) + 1, SEED, dtype=np.uint32)
+    _fold(column.dictionary, known[:-1])
+    indices = column.indices
+    codes = values(indices)
+    if indices.null_count:
+        codes = np.where(np.asarray(indices.is_valid()), codes, len(known) - 1)
+    return known[codes]
+
+
+def _fold(column: pa.Array, hashes: Array) -> None:
+    typ = column.type
+    bitmap, skip = validity(column)
+    if pa.types.is_boolean(typ):
+        _fold_bools(*bits(column), bitmap, skip, hashes)
+    elif pa.types.is_floating(typ):
+        _fold_floats(column, bitmap, skip, hashes)
+    elif pa.types.is_decimal(typ):
+        fold = _fold_small_decimals if typ.precision <= 18 else _fold_big_decimals
+        fold(decimal_words(column), bitmap, skip, hashes)
+    elif pa.types.is_string(typ) or pa.types.is_binary(typ):
+        _fold_strings(*string_parts(column), bitmap, skip, hashes)
+    elif pa.types.is_int64(typ) or pa.types.is_timestamp(typ):
+        _fold_longs(values(column), bitmap, skip, hashes)
+    elif pa.types.is_date32(typ) or pa.types.is_integer(typ):
+        _fold_ints(values(column).astype(np.int32, copy=False), bitmap, skip, hashes)
+    elif not pa.types.is_null(typ):
+        raise TypeError(f"no Murmur3 of Spark for {typ}")
+
+
+def _fold_floats(column: pa.Array, bitmap: Array, skip: int, hashes: Array) -> None:
+    """Hash the bits of floats with −0.0 as 0.0 and every NaN as Java's canonical one."""
+    data = values(column) + 0.0
+    data[np.isnan(data)] = np.nan
+    if data.dtype == np.float32:
+        _fold_ints(data.view(np.int32), bitmap, skip, hashes)
+    else:
+        _fold_longs(data.view(np.int64), bitmap, skip, hashes)
+
+
+def partition_ids(hashes: Array, count: int) -> Array:
+    """Give Spark's ``pmod(hash, count)`` for every row; int32, shape (rows,)."""
+    ids = np.empty(hashes.size, dtype=np.int32)
+    _pmod(hashes, count, ids)
+    return ids
+
+
+def driver_ids(hashes: Array, count: int) -> Array:
+    """Give the driver (0 ≤ it < count) of every row by a hash decorrelated from the partition's; int32, shape (rows,)."""
+    ids = np.empty(hashes.size, dtype=np.int32)
+    _xorshift(hashes, count, ids)
+    return ids

@@ -1,0 +1,33 @@
+"""Group row numbers by destination with prefix sums: stable, one pass to count and one to place."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.jit import kernel
+
+
+@kernel
+def _group_rows(ids, starts, rows):  # type: ignore[no-untyped-def]
+    for i in range(ids.size):
+        starts[ids[i]] += 1
+    total = np.int64(0)
+    for p in range(starts.size):
+        total += starts[p]
+        starts[p] = total
+    for i in range(ids.size - 1, -1, -1):
+        starts[ids[i]] -= 1
+        rows[starts[ids[i]]] = i
+
+
+def group_rows(ids: Array, count: int) -> tuple[Array, Array]:
+    """Sort rows by destination.
+
+    ``ids``: int32, shape (rows,), each in 0 … count − 1. Gives ``starts`` (int64, shape (count + 1,)) and
+    ``rows`` (int32, shape (rows,)): the rows of destination p are ``rows[starts[p]:starts[p + 1]]``, ascending.
+    """
+    starts = np.zeros(count + 1, dtype=np.int64)
+    rows = np.empty(ids.size, dtype=np.int32)
+    _group_rows(ids, starts, rows)
+    return starts, rows

@@ -1,0 +1,39 @@
+"""What the engine supports, as JSON for the shim: ``python -m pyspark_pipeline.manifest``.
+
+Every function, operator, option and metric is declared beside its implementation; this only collects.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pyspark_pipeline import expressions, operators
+from pyspark_pipeline.options import OPTIONS
+from pyspark_pipeline.task.statistics import METRICS
+
+
+def build_manifest() -> dict[str, Any]:
+    """Collect the manifest."""
+    return {
+        "version": 1,
+        "expressions": expressions.manifest(),
+        **operators.manifest(),
+        "options": [
+            {
+                "key": option.key,
+                "kind": option.kind,
+                "default": option.default,
+                "choices": list(option.choices),
+                "minimum": option.minimum,
+                "maximum": option.maximum,
+                "allowed": option.allowed,
+            }
+            for option in OPTIONS.values()
+        ],
+        "metrics": [{"name": m.name, "description": m.description, "kind": m.kind} for m in METRICS],
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(build_manifest(), indent=1, sort_keys=True))

@@ -1,0 +1,5 @@
+"""Memory counted and bounded: a tree of trackers, worker → fragment instance → operator."""
+
+from pyspark_pipeline.memory.tracker import MemoryTracker
+
+__all__ = ["MemoryTracker"]

@@ -1,0 +1,122 @@
+"""A tree of memory trackers: what a child holds, its parents hold too, and any level may have a limit.
+
+Operators tell their tracker how many bytes they hold. Nothing is measured from outside; a tracker is as
+honest as its operator. One lock, made by the root, guards the whole tree: the drivers of an instance, and
+its I/O threads, count concurrently.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+from pyspark_pipeline.errors import EngineBugError, ResourceExhaustedError
+
+_HOLDERS_NAMED = 5
+
+
+class MemoryTracker:
+    """One node of the tree: ``held`` and ``peak`` bytes, and the ``limit`` (None: only the parents' limits)."""
+
+    __slots__ = ("name", "limit", "held", "peak", "parent", "_children", "_lock")
+
+    def __init__(self, name: str, *, limit: int | None = None, parent: MemoryTracker | None = None) -> None:
+        self.name = name
+        self.limit = limit
+        self.held = 0
+        self.peak = 0
+        self.parent = parent
+        self._children: list[MemoryTracker] = []
+        self._lock: threading.Lock = parent._lock if parent is not None else threading.Lock()
+
+    def child(self, name: str, *, limit: int | None = None) -> MemoryTracker:
+        """Make a tracker whose bytes count here too."""
+        made = MemoryTracker(name, limit=limit, parent=self)
+        with self._lock:
+            self._children.append(made)
+        return made
+
+    def consume(self, nbytes: int) -> None:
+        """Count ``nbytes`` more as held; raise :class:`ResourceExhaustedError`, counting nothing, over a limit."""
+        full = self._try(nbytes)
+        if full is not None:
+            raise ResourceExhaustedError(self._complaint(full, nbytes))
+
+    def try_consume(self, nbytes: int) -> bool:
+        """Count ``nbytes`` more as held and return True, or count nothing and return False."""
+        return self._try(nbytes) is None
+
+    def release(self, nbytes: int) -> None:
+        """Count ``nbytes`` less; raise :class:`EngineBugError` where less than that is held."""
+        with self._lock:
+            if nbytes > self.held:
+                raise EngineBugError(f"{self.name} releases {nbytes} bytes but holds {self.held}")
+            for tracker in self._path():
+                tracker.held -= nbytes
+
+    def hold(self, nbytes: int) -> None:
+        """Set what is held to ``nbytes``; raise :class:`ResourceExhaustedError` where growth goes over a limit."""
+        change = nbytes - self.held
+        if change > 0:
+            self.consume(change)
+        elif change < 0:
+            self.release(-change)
+
+    def available(self) -> int | None:
+        """Give the bytes left before the nearest limit of this tracker or a parent; None without any limit."""
+        left = [tracker.limit - tracker.held for tracker in self._path() if tracker.limit is not None]
+        return min(left) if left else None
+
+    def close(self) -> int:
+        """Leave the tree, releasing what is still held; return those bytes (0: nothing leaked). Repeatable."""
+        leaked = self.held
+        if leaked:
+            self.release(leaked)
+        parent = self.parent
+        if parent is not None:
+            with self._lock:
+                if self in parent._children:
+                    parent._children.remove(self)
+        return leaked
+
+    def holders(self) -> list[tuple[str, int]]:
+        """List who holds how many bytes, most first: every tracker below (or this), less what its children hold."""
+        with self._lock:
+            own = [(t.name, t.held - sum(c.held for c in t._children)) for t in self._below()]
+        return sorted(((name, held) for name, held in own if held > 0), key=lambda pair: -pair[1])
+
+    def _try(self, nbytes: int) -> MemoryTracker | None:
+        if nbytes < 0:
+            raise EngineBugError(f"{self.name} asks for {nbytes} bytes")
+        with self._lock:
+            tracker: MemoryTracker | None = self
+            while tracker is not None:
+                if tracker.limit is not None and tracker.held + nbytes > tracker.limit:
+                    return tracker
+                tracker = tracker.parent
+            tracker = self
+            while tracker is not None:
+                tracker.held += nbytes
+                if tracker.held > tracker.peak:
+                    tracker.peak = tracker.held
+                tracker = tracker.parent
+        return None
+
+    def _complaint(self, full: MemoryTracker, nbytes: int) -> str:
+        named = full.holders()[:_HOLDERS_NAMED]
+        holders = ", ".join(f"{name} {held}" for name, held in named) or "nobody"
+        return (
+            f"{self.name} asked for {nbytes} bytes and holds {self.held}; "
+            f"{full.name} holds {full.held} of its limit {full.limit} bytes (most held by: {holders})"
+        )
+
+    def _path(self) -> Iterator[MemoryTracker]:
+        tracker: MemoryTracker | None = self
+        while tracker is not None:
+            yield tracker
+            tracker = tracker.parent
+
+    def _below(self) -> Iterator[MemoryTracker]:
+        yield self
+        for child in self._children:
+            yield from child._below()

@@ -1,0 +1,32 @@
+"""The operators: one file each. This page is the contents; importing it registers them."""
+
+from typing import Any
+
+from pyspark_pipeline.operators import filter as filter_rows
+from pyspark_pipeline.operators import limit, parquet_scan, project
+from pyspark_pipeline.operators import range as range_source
+from pyspark_pipeline.operators.registry import (
+    PipelineBuilder,
+    decompose_node,
+    implements,
+    is_implemented,
+    operator_manifest,
+)
+
+__all__ = [
+    "PipelineBuilder",
+    "decompose_node",
+    "filter_rows",
+    "implements",
+    "is_implemented",
+    "limit",
+    "manifest",
+    "parquet_scan",
+    "project",
+    "range_source",
+]
+
+
+def manifest() -> dict[str, Any]:
+    """Give what the engine runs of Spark's physical operators and aggregate functions."""
+    return {"operators": operator_manifest()}

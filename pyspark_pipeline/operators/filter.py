@@ -1,0 +1,39 @@
+"""Filter: keep the rows for which a condition is true."""
+
+from __future__ import annotations
+
+from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
+from pyspark_pipeline.expressions import CompiledPredicate, ExpressionSettings, compile_predicate
+from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.operators.streaming import StreamingOperator
+from pyspark_pipeline.plan.nodes import Filter, Settings
+
+
+class FilterOperator(StreamingOperator):
+    """Applies a predicate; a chunk whose rows all pass goes on as it is."""
+
+    def __init__(self, predicate: CompiledPredicate) -> None:
+        super().__init__()
+        self._predicate = predicate
+
+    def transform(self, chunk: Chunk) -> Chunk:
+        return self._predicate.filter(chunk)
+
+
+class FilterFactory(OperatorFactory):
+    """Compiles the condition anew for every driver: compiled expressions may keep scratch memory."""
+
+    name = "Filter"
+
+    def __init__(self, node: Filter, settings: Settings) -> None:
+        self._condition = node.condition
+        self._settings = ExpressionSettings(ansi=settings.ansi, time_zone=settings.time_zone)
+
+    def create(self, dop: int, driver_sequence: int) -> FilterOperator:
+        return FilterOperator(compile_predicate(self._condition, self._settings))
+
+
+@implements(Filter, execs=["FilterExec"], pipeline=["Filter"])
+def decompose_filter(node: Filter, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Append a filter to the child's pipeline."""
+    return [*builder.decompose(node.child), FilterFactory(node, builder.settings)]

@@ -1,0 +1,187 @@
+"""One Parquet file opened for a scan: its row groups of a split, and their batches as chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pyspark_pipeline.errors import CorruptFileError, PipelineError
+from pyspark_pipeline.operators.parquet_columns import Convert, converter, find_column
+from pyspark_pipeline.operators.parquet_legacy import LegacyCalendar
+from pyspark_pipeline.operators.row_group_pruning import ColumnBounds, comparable, may_match, pruning_columns
+from pyspark_pipeline.plan.expr import Expr
+from pyspark_pipeline.plan.nodes import Field, ScanSplit
+
+_SMALL_DICTIONARY_BYTES = 65536
+
+Column = Callable[[pa.RecordBatch], pa.Array]
+
+
+@contextmanager
+def naming_file(path: str) -> Iterator[None]:
+    """Turn what reading raises into :class:`CorruptFileError` that names the file."""
+    try:
+        yield
+    except PipelineError:
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise CorruptFileError(f"{path} could not be read as Parquet: {error}") from error
+
+
+def local_path(path: str) -> str:
+    """Give the local path of a path or ``file:`` URI; raise :class:`CorruptFileError` for another scheme."""
+    if not path.startswith("file:"):
+        if "://" in path:
+            raise CorruptFileError(f"{path} is not on a local file system")
+        return path
+    return unquote(urlparse(path).path)
+
+
+class ParquetFileReader:
+    """Reads the data columns ``fields`` of one file; ``pushed`` may prune row groups."""
+
+    def __init__(self, path: str, fields: Sequence[Field], pushed: Sequence[Expr], case_sensitive: bool) -> None:
+        self.path = local_path(path)
+        self._fields = fields
+        self._pushed = pushed
+        with naming_file(self.path):
+            self.metadata = pq.read_metadata(self.path)
+            self._schema = self.metadata.schema.to_arrow_schema()
+            self._places = [find_column(self._schema, field, case_sensitive, self.path) for field in fields]
+            self._leaves = {self.metadata.schema.column(i).path: i for i in range(len(self.metadata.schema))}
+            self._legacy = LegacyCalendar(self.path, self.metadata.metadata)
+
+    def row_groups(self, split: ScanSplit, output_ordinals: Sequence[int]) -> tuple[list[int], int]:
+        """List the row groups whose midpoint lies in the split and that may hold a match; count the pruned ones."""
+        mine = [i for i in range(self.metadata.num_row_groups) if self._is_in(i, split)]
+        kept = [i for i in mine if self._may_match(i, output_ordinals)]
+        return kept, len(mine) - len(kept)
+
+    def _is_in(self, index: int, split: ScanSplit) -> bool:
+        """Apply parquet-mr's rule: half of the compressed size after the first page of the first column."""
+        group = self.metadata.row_group(index)
+        columns = [group.column(i) for i in range(group.num_columns)]
+        if not columns:
+            return split.start == 0
+        first = columns[0].data_page_offset
+        if columns[0].dictionary_page_offset is not None:
+            first = min(first, columns[0].dictionary_page_offset)
+        midpoint = first + sum(column.total_compressed_size for column in columns) // 2
+        return bool(split.start <= midpoint < split.start + split.length)
+
+    def _may_match(self, index: int, output_ordinals: Sequence[int]) -> bool:
+        if not self._pushed:
+            return True
+        wanted = pruning_columns(self._pushed)
+        bounds = {}
+        for field, place, ordinal in zip(self._fields, self._places, output_ordinals, strict=True):
+            if ordinal in wanted:
+                known = self._bounds(index, field, place)
+                if known is not None:
+                    bounds[ordinal] = known
+        return may_match(self._pushed, bounds)
+
+    def _bounds(self, index: int, field: Field, place: int | None) -> ColumnBounds | None:
+        group = self.metadata.row_group(index)
+        if place is None:
+            return ColumnBounds(nulls=group.num_rows, rows=group.num_rows)
+        stored = self._schema.field(place)
+        leaf = self._leaves.get(stored.name)
+        if leaf is None or not _has_comparable_bounds(stored.type, field):
+            return None
+        statistics = group.column(leaf).statistics
+        if statistics is None:
+            return None
+        nulls = statistics.null_count if statistics.has_null_count else None
+        if not statistics.has_min_max:
+            return ColumnBounds(nulls=nulls, rows=group.num_rows)
+        low, high = comparable(statistics.min, field.type), comparable(statistics.max, field.type)
+        return ColumnBounds(low=low, high=high, nulls=nulls, rows=group.num_rows)
+
+    def chunks(self, index: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """Read a row group as chunks of the data columns, at most ``batch_rows`` rows each."""
+        with naming_file(self.path):
+            names = sorted({self._schema.field(place).name for place in self._places if place is not None})
+            if not names:
+                yield from self._empty_chunks(index, batch_rows)
+                return
+            encoded = [name for name in names if self._reads_as_dictionary(index, name)]
+            with pq.ParquetFile(
+                self.path, metadata=self.metadata, read_dictionary=encoded, coerce_int96_timestamp_unit="us"
+            ) as file:
+                batches = file.iter_batches(batch_rows, row_groups=[index], columns=names, use_threads=False)
+                makers: list[Column] | None = None
+                for batch in batches:
+                    if batch.num_rows:
+                        makers = makers or [self._maker(i, batch.schema) for i in range(len(self._fields))]
+                        yield _chunk([make(batch) for make in makers])
+
+    def _empty_chunks(self, index: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        left = self.metadata.row_group(index).num_rows
+        while left:
+            rows = min(left, batch_rows)
+            left -= rows
+            columns = [pa.nulls(rows, field.type.arrow) for field in self._fields]
+            yield _chunk(columns) if columns else rows_only(rows)
+
+    def _reads_as_dictionary(self, index: int, name: str) -> bool:
+        """Guess from the footer whether all pages of a string column are dictionary encoded (only speed depends)."""
+        stored = self._schema.field(name).type
+        leaf = self._leaves.get(name)
+        if leaf is None or not (pa.types.is_string(stored) or pa.types.is_string_view(stored)):
+            return False
+        column = self.metadata.row_group(index).column(leaf)
+        if column.dictionary_page_offset is None:
+            return False
+        return bool(0 < column.data_page_offset - column.dictionary_page_offset <= _SMALL_DICTIONARY_BYTES)
+
+    def _maker(self, number: int, read: pa.Schema) -> Column:
+        field, place = self._fields[number], self._places[number]
+        if place is None:
+            nulls = field.type.arrow
+            return lambda batch: pa.nulls(batch.num_rows, nulls)
+        name = self._schema.field(place).name
+        at = read.get_field_index(name)
+        leaf = self._leaves.get(name)
+        physical = None if leaf is None else self.metadata.schema.column(leaf).physical_type
+        int96 = physical == "INT96"
+        convert: Convert | None = None if leaf is None else converter(read.field(at).type, field.type, int96=int96)
+        if convert is None:
+            raise CorruptFileError(
+                f"{self.path}: column {field.name} is stored as {self._schema.field(place).type} ({physical}) "
+                f"and cannot be read as {field.type}"
+            )
+        if field.type.kind in ("date", "timestamp", "timestamp_ntz"):
+            return self._checked(at, convert, field.name, int96)
+        return lambda batch: convert(batch.column(at))
+
+    def _checked(self, at: int, convert: Convert, name: str, int96: bool) -> Column:
+        def make(batch: pa.RecordBatch) -> pa.Array:
+            column = convert(batch.column(at))
+            self._legacy.check(column, name, int96=int96)
+            return column
+
+        return make
+
+
+def _has_comparable_bounds(stored: pa.DataType, field: Field) -> bool:
+    """Say whether the footer's values mean what the field's literals mean: same type, microseconds."""
+    if pa.types.is_timestamp(stored):
+        return stored.unit in ("us", "ms") and (stored.tz is not None) == (field.type.kind == "timestamp")
+    if field.type.kind == "string":
+        return pa.types.is_string(stored) or pa.types.is_string_view(stored) or pa.types.is_large_string(stored)
+    return bool(stored == field.type.arrow)
+
+
+def rows_only(rows: int) -> pa.RecordBatch:
+    """Make a chunk of ``rows`` rows and no columns."""
+    return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
+
+
+def _chunk(columns: list[Any]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(columns, [f"c{i}" for i in range(len(columns))])

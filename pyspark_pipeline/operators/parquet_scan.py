@@ -1,0 +1,141 @@
+"""Parquet scan: the drivers of an instance share its row groups as morsels and read them as chunks."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from pyspark_pipeline.datatypes import DataType
+from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.metrics import declare_counter
+from pyspark_pipeline.operators.parquet_file import ParquetFileReader
+from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.plan.nodes import ParquetScan, ScanSplit
+
+ROW_GROUPS = declare_counter("row_groups_read", "Row groups read", unit="row groups")
+PRUNED = declare_counter("row_groups_pruned", "Row groups skipped by their statistics", unit="row groups")
+FILES = declare_counter("files_opened", "Footers read", unit="files")
+
+
+class MorselQueue:
+    """Row groups still to read. Footers are read when needed, by the driver that finds no morsel left."""
+
+    def __init__(self, node: ParquetScan, splits: Sequence[ScanSplit]) -> None:
+        self.fields = node.output[: node.num_data_columns]
+        self._node = node
+        self._splits = deque(splits)
+        self._morsels: deque[tuple[ParquetFileReader, int, ScanSplit]] = deque()
+        self._lock = threading.Lock()
+        self.files = 0
+        self.pruned = 0
+
+    def is_empty(self) -> bool:
+        """Say whether neither morsels nor splits are left."""
+        return not self._morsels and not self._splits
+
+    def next(self) -> tuple[ParquetFileReader, int, ScanSplit] | None:
+        """Take a row group; None where none is left."""
+        with self._lock:
+            while not self._morsels and self._splits:
+                self._open(self._splits.popleft())
+            return self._morsels.popleft() if self._morsels else None
+
+    def clear(self) -> None:
+        """Forget everything still to read."""
+        with self._lock:
+            self._splits.clear()
+            self._morsels.clear()
+
+    def _open(self, split: ScanSplit) -> None:
+        node = self._node
+        reader = ParquetFileReader(split.path, self.fields, node.pushed, node.case_sensitive)
+        groups, pruned = reader.row_groups(split, range(node.num_data_columns))
+        self.files += 1
+        self.pruned += pruned
+        self._morsels.extend((reader, group, split) for group in groups)
+
+
+class ParquetScanOperator(Operator):
+    """Reads one row group after another, a chunk a pull."""
+
+    def __init__(self, factory: ParquetScanFactory) -> None:
+        self._factory = factory
+        self._chunks: Iterator[pa.RecordBatch] | None = None
+        self._split: ScanSplit | None = None
+        self._done = False
+
+    def has_output(self) -> bool:
+        return not self._done
+
+    def pull_chunk(self) -> Chunk | None:
+        if self._chunks is None and not self._next_morsel():
+            self._done = True
+            return None
+        chunk = next(self._chunks, None) if self._chunks is not None else None
+        if chunk is None:
+            self._chunks = None
+            return None
+        return self._factory.with_partition_columns(chunk, self._split)
+
+    def _next_morsel(self) -> bool:
+        morsel = self._factory.morsels.next()
+        if morsel is None:
+            return False
+        reader, group, self._split = morsel
+        self._chunks = reader.chunks(group, self._factory.batch_rows)
+        self.context.metrics.add(ROW_GROUPS)
+        return True
+
+    def is_finished(self) -> bool:
+        return self._done
+
+    def set_finished(self) -> None:
+        self._done = True
+        self._chunks = None
+
+    def close(self) -> None:
+        self._chunks = None
+        if self.context.driver_sequence == 0:
+            self.context.metrics.add(FILES, self._factory.morsels.files)
+            self.context.metrics.add(PRUNED, self._factory.morsels.pruned)
+
+
+class ParquetScanFactory(OperatorFactory):
+    """Holds the morsels of one scan of the instance."""
+
+    name = "ParquetScan"
+
+    def __init__(self, node: ParquetScan, splits: Sequence[ScanSplit], batch_rows: int) -> None:
+        self.batch_rows = batch_rows
+        self.morsels = MorselQueue(node, splits)
+        self._partition_types = [field.type for field in node.output[node.num_data_columns :]]
+        self._names = [f"c{i}" for i in range(len(node.output))]
+
+    def create(self, dop: int, driver_sequence: int) -> ParquetScanOperator:
+        return ParquetScanOperator(self)
+
+    def with_partition_columns(self, chunk: Chunk, split: ScanSplit | None) -> Chunk:
+        """Append the split's constant columns."""
+        if not self._partition_types or split is None:
+            return chunk
+        values = zip(split.partition_values, self._partition_types, strict=True)
+        constants = [constant_column(value, kind, chunk.num_rows) for value, kind in values]
+        return pa.RecordBatch.from_arrays([*chunk.columns, *constants], self._names)
+
+
+def constant_column(value: Any, kind: DataType, rows: int) -> pa.Array:
+    """Make a column of one value (in a :class:`~..plan.expr.Literal`'s form); strings as a dictionary."""
+    if kind.kind == "string" and value is not None:
+        indices = pa.repeat(pa.scalar(0, pa.int32()), rows)
+        return pa.DictionaryArray.from_arrays(indices, pa.array([value], pa.string()))
+    return pa.repeat(pa.scalar(value, kind.arrow), rows)
+
+
+@implements(ParquetScan, execs=["FileSourceScanExec"], pipeline=["ParquetScan"])
+def decompose_parquet_scan(node: ParquetScan, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Start a pipeline with the scan of this instance's splits."""
+    return [ParquetScanFactory(node, builder.splits(node.input_id), builder.settings.options["batchRows"])]

@@ -1,0 +1,72 @@
+"""Project: compute columns, or only choose and order them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
+from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
+from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.operators.streaming import StreamingOperator
+from pyspark_pipeline.plan.expr import ColumnRef
+from pyspark_pipeline.plan.nodes import Project, Settings
+
+
+def column_names(count: int) -> list[str]:
+    """Name the columns of a chunk; names mean nothing."""
+    return [f"c{i}" for i in range(count)]
+
+
+class SelectOperator(StreamingOperator):
+    """Chooses columns by ordinal without touching their data."""
+
+    def __init__(self, ordinals: Sequence[int]) -> None:
+        super().__init__()
+        self._ordinals = list(ordinals)
+        self._names = column_names(len(ordinals))
+
+    def transform(self, chunk: Chunk) -> Chunk:
+        if not self._ordinals:
+            return empty_chunk(chunk.num_rows)
+        return pa.RecordBatch.from_arrays([chunk.column(i) for i in self._ordinals], self._names)
+
+
+class ProjectOperator(StreamingOperator):
+    """Evaluates expressions."""
+
+    def __init__(self, expressions: CompiledExpressions, count: int) -> None:
+        super().__init__()
+        self._expressions = expressions
+        self._names = column_names(count)
+
+    def transform(self, chunk: Chunk) -> Chunk:
+        return pa.RecordBatch.from_arrays(self._expressions.evaluate(chunk), self._names)
+
+
+def empty_chunk(rows: int) -> Chunk:
+    """Make a chunk of ``rows`` rows without columns."""
+    return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
+
+
+class ProjectFactory(OperatorFactory):
+    """Makes a selection where all expressions are columns, else a projection."""
+
+    name = "Project"
+
+    def __init__(self, node: Project, settings: Settings) -> None:
+        self._exprs = node.exprs
+        self._settings = ExpressionSettings(ansi=settings.ansi, time_zone=settings.time_zone)
+
+    def create(self, dop: int, driver_sequence: int) -> StreamingOperator:
+        ordinals = [expr.ordinal for expr in self._exprs if isinstance(expr, ColumnRef)]
+        if len(ordinals) == len(self._exprs):
+            return SelectOperator(ordinals)
+        return ProjectOperator(compile_expressions(self._exprs, self._settings), len(self._exprs))
+
+
+@implements(Project, execs=["ProjectExec"], pipeline=["Project"])
+def decompose_project(node: Project, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Append a projection to the child's pipeline."""
+    return [*builder.decompose(node.child), ProjectFactory(node, builder.settings)]

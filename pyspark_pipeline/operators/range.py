@@ -1,0 +1,67 @@
+"""Range: a source of the numbers of one slice of ``spark.range``."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pyarrow as pa
+
+from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.plan.nodes import Range
+
+
+class RangeOperator(Operator):
+    """Takes the next run of numbers from the factory until there are none."""
+
+    def __init__(self, factory: RangeFactory) -> None:
+        self._factory = factory
+        self._done = False
+
+    def has_output(self) -> bool:
+        return not self.is_finished()
+
+    def pull_chunk(self) -> Chunk | None:
+        return self._factory.next_chunk()
+
+    def is_finished(self) -> bool:
+        return self._done or self._factory.left == 0
+
+    def set_finished(self) -> None:
+        self._done = True
+
+
+class RangeFactory(OperatorFactory):
+    """Holds what is left of the slice; drivers share it."""
+
+    name = "Range"
+
+    def __init__(self, first: int, count: int, step: int, batch_rows: int) -> None:
+        self._next = first
+        self._step = step
+        self._batch_rows = batch_rows
+        self._lock = threading.Lock()
+        self.left = count
+
+    def create(self, dop: int, driver_sequence: int) -> RangeOperator:
+        return RangeOperator(self)
+
+    def next_chunk(self) -> Chunk | None:
+        """Make the next chunk of at most ``batch_rows`` numbers; None where none are left."""
+        with self._lock:
+            rows = min(self._batch_rows, self.left)
+            first = self._next
+            self._next += rows * self._step
+            self.left -= rows
+        if not rows:
+            return None
+        numbers = np.int64(first) + np.arange(rows, dtype=np.int64) * np.int64(self._step)
+        return pa.RecordBatch.from_arrays([pa.array(numbers)], ["c0"])
+
+
+@implements(Range, execs=["RangeExec"], pipeline=["Range"])
+def decompose_range(node: Range, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Start a pipeline with the numbers of this instance's slice."""
+    first, count, step = builder.range_slice(node.input_id)
+    return [RangeFactory(first, count, step, builder.settings.options["batchRows"])]

@@ -1,0 +1,76 @@
+"""Which function turns a plan node into operator factories, and what the engine says it can run.
+
+``decompose_to_pipeline``: the function of a node first decomposes the child, then either appends its
+factory to the list still open, or, where it blocks, appends a sink, closes that pipeline with
+``builder.add_pipeline`` and gives a new list that starts with its source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from pyspark_pipeline.errors import UnsupportedPlanError
+from pyspark_pipeline.exec.operator import OperatorFactory
+from pyspark_pipeline.plan.nodes import Node, ScanSplit, Settings
+
+
+class PipelineBuilder(Protocol):
+    """What the planner gives to the functions registered here."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the fragment."""
+
+    def decompose(self, node: Node) -> list[OperatorFactory]:
+        """Cut the tree below ``node``; give the factories of the pipeline still open at its root."""
+
+    def add_pipeline(self, factories: Sequence[OperatorFactory]) -> None:
+        """Close a pipeline: the last factory makes sinks."""
+
+    def splits(self, input_id: int) -> Sequence[ScanSplit]:
+        """Give the file splits of a scan of this instance."""
+
+    def range_slice(self, input_id: int) -> tuple[int, int, int]:
+        """Give this instance's slice of a range: first number, count of numbers, step."""
+
+
+Decompose = Callable[[Any, PipelineBuilder], list[OperatorFactory]]
+_D = TypeVar("_D", bound=Decompose)
+
+_DECOMPOSERS: dict[type[Node], Decompose] = {}
+_OPERATORS: dict[str, dict[str, Any]] = {}
+
+
+def implements(node: type[Node], *, execs: Sequence[str], pipeline: Sequence[str]) -> Callable[[_D], _D]:
+    """Register the decorated function for ``node``.
+
+    ``execs`` are the simple names of Spark's physical operators that become this node, ``pipeline`` the names
+    of the engine's operators they become, for explain.
+    """
+
+    def register(function: _D) -> _D:
+        _DECOMPOSERS[node] = function
+        for name in execs:
+            _OPERATORS[name] = {"node": node.__name__, "pipeline": list(pipeline)}
+        return function
+
+    return register
+
+
+def is_implemented(node: type[Node]) -> bool:
+    """Say whether a function is registered for the node class."""
+    return node in _DECOMPOSERS
+
+
+def decompose_node(node: Node, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Call the function registered for ``node``; raise :class:`UnsupportedPlanError` where there is none."""
+    function = _DECOMPOSERS.get(type(node))
+    if function is None:
+        raise UnsupportedPlanError(f"no operator implements {type(node).__name__}")
+    return function(node, builder)
+
+
+def operator_manifest() -> Mapping[str, Any]:
+    """Give Spark's operators that the engine runs, by class name."""
+    return dict(sorted(_OPERATORS.items()))

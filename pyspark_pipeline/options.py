@@ -1,0 +1,120 @@
+"""Every option of the engine, once: key, type, default, what is allowed, what it does.
+
+The reference page and the manifest that the JVM side checks ``spark.pysparkPipeline.*`` settings
+against are generated from this registry. Values travel to the worker as strings in the fragment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark_pipeline.errors import OptionError
+
+PREFIX = "spark.pysparkPipeline."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option: ``key`` without the prefix, ``kind`` (boolean, int, bytes, choice), default in text form."""
+
+    key: str
+    kind: str
+    default: str
+    doc: str
+    choices: tuple[str, ...] = ()
+    minimum: int | None = None
+    maximum: int | None = None
+
+    @property
+    def allowed(self) -> str:
+        """Say in words what values are allowed."""
+        if self.kind == "boolean":
+            return "true or false"
+        if self.kind == "choice":
+            return "one of " + ", ".join(self.choices)
+        low = "" if self.minimum is None else f" from {self.minimum}"
+        high = "" if self.maximum is None else f" to {self.maximum}"
+        return f"a whole number{low}{high}"
+
+    def parse(self, text: str) -> Any:
+        """Turn ``text`` into the option's value; raise :class:`OptionError` where it is not allowed."""
+        value = _PARSERS[self.kind](self, text.strip())
+        if value is None:
+            raise OptionError(f"{PREFIX}{self.key} is {text!r}: allowed is {self.allowed}")
+        return value
+
+
+def _boolean(_option: Option, text: str) -> bool | None:
+    return {"true": True, "false": False}.get(text.lower())
+
+
+def _choice(option: Option, text: str) -> str | None:
+    return text if text in option.choices else None
+
+
+def _integer(option: Option, text: str) -> int | None:
+    try:
+        value = int(text)
+    except ValueError:
+        return None
+    too_low = option.minimum is not None and value < option.minimum
+    too_high = option.maximum is not None and value > option.maximum
+    return None if too_low or too_high else value
+
+
+_PARSERS: Mapping[str, Callable[[Option, str], Any]] = {"boolean": _boolean, "choice": _choice, "int": _integer}
+
+_ALL = (
+    Option(key="enabled", kind="boolean", default="true", doc="Convert eligible plans of this session."),
+    Option(key="strict", kind="boolean", default="false",
+           doc="Fail instead of leaving a query to Spark when the extension cannot start or a worker lacks the engine."),
+    Option(key="allowDifferences", kind="boolean", default="false",
+           doc="Also convert what differs from Spark in a stated way."),
+    Option(key="cost.enabled", kind="boolean", default="true",
+           doc="Leave to Spark what the cost rule says would not win; false converts all that is supported."),
+    Option(key="cost.minScanBytes", kind="int", default="1048576", minimum=0,
+           doc="With the cost rule on: a query whose scans read fewer bytes than this stays in Spark."),
+    Option(key="jvmInput", kind="choice", default="auto", choices=("auto", "always", "never"),
+           doc="Whether rows made by the JVM may be the input of a fragment: by the cost rule, always, never."),
+    Option(key="explain.logLevel", kind="choice", default="info", choices=("off", "debug", "info", "warn"),
+           doc="Level of the one log line a query gets."),
+    Option(key="batchRows", kind="int", default="65536", minimum=1, maximum=1048576,
+           doc="Rows of a chunk at most."),
+    Option(key="exchange.chunkBytes", kind="int", default="262144", minimum=1,
+           doc="An exchange sink sends a destination's rows when they reach this many bytes."),
+    Option(key="exchange.bufferBytes", kind="int", default="67108864", minimum=1,
+           doc="Bytes an exchange sink holds for all destinations before it sends the largest."),
+    Option(key="aggregate.passThroughRows", kind="int", default="100000", minimum=1,
+           doc="After this many rows a partial aggregation looks whether it reduces."),
+    Option(key="aggregate.passThroughRatio", kind="int", default="80", minimum=1, maximum=101,
+           doc="Groups per hundred rows from which a partial aggregation passes its rows through; 101 never does."),
+    Option(key="localExchange.bufferBytes", kind="int", default="33554432", minimum=1,
+           doc="Bytes a local exchange buffers before it blocks its producers."),
+    Option(key="timeSliceMs", kind="int", default="20", minimum=1,
+           doc="Milliseconds a driver runs before it yields to the next."),
+    Option(key="output.queueChunks", kind="int", default="16", minimum=1,
+           doc="Chunks that may wait for Spark to take them before the drivers block."),
+)
+
+OPTIONS: Mapping[str, Option] = {option.key: option for option in _ALL}
+
+
+class Options:
+    """The options of one fragment: the given texts, parsed; everything else at its default."""
+
+    def __init__(self, given: Mapping[str, str] | None = None) -> None:
+        self._given = dict(given or {})
+        for key in self._given:
+            if key not in OPTIONS:
+                raise OptionError(f"{PREFIX}{key} is not an option; there are: {', '.join(sorted(OPTIONS))}")
+        self._values = {key: option.parse(self._given.get(key, option.default)) for key, option in OPTIONS.items()}
+
+    def __getitem__(self, key: str) -> Any:
+        return self._values[key]
+
+    @property
+    def given(self) -> Mapping[str, str]:
+        """The texts that were given, for sending them on."""
+        return self._given

@@ -1,0 +1,52 @@
+"""Expressions of a fragment, as the JVM wrote them and bound to the columns of their input.
+
+Three shapes: :class:`ColumnRef` (a column of the input chunk), :class:`Literal`, and :class:`Call`
+for everything else. A ``Call`` is generic on purpose (design D7): its ``name`` is the simple name of
+the Catalyst class, its ``fields`` are that class's scalar constructor fields by name (nested case
+classes flattened), so that neither the wire nor this file knows any function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark_pipeline.datatypes import DataType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expr:
+    """What every expression has: its Spark type and whether Spark says it may be NULL."""
+
+    type: DataType
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnRef(Expr):
+    """Column number ``ordinal`` of the input chunk."""
+
+    ordinal: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Literal(Expr):
+    """A constant. ``value`` is None for NULL, else: bool, int (integral kinds, date as days, timestamps as
+    microseconds), float, ``decimal.Decimal``, str or bytes by the type's kind."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call(Expr):
+    """A Catalyst expression by its class name.
+
+    ``fields`` holds scalars (str, bool, int, float, None, lists of them); ``context`` is the index of
+    its query context for error messages, -1 where it has none.
+    """
+
+    name: str
+    args: tuple[Expr, ...]
+    fields: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    context: int = -1

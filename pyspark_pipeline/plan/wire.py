@@ -1,0 +1,164 @@
+"""Decodes a fragment from the wire: one function a Spark operator class, in a table.
+
+The shim writes an operator as ``{"op": class, "output": […], "fields": {name: …}, "children": […]}``; leaves
+that the task feeds carry the number of their input (``Input``) or of their share of a scan (``scan``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from pyspark_pipeline.datatypes import parse_type
+from pyspark_pipeline.errors import UnsupportedPlanError
+from pyspark_pipeline.options import Options
+from pyspark_pipeline.plan.expr import Expr
+from pyspark_pipeline.plan.nodes import (
+    Aggregate,
+    AggregateCall,
+    ExchangeSource,
+    Field,
+    Filter,
+    Fragment,
+    HashExchange,
+    Limit,
+    Node,
+    ParquetScan,
+    Project,
+    Range,
+    ResultSink,
+    RoundRobinExchange,
+    Settings,
+    SingleExchange,
+    Sink,
+)
+from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, decode_fields, strip_alias
+
+Decode = Callable[[Json, tuple[Field, ...], tuple[Node, ...]], Node]
+_D = TypeVar("_D", bound=Decode)
+
+_OPERATORS: dict[str, Decode] = {}
+_SINKS: Mapping[str, Callable[[Json, ExpressionDecoder], Sink]] = {
+    "result": lambda node, decoder: ResultSink(),
+    "single": lambda node, decoder: SingleExchange(),
+    "roundRobin": lambda node, decoder: RoundRobinExchange(num_partitions=node["numPartitions"]),
+    "hash": lambda node, decoder: HashExchange(
+        keys=decoder.decode_all(node["keys"]), num_partitions=node["numPartitions"]
+    ),
+}
+
+
+def decode_fragment(text: str) -> Fragment:
+    """Decode the JSON of a fragment; raise :class:`UnsupportedPlanError` for what is not known."""
+    node = json.loads(text)
+    root = decode_node(node["root"])
+    settings = node["settings"]
+    sink = node["sink"]
+    return Fragment(
+        id=node["id"],
+        root=root,
+        sink=_SINKS[sink["kind"]](sink, ExpressionDecoder(root.output)),
+        settings=Settings(ansi=settings["ansi"], time_zone=settings["timeZone"], options=Options(settings["options"])),
+    )
+
+
+def decode_node(node: Json) -> Node:
+    """Decode one operator and what is below it."""
+    decode = _OPERATORS.get(node["op"])
+    if decode is None:
+        raise UnsupportedPlanError(f"operator {node['op']} has no node in the engine")
+    children = tuple(decode_node(child) for child in node.get("children", ()))
+    return decode(node, decode_fields(node["output"]), children)
+
+
+def _decodes(*names: str) -> Callable[[_D], _D]:
+    def register(function: _D) -> _D:
+        for name in names:
+            _OPERATORS[name] = function
+        return function
+
+    return register
+
+
+@_decodes("FileSourceScanExec")
+def _scan(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
+    return ParquetScan(
+        output=output,
+        input_id=node["scan"],
+        num_data_columns=node["numDataColumns"],
+        pushed=ExpressionDecoder(output).decode_all(node["pushed"]),
+        case_sensitive=node["caseSensitive"],
+    )
+
+
+@_decodes("RangeExec")
+def _range(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
+    return Range(output=output, input_id=node["scan"])
+
+
+@_decodes("Input")
+def _input(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
+    return ExchangeSource(output=output, input_id=node["input"])
+
+
+@_decodes("FilterExec")
+def _filter(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
+    decoder = ExpressionDecoder(children[0].output)
+    return Filter(output=output, condition=decoder.decode(node["fields"]["condition"]), child=children[0])
+
+
+@_decodes("ProjectExec")
+def _project(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
+    decoder = ExpressionDecoder(children[0].output)
+    exprs = decoder.decode_all([strip_alias(e) for e in node["fields"]["projectList"]])
+    return Project(output=output, exprs=exprs, child=children[0])
+
+
+@_decodes("LocalLimitExec", "GlobalLimitExec")
+def _limit(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
+    return Limit(output=output, limit=node["fields"]["limit"], child=children[0])
+
+
+@_decodes("HashAggregateExec", "SortAggregateExec")
+def _aggregate(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
+    fields = node["fields"]
+    child = children[0]
+    decoder = ExpressionDecoder(child.output)
+    grouping = decoder.decode_all([strip_alias(e) for e in fields["groupingExpressions"]])
+    calls = tuple(_call(call, decoder) for call in fields["aggregateExpressions"])
+    partial = any(not call.finalizes for call in calls)
+    results = None if partial else _results(fields, grouping, calls)
+    return Aggregate(output=output, grouping=grouping, calls=calls, results=results, child=child)
+
+
+def _call(node: Json, decoder: ExpressionDecoder) -> AggregateCall:
+    function = node["function"]
+    merges = node["mode"] in ("PartialMerge", "Final")
+    return AggregateCall(
+        function=function["class"],
+        mode=node["mode"],
+        args=() if merges else decoder.decode_all(function["args"]),
+        filter=None if merges or node["filter"] is None else decoder.decode(node["filter"]),
+        type=parse_type(function["type"]),
+        buffer=tuple(parse_type(text) for text in function["buffer"]),
+        fields=function.get("fields", {}),
+        context=function.get("context", -1),
+    )
+
+
+def _results(fields: Json, grouping: tuple[Expr, ...], calls: tuple[AggregateCall, ...]) -> tuple[Expr, ...]:
+    """Bind result expressions to the grouping columns followed by one value a call."""
+    ids = [_expression_id(e) for e in fields["groupingExpressions"]]
+    ids += [attribute["ref"] for attribute in fields["aggregateAttributes"]]
+    types = [expr.type for expr in grouping] + [call.type for call in calls]
+    columns = [Field(id=i, name="", type=t) for i, t in zip(ids, types, strict=True)]
+    return ExpressionDecoder(columns).decode_all([strip_alias(e) for e in fields["resultExpressions"]])
+
+
+def _expression_id(node: Json) -> int:
+    """The id a named expression is known by above its operator."""
+    if "ref" in node:
+        return int(node["ref"])
+    return int(node["fields"]["exprId"])
+

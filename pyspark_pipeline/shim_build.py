@@ -1,0 +1,272 @@
+"""Gives the jar of the JVM shim that fits the installed Spark, compiling it when none fits.
+
+The Scala compiler is the one in Spark's own jars, so nothing is downloaded. A jar is named by the Spark
+minor it was compiled for and carries a fingerprint of everything it was made of: the Scala sources, the
+Spark minor, and the Python sources that its manifest describes. A jar whose fingerprint differs from
+what is installed is never used. The wheel's jar is tried first, then the user's cache; else the shim is
+compiled into the cache, by one process at a time. Compiled classes are cached apart from the manifest, so
+that editing Python does not recompile Scala.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from pyspark_pipeline.errors import PipelineError
+
+PACKAGE = Path(__file__).resolve().parent
+MANIFEST_ENTRY = "pyspark_pipeline/manifest.json"
+FINGERPRINT_ENTRY = "META-INF/pyspark-pipeline/fingerprint"
+_COMPILER_FLAGS = ("-deprecation", "-feature", "-encoding", "UTF-8", "-Xlint:infer-any")
+_KEEP_UNUSED_DAYS = 14
+_ZIP_TIME = (2020, 1, 1, 0, 0, 0)
+
+
+class ShimBuildError(PipelineError):
+    """The shim's jar could not be made; says what failed."""
+
+
+class JavaMissingError(ShimBuildError):
+    """There is no Java to compile the shim with."""
+
+
+class UnsupportedSparkError(ShimBuildError):
+    """The installed Spark is of a minor version that the shim has no sources for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkInstall:
+    """One Spark: its folder, and the version of the spark-core jar in it."""
+
+    home: Path
+    version: str
+
+    @property
+    def jars(self) -> Path:
+        """The folder of Spark's jars."""
+        return self.home / "jars"
+
+    @property
+    def minor(self) -> str:
+        """The first two numbers of the version, ``4.1``."""
+        return ".".join(self.version.split(".")[:2])
+
+
+def find_spark(home: str | os.PathLike[str] | None = None) -> SparkInstall:
+    """Find Spark in ``home``, else ``SPARK_HOME``, else the installed pyspark package.
+
+    Raises :class:`ShimBuildError` where there is no Spark.
+    """
+    spec = None if home or os.environ.get("SPARK_HOME") else find_spec("pyspark")
+    installed = spec.origin and Path(spec.origin).parent if spec else None
+    folder = Path(home or os.environ.get("SPARK_HOME") or installed or ".").resolve()
+    for jar in sorted((folder / "jars").glob("spark-core_*.jar")):
+        match = re.fullmatch(r"spark-core_[\d.]+-(.+)\.jar", jar.name)
+        if match:
+            return SparkInstall(home=folder, version=match[1])
+    raise ShimBuildError(f"no Spark in {folder}: install pyspark, or set SPARK_HOME")
+
+
+def shim_jar(pyspark_home: str | os.PathLike[str] | None = None) -> Path:
+    """Return the path of the shim's jar for the Spark in ``pyspark_home`` (default: the installed one).
+
+    Takes about 20 ms when a jar fits and half a minute when the shim must be compiled. Raises
+    :class:`JavaMissingError`, :class:`UnsupportedSparkError`, or :class:`ShimBuildError` with the
+    compiler's messages.
+    """
+    spark = find_spark(pyspark_home)
+    sources = shim_sources(PACKAGE)
+    wanted = fingerprint(sources, spark, PACKAGE)
+    shipped = PACKAGE / "jars" / jar_name(spark)
+    if jar_fingerprint(shipped) == wanted:
+        return shipped
+    folder = cache_folder()
+    cached = folder / wanted[:16] / jar_name(spark)
+    if jar_fingerprint(cached) != wanted:
+        with _locked(folder / "build.lock"):
+            if jar_fingerprint(cached) != wanted:
+                _drop_unused(folder)
+                _build(cached, sources, spark, PACKAGE, folder / "classes")
+    with contextlib.suppress(OSError):
+        os.utime(cached)
+    return cached
+
+
+def build_into(package: Path) -> Path:
+    """Compile the shim of the package folder ``package`` into its ``jars``; return the jar's path."""
+    spark = find_spark()
+    sources = shim_sources(package)
+    jar = package / "jars" / jar_name(spark)
+    with tempfile.TemporaryDirectory() as classes:
+        _build(jar, sources, spark, package, Path(classes))
+    return jar
+
+
+def jar_name(spark: SparkInstall) -> str:
+    """Name the jar for ``spark``."""
+    return f"pyspark-pipeline-shim-spark-{spark.minor}.jar"
+
+
+def shim_sources(package: Path) -> Path:
+    """Find the shim's sources: in the package, as wheels ship them, or beside it in a checkout."""
+    for folder in (package / "_shim_src", package.parent / "jvm-shim"):
+        if folder.is_dir():
+            return folder
+    raise ShimBuildError(f"the shim's sources are neither in {package} nor beside it; reinstall pyspark-pipeline")
+
+
+def source_files(sources: Path, minor: str) -> list[Path]:
+    """List the files that make the shim for one Spark minor: the common ones and those under ``spark-<minor>``.
+
+    Raises :class:`UnsupportedSparkError` when there is no folder for the minor.
+    """
+    versions = {p.name.removeprefix("spark-") for p in sources.rglob("spark-*") if p.is_dir()}
+    if versions and minor not in versions:
+        supported = ", ".join(sorted(versions))
+        raise UnsupportedSparkError(f"Spark {minor} is not supported; supported are: {supported}")
+    files = [p for p in sources.rglob("*") if p.is_file() and (p.suffix == ".scala" or "resources" in p.parts)]
+    return sorted(p for p in files if _fits(p.relative_to(sources), minor))
+
+
+def _fits(path: Path, minor: str) -> bool:
+    folders = [part for part in path.parts[:-1] if part.startswith("spark-")]
+    return "test" not in path.parts and all(part == f"spark-{minor}" for part in folders)
+
+
+def fingerprint(sources: Path, spark: SparkInstall, package: Path) -> str:
+    """Hash everything the jar is made of: Scala sources, Spark minor, and the package's Python sources."""
+    python = sorted(p for p in package.rglob("*.py") if p.is_file())
+    return _digest([_classes_key(sources, spark), *_contents(python, package)])
+
+
+def _classes_key(sources: Path, spark: SparkInstall) -> str:
+    return _digest([spark.minor, *_COMPILER_FLAGS, *_contents(source_files(sources, spark.minor), sources)])
+
+
+def _contents(files: Iterable[Path], root: Path) -> Iterator[str]:
+    for path in files:
+        yield path.relative_to(root).as_posix()
+        yield hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _digest(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def jar_fingerprint(jar: Path) -> str | None:
+    """Read the fingerprint a jar carries; None when there is no such jar or it is broken."""
+    try:
+        with zipfile.ZipFile(jar) as archive:
+            return archive.read(FINGERPRINT_ENTRY).decode()
+    except (OSError, KeyError, zipfile.BadZipFile):
+        return None
+
+
+def cache_folder() -> Path:
+    """Return the folder compiled shims are kept in, made if need be: the user's cache, else a private temporary one."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = Path(base) / "pyspark_pipeline" / "shim"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            return folder
+    except OSError:
+        pass
+    private = Path(tempfile.gettempdir()) / f"pyspark_pipeline-{os.getuid()}"
+    private.mkdir(mode=0o700, exist_ok=True)
+    if private.stat().st_uid != os.getuid():
+        raise ShimBuildError(f"{private} belongs to another user; set XDG_CACHE_HOME to a folder of yours")
+    return private
+
+
+def _build(jar: Path, sources: Path, spark: SparkInstall, package: Path, classes_cache: Path) -> None:
+    """Compile what is not compiled yet, then write the jar in one step."""
+    wanted = fingerprint(sources, spark, package)
+    classes = classes_cache / _classes_key(sources, spark)[:16]
+    if not classes.is_dir():
+        _compile(source_files(sources, spark.minor), spark, classes)
+    extra = {MANIFEST_ENTRY: _manifest(package), FINGERPRINT_ENTRY: wanted.encode()}
+    extra |= _resources(sources, spark.minor)
+    _write_jar(jar, classes, extra)
+
+
+def _compile(files: list[Path], spark: SparkInstall, classes: Path) -> None:
+    scala = [str(p) for p in files if p.suffix == ".scala"]
+    if not scala:
+        raise ShimBuildError("the shim has no Scala sources")
+    classes.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=classes.parent) as folder:
+        out = Path(folder) / "classes"
+        out.mkdir()
+        class_path = str(spark.jars / "*")
+        command = [_java(), "-Xss8m", "-cp", class_path, "scala.tools.nsc.Main", *_COMPILER_FLAGS]
+        command += ["-classpath", class_path, "-d", str(out), *scala]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise ShimBuildError(f"the shim does not compile for Spark {spark.version}:\n{done.stdout}{done.stderr}")
+        os.replace(out, classes)
+
+
+def _java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=os.path.join(home, "bin")) if home else None
+    found = java or shutil.which("java")
+    if not found:
+        raise JavaMissingError("no Java found: install Java 17 or newer, or set JAVA_HOME")
+    return found
+
+
+def _manifest(package: Path) -> bytes:
+    """Ask the engine, in a process of its own, what it supports: this floor imports nothing above itself."""
+    path = os.pathsep.join([str(package.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    command = [sys.executable, "-m", "pyspark_pipeline.manifest"]
+    done = subprocess.run(command, capture_output=True, check=False, env=os.environ | {"PYTHONPATH": path})
+    if done.returncode != 0:
+        raise ShimBuildError(f"the manifest of the engine could not be made:\n{done.stderr.decode()}")
+    return done.stdout
+
+
+def _resources(sources: Path, minor: str) -> dict[str, bytes]:
+    files = [p for p in source_files(sources, minor) if p.suffix != ".scala"]
+    return {p.as_posix().rpartition("/resources/")[2]: p.read_bytes() for p in files}
+
+
+def _write_jar(jar: Path, classes: Path, extra: dict[str, bytes]) -> None:
+    """Write the same bytes for the same content: sorted entries, one fixed time."""
+    entries = {p.relative_to(classes).as_posix(): p.read_bytes() for p in classes.rglob("*") if p.is_file()} | extra
+    head = {"META-INF/MANIFEST.MF": b"Manifest-Version: 1.0\r\nCreated-By: pyspark-pipeline\r\n\r\n"}
+    jar.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=jar.parent, suffix=".tmp", delete=False) as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, data in [*head.items(), *sorted(entries.items())]:
+                archive.writestr(zipfile.ZipInfo(name, _ZIP_TIME), data, zipfile.ZIP_DEFLATED)
+    os.chmod(file.name, 0o644)
+    os.replace(file.name, jar)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with open(path, "w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _drop_unused(folder: Path) -> None:
+    oldest = time.time() - _KEEP_UNUSED_DAYS * 86400
+    for jar in folder.glob("*/*.jar"):
+        if jar.stat().st_mtime < oldest:
+            shutil.rmtree(jar.parent, ignore_errors=True)

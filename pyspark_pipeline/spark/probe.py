@@ -1,0 +1,41 @@
+"""The tiny job of ``pyspark-pipeline doctor``: one line for the driver's Python, then one for each worker's."""
+
+from __future__ import annotations
+
+import sys
+
+from pyspark.sql import SparkSession
+
+from pyspark_pipeline.spark.install import install
+
+_TASKS = 8
+
+
+def describe() -> str:
+    """Name this process's host, Python, and the versions of the packages the engine needs."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    def of(name: str) -> str:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            return "missing"
+
+    packages = " ".join(f"{name} {of(name)}" for name in ("pyspark-pipeline", "pyarrow", "pandas", "numba"))
+    return f"{platform.node()} python {platform.python_version()} {packages}"
+
+
+def main(master: str) -> None:
+    """Start a session with the extension on ``master`` and print the lines."""
+    builder = SparkSession.builder.master(master).appName("pyspark-pipeline doctor")
+    spark = install(builder.config("spark.ui.enabled", "false")).getOrCreate()
+    print("probe: " + describe())
+    workers = spark.sparkContext.parallelize(range(_TASKS), _TASKS).map(lambda _: describe()).collect()
+    for worker in workers:
+        print("probe: " + worker)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,27 @@
+"""The function that Spark's Python worker calls for a fragment's task (its Arrow map evaluation).
+
+The shim sends it as a pickled call by name, so this module's path and the class's name are part of the
+protocol between the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from pyspark_pipeline.task import run_fragment
+
+# Spark already runs a task per core: Arrow's own pools would only add to them.
+pa.set_cpu_count(1)
+pa.set_io_thread_count(1)
+
+
+class FragmentFunction:
+    """A callable from batches of chunk rows to batches of chunk rows, for one fragment (JSON)."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return run_fragment(self._text, batches)

@@ -1,0 +1,5 @@
+"""One fragment instance: bytes and batches in, batches out. Knows nothing of Spark."""
+
+from pyspark_pipeline.task.run import run_fragment
+
+__all__ = ["run_fragment"]

@@ -1,0 +1,82 @@
+"""Runs one fragment instance over a stream of chunk rows.
+
+The first row is the control message; the others are the inputs' chunks. What comes out is chunk rows:
+data for destinations, then one statistics message. An error that Spark must raise as its own is the last
+message instead; every other error is raised here and reaches the user with its traceback.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+
+from pyspark_pipeline.errors import CorruptFileError, SparkConditionError
+from pyspark_pipeline.exchange import ERROR, STATISTICS, ChunkRow, ExchangeClient, pack_rows
+from pyspark_pipeline.exec import FragmentInstance, OutputQueue, execute
+from pyspark_pipeline.plan.nodes import Fragment
+from pyspark_pipeline.plan.wire import decode_fragment
+from pyspark_pipeline.planner import FragmentBuilder
+from pyspark_pipeline.task.statistics import fragment_metrics
+
+_PACK_BYTES = 4 << 20
+
+
+@lru_cache(maxsize=64)
+def _decoded(text: str) -> Fragment:
+    """Decode a fragment once a worker; its tasks share the plan."""
+    return decode_fragment(text)
+
+
+def run_fragment(text: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Run the fragment ``text`` (JSON) over Arrow batches of chunk rows; give batches of chunk rows."""
+    client = ExchangeClient(batches)
+    control = json.loads(client.read_control())
+    try:
+        fragment = _decoded(text)
+        yield from _run(fragment, control, client)
+    except SparkConditionError as error:
+        yield _message(ERROR, _condition(error))
+    except CorruptFileError as error:
+        yield _message(ERROR, {"kind": "corruptFile", "message": str(error), "path": _path(error)})
+
+
+def _run(fragment: Fragment, control: Mapping[str, Any], client: ExchangeClient) -> Iterator[pa.RecordBatch]:
+    options = fragment.settings.options
+    queue = OutputQueue(options["output.queueChunks"])
+    threads = max(1, int(control.get("cpus", 1)))
+    pipelines = FragmentBuilder(fragment, control, client, queue, dop=threads).build()
+    instance = FragmentInstance(pipelines, queue, time_slice_ms=options["timeSliceMs"])
+    sent: list[ChunkRow] = []
+    held = 0
+    for row in execute(instance, 1):
+        sent.append(row)
+        held += row.data.size
+        if held >= _PACK_BYTES:
+            yield pack_rows(sent)
+            sent, held = [], 0
+    if sent:
+        yield pack_rows(sent)
+    yield _message(STATISTICS, {"metrics": fragment_metrics(instance), "profile": instance.metrics()})
+
+
+def _message(kind: int, content: Mapping[str, Any]) -> pa.RecordBatch:
+    data = pa.py_buffer(json.dumps(content).encode())
+    return pack_rows([ChunkRow(partition=kind, rows=0, data=data)])
+
+
+def _condition(error: SparkConditionError) -> Mapping[str, Any]:
+    return {
+        "kind": "condition",
+        "exception": error.exception,
+        "condition": error.condition,
+        "parameters": error.parameters,
+        "context": error.context,
+    }
+
+
+def _path(error: CorruptFileError) -> str:
+    return str(getattr(error, "path", "")) or str(error)

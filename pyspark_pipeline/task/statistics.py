@@ -1,0 +1,74 @@
+"""What of an instance's counters becomes Spark SQL metrics of the fragment, and what each is called there.
+
+The manifest carries this table, so that the shim creates the metrics without knowing any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark_pipeline.exec import FragmentInstance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FragmentMetric:
+    """One SQL metric: ``kind`` is sum, bytes or nanos; ``families`` are the operator names whose time it adds up."""
+
+    name: str
+    description: str
+    kind: str
+    families: tuple[str, ...] = ()
+
+
+METRICS = (
+    FragmentMetric(name="outputRows", description="number of output rows", kind="sum"),
+    FragmentMetric(name="outputChunks", description="chunks sent", kind="sum"),
+    FragmentMetric(name="outputBytes", description="bytes sent", kind="bytes"),
+    FragmentMetric(name="inputRows", description="rows read", kind="sum"),
+    FragmentMetric(name="inputBatches", description="batches read", kind="sum"),
+    FragmentMetric(
+        name="scanTime", description="time in scan", kind="nanos", families=("ParquetScan", "ExchangeSource", "Range")
+    ),
+    FragmentMetric(name="filterTime", description="time in filter", kind="nanos", families=("Filter",)),
+    FragmentMetric(name="projectTime", description="time in project", kind="nanos", families=("Project",)),
+    FragmentMetric(name="aggregateTime", description="time in aggregate", kind="nanos"),
+    FragmentMetric(
+        name="partitionTime", description="time in partitioning and sending", kind="nanos",
+        families=("HashExchange", "SingleExchange", "RoundRobinExchange", "ResultSink"),
+    ),
+    FragmentMetric(name="waitTime", description="time waiting", kind="nanos"),
+    FragmentMetric(name="peakMemory", description="peak memory", kind="bytes"),
+)
+
+
+def fragment_metrics(instance: FragmentInstance) -> Mapping[str, int]:
+    """Give the value of every metric of :data:`METRICS` for an instance that has ended."""
+    report = instance.metrics()
+    families: Mapping[str, float] = report["families"]
+    values = {
+        metric.name: _nanos(sum(families.get(name, 0.0) for name in metric.families))
+        for metric in METRICS
+        if metric.families
+    }
+    values["aggregateTime"] = _nanos(sum(v for k, v in families.items() if k.startswith("Aggregate")))
+    values["waitTime"] = _nanos(report["feed_s"] + report["consumer_s"])
+    values["peakMemory"] = report["peak_bytes"]
+    sources = [pipeline["operators"][0] for pipeline in report["pipelines"]]
+    scans = [op for op in sources if not op["name"].startswith("Aggregate")]
+    sink = report["pipelines"][-1]["operators"][-1]
+    values["inputRows"] = sum(_of(op, "rows_out") for op in scans)
+    values["inputBatches"] = sum(_of(op, "chunks_out") for op in scans)
+    values["outputRows"] = _of(sink, "rows_in")
+    values["outputChunks"] = report["output"]["pushed"]
+    values["outputBytes"] = _of(sink.get("counters", {}), "bytes_sent")
+    return values
+
+
+def _nanos(seconds: float) -> int:
+    return int(seconds * 1e9)
+
+
+def _of(values: Mapping[str, Any], key: str) -> int:
+    return int(values.get(key, 0))

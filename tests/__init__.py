@@ -1,0 +1,1 @@
+"""Tests of pyspark_pipeline; the folders mirror the package."""

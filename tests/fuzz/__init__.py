@@ -1,0 +1,1 @@
+"""Random queries over the nasty tables, answered by both engines."""

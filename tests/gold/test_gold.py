@@ -1,0 +1,60 @@
+"""Run every gold file in every combination on both engines (see ``tests/support/goldfile.py``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support.goldfile import GoldFile, read, settings_of
+from tests.support.judge import judge
+from tests.support.sessions import run, spark_minor
+from tests.support.tables import TableShelf
+
+_FOLDER = Path(__file__).parent
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make one test of each gold file and combination."""
+    cases = []
+    for path in sorted(_FOLDER.glob("*/*.sql")):
+        gold = read(path)
+        for combination in gold.combinations:
+            text = "-".join(f"{key}={value}" for key, value in combination.items())
+            cases.append(pytest.param(gold, combination, id=f"{path.relative_to(_FOLDER).with_suffix('')}[{text}]"))
+    metafunc.parametrize(("gold", "combination"), cases)
+
+
+def test_gold(
+    request: pytest.FixtureRequest,
+    spark: SparkSession,
+    tables: TableShelf,
+    vanilla_only: bool,
+    gold: GoldFile,
+    combination: Mapping[str, str],
+) -> None:
+    tables.use(gold.tables)
+    version = {"spark": spark_minor()}
+    faults: list[dict[str, Any]] = []
+    for statement in gold.statements:
+        settings = {**settings_of(combination), **statement.settings}
+        expected = statement.expected({**combination, **version})
+        vanilla = run(spark, statement.sql, pipeline=False, settings=settings)
+        pipeline = None if vanilla_only else run(spark, statement.sql, pipeline=True, settings=settings)
+        place = f"{gold.path.relative_to(_FOLDER)}:{statement.line}"
+        for fault in judge(expected, statement.rule, vanilla, pipeline):
+            faults.append({"place": place, "combination": dict(combination), "kind": fault.kind,
+                           "text": fault.text, "sql": statement.sql})  # fmt: skip
+    report = request.config.getoption("--gold-report")
+    if report:
+        with Path(report).open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(fault) + "\n" for fault in faults)
+    assert not faults, "\n".join(_told(fault) for fault in faults)
+
+
+def _told(fault: Mapping[str, Any]) -> str:
+    return f"{fault['place']} {fault['kind']}: {fault['text']}\n    {fault['sql']}"

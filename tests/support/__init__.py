@@ -1,0 +1,1 @@
+"""What the tests share: comparing results, the session that is both engines, tables, gold files."""

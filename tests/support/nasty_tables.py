@@ -1,0 +1,125 @@
+"""Tables of values that break engines: numbers, texts, times, and grouping keys of every type."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from tests.support import values as v
+from tests.support.tables import table, write
+
+_ROWS = 330
+
+
+def numbers_data(rows: int = _ROWS) -> pa.Table:
+    """Every numeric type, its limits and NULLs, in many combinations; ``id`` is unique and never NULL."""
+    columns = {
+        "id": v.column(range(rows), pa.int32()),
+        "t": v.column(v.cycle(v.TINYINTS, rows), pa.int8()),
+        "s": v.column(v.cycle(v.SMALLINTS, rows, 3), pa.int16()),
+        "i": v.column(v.cycle(v.INTS, rows, 3), pa.int32()),
+        "l": v.column(v.cycle(v.LONGS, rows, 5), pa.int64()),
+        "f": v.column(v.cycle(v.FLOATS, rows, 5), pa.float32()),
+        "d": v.column(v.cycle(v.DOUBLES, rows, 2), pa.float64()),
+        "d2": v.column(v.cycle(v.DOUBLES, rows, 5), pa.float64()),
+        "n9": v.column(v.cycle(v.decimals(v.DECIMALS_9_2), rows, 3), pa.decimal128(9, 2)),
+        "n18": v.column(v.cycle(v.decimals(v.DECIMALS_18_4), rows, 3), pa.decimal128(18, 4)),
+        "n38": v.column(v.cycle(v.decimals(v.DECIMALS_38_10), rows, 5), pa.decimal128(38, 10)),
+        "n380": v.column(v.cycle(v.decimals(v.DECIMALS_38_0), rows, 5), pa.decimal128(38, 0)),
+        "b": v.column(v.cycle(v.BOOLEANS, rows, 2), pa.bool_()),
+        "b2": v.column(v.cycle(v.BOOLEANS[:4], rows, 3), pa.bool_()),
+        "nothing": v.column([None] * rows, pa.int32()),
+    }
+    return pa.table(columns)
+
+
+@table
+def numbers(_spark: SparkSession, folder: Path) -> None:
+    write(folder, numbers_data(), files=4)
+
+
+@table
+def tame(_spark: SparkSession, folder: Path) -> None:
+    """Small values that break no ANSI rule, with NULLs, for arithmetic that must succeed in both modes."""
+    rows = 211
+    data = {
+        "id": v.column(range(rows), pa.int32()),
+        "t": v.column(v.cycle([1, 2, None, -3, 5], rows), pa.int8()),
+        "s": v.column(v.cycle([10, None, -20, 30], rows, 3), pa.int16()),
+        "i": v.column(v.cycle([100, -200, 301, None, 7, 11], rows, 5), pa.int32()),
+        "l": v.column(v.cycle([10**10, -5, None, 3, 10**12 + 1], rows, 2), pa.int64()),
+        "f": v.column(v.cycle([0.5, 1.25, None, -7.75, 0.1], rows), pa.float32()),
+        "d": v.column(v.cycle([0.1, -0.2, 3.75, None, 1e10, 7.0], rows, 5), pa.float64()),
+        "n9": v.column(v.cycle(v.decimals(["1.25", "-3.10", None, "0.07", "999.99"]), rows), pa.decimal128(9, 2)),
+        "n15": v.column(v.cycle(v.decimals(["1.25", None, "-300.10", "88888.07"]), rows, 3), pa.decimal128(15, 2)),
+        "n18": v.column(v.cycle(v.decimals(["1.2500", "-3.1003", None, "123456.7891"]), rows), pa.decimal128(18, 4)),
+        "n38": v.column(v.cycle(v.decimals(["2.0000000001", None, "-17.5", "3"]), rows, 3), pa.decimal128(38, 10)),
+        "z": v.column(v.cycle([0, 1, 2, None], rows), pa.int32()),
+        "k": v.column(v.cycle(["x", "y", None, "z"], rows, 3), pa.string()),
+        "b": v.column(v.cycle(v.BOOLEANS, rows), pa.bool_()),
+    }
+    write(folder, pa.table(data), files=3)
+
+
+@table
+def texts(_spark: SparkSession, folder: Path) -> None:
+    rows = 240
+    data = {
+        "id": v.column(range(rows), pa.int32()),
+        "s": v.column(v.cycle(v.STRINGS, rows, 7), pa.string()),
+        "s2": v.column(v.cycle(v.STRINGS, rows, 11), pa.string()),
+        "flag": v.column(v.cycle(["R", "A", "N", None], rows), pa.string()),
+        "ds": v.column(v.cycle(v.DATE_STRINGS, rows), pa.string()),
+        "good": v.column(v.cycle(v.GOOD_DATE_STRINGS, rows, 3), pa.string()),
+        "bin": v.column(v.cycle(v.BYTES, rows, 3), pa.binary()),
+        "pos": v.column(v.cycle([0, 1, 2, -1, -2, None, 100, -100, 2147483647, -2147483648], rows, 3), pa.int32()),
+        "len": v.column(v.cycle([0, 1, None, 2, -1, 2147483647, 3], rows, 2), pa.int32()),
+    }
+    write(folder, pa.table(data), files=3)
+
+
+@table
+def times(_spark: SparkSession, folder: Path) -> None:
+    rows = 240
+    data = {
+        "id": v.column(range(rows), pa.int32()),
+        "d": v.column(v.cycle(v.dates(v.DATES), rows), pa.date32()),
+        "d2": v.column(v.cycle(v.dates(v.DATES), rows, 7), pa.date32()),
+        "ts": v.column(v.cycle(v.moments(v.MOMENTS), rows, 5), pa.timestamp("us", "UTC")),
+        "ts2": v.column(v.cycle(v.moments(v.MOMENTS), rows, 7), pa.timestamp("us", "UTC")),
+        "ntz": v.column(v.cycle(v.moments(v.MOMENTS), rows, 11), pa.timestamp("us")),
+        "days": v.column(v.cycle([0, 1, -1, None, 30, 365, -366], rows, 2), pa.int32()),
+        "sdays": v.column(v.cycle([0, 1, None, -31], rows, 3), pa.int16()),
+        "tdays": v.column(v.cycle([0, 127, None], rows), pa.int8()),
+        "huge": v.column(v.cycle([2147483647, -2147483648, 1, None], rows), pa.int32()),
+    }
+    write(folder, pa.table(data), files=3)
+
+
+@table
+def keys(_spark: SparkSession, folder: Path) -> None:
+    """Grouping keys of each type with NULL, NaN, ±0 and few distinct values, and a value to aggregate."""
+    rows = 500
+    data = {
+        "id": v.column(range(rows), pa.int64()),
+        "b": v.column(v.cycle(v.BOOLEANS, rows), pa.bool_()),
+        "t": v.column(v.cycle(v.TINYINTS, rows), pa.int8()),
+        "s": v.column(v.cycle(v.SMALLINTS, rows), pa.int16()),
+        "i": v.column(v.cycle(v.INTS, rows), pa.int32()),
+        "l": v.column(v.cycle(v.LONGS, rows), pa.int64()),
+        "f": v.column(v.cycle(v.FLOATS, rows), pa.float32()),
+        "d": v.column(v.cycle(v.DOUBLES, rows), pa.float64()),
+        "n9": v.column(v.cycle(v.decimals(v.DECIMALS_9_2), rows), pa.decimal128(9, 2)),
+        "n18": v.column(v.cycle(v.decimals(v.DECIMALS_18_4), rows), pa.decimal128(18, 4)),
+        "n38": v.column(v.cycle(v.decimals(v.DECIMALS_38_10), rows), pa.decimal128(38, 10)),
+        "str": v.column(v.cycle(v.STRINGS, rows), pa.string()),
+        "bin": v.column(v.cycle(v.BYTES, rows), pa.binary()),
+        "dt": v.column(v.cycle(v.dates(v.DATES), rows), pa.date32()),
+        "ts": v.column(v.cycle(v.moments(v.MOMENTS), rows), pa.timestamp("us", "UTC")),
+        "ntz": v.column(v.cycle(v.moments(v.MOMENTS), rows), pa.timestamp("us")),
+        "void": v.column([None] * rows, pa.int32()),
+        "one": v.column([1] * rows, pa.int32()),
+    }
+    write(folder, pa.table(data), files=3, row_group=70)

@@ -1,0 +1,116 @@
+"""The one Spark session of the tests, which is both engines: vanilla Spark is the extension switched off.
+
+``run`` runs a query under settings on one engine and keeps everything that a user could observe of it:
+rows, or exception class and error condition, and what the engine says it converted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.support.conversion import Conversion, install, summary_of
+
+ENABLED = "spark.pysparkPipeline.enabled"
+
+TIME_LIMIT_S = 60.0
+
+_SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "2g",
+    "spark.driver.host": "localhost",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.pysparkPipeline.cost.enabled": "false",
+    "spark.pysparkPipeline.strict": "true",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a query did: its rows, or its error as ``(exception class, condition)``, and its conversion."""
+
+    rows: list[Any] | None = None
+    error: tuple[str, str | None] | None = None
+    message: str = ""
+    conversion: Conversion | None = None
+
+
+def spark_minor() -> str:
+    """Say which Spark runs, as ``4.1``."""
+    return ".".join(pyspark.__version__.split(".")[:2])
+
+
+def start(folder: Path, *, task_cpus: int = 1, vanilla: bool = False) -> SparkSession:
+    """Start the session of the tests; ``vanilla`` leaves the extension out altogether."""
+    os.environ["TZ"] = "UTC"
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    builder = SparkSession.builder.master(f"local[{max(2, task_cpus)}]").appName("pyspark_pipeline tests")
+    for key, value in _SETTINGS.items():
+        builder = builder.config(key, value)
+    builder = builder.config("spark.task.cpus", str(task_cpus))
+    builder = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse"))
+    if not vanilla:
+        builder = install(builder)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+@contextlib.contextmanager
+def configured(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Set run-time settings for the length of a ``with`` block."""
+    before = {key: spark.conf.get(key, None) for key in settings}
+    try:
+        for key, value in settings.items():
+            spark.conf.set(key, value)
+        yield
+    finally:
+        for key, old in before.items():
+            if old is None:
+                spark.conf.unset(key)
+            else:
+                spark.conf.set(key, old)
+
+
+@contextlib.contextmanager
+def time_limit(spark: SparkSession, seconds: float = TIME_LIMIT_S) -> Iterator[None]:
+    """Cancel the session's jobs when the ``with`` block takes longer than ``seconds``: a hang becomes a failure."""
+    timer = threading.Timer(seconds, spark.sparkContext.cancelAllJobs)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def run(spark: SparkSession, sql: str, *, pipeline: bool, settings: Mapping[str, str] | None = None) -> Outcome:
+    """Run ``sql`` on the pipeline engine or on vanilla Spark and collect what it did."""
+    frame: DataFrame | None = None
+    with configured(spark, {**(settings or {}), ENABLED: str(pipeline).lower()}), time_limit(spark):
+        try:
+            frame = spark.sql(sql)
+            rows = frame.collect()
+        except PySparkException as error:
+            failure: tuple[str, str | None] = (type(error).__name__, error.getCondition())
+            message = str(error)
+        except Py4JError as error:
+            failure, message = (type(error).__name__, None), str(error)
+        else:
+            return Outcome(rows=rows, conversion=summary_of(frame) if pipeline else None)
+        conversion = summary_of(frame) if pipeline and frame is not None else None
+        return Outcome(error=failure, message=message, conversion=conversion)

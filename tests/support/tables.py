@@ -1,0 +1,74 @@
+"""The tables of the gold files: each written as Parquet once per session, and a view of the same name.
+
+``@table`` declares a builder of one table: it writes files below the folder it is given and returns
+read options for Spark. Files differ on purpose: several per table, several row groups, with and without
+dictionaries, data pages of both versions, every codec that pip's Spark and pyarrow share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+Builder = Callable[[SparkSession, Path], str | None]
+
+TABLES: dict[str, Builder] = {}
+
+_STYLES: tuple[dict[str, Any], ...] = (
+    {"use_dictionary": True, "compression": "snappy", "data_page_version": "1.0"},
+    {"use_dictionary": False, "compression": "zstd", "data_page_version": "2.0"},
+    {"use_dictionary": True, "compression": "gzip", "write_page_index": True},
+    {"use_dictionary": False, "compression": "none", "write_statistics": False},
+)
+
+
+def table(builder: Builder) -> Builder:
+    """Register ``builder`` under its function name; it may return a schema (DDL) to read the files with."""
+    TABLES[builder.__name__] = builder
+    return builder
+
+
+def write(folder: Path, data: pa.Table, *, files: int = 3, row_group: int = 40) -> None:
+    """Write ``data`` as ``files`` files of row groups of ``row_group`` rows, each file in the next style."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = -(-data.num_rows // files) if data.num_rows else 0
+    for number in range(files):
+        part = data.slice(number * rows, rows)
+        style = _STYLES[number % len(_STYLES)]
+        pq.write_table(part, folder / f"part-{number:05d}.parquet", row_group_size=row_group, **style)
+
+
+class TableShelf:
+    """Builds tables on demand below one folder and registers their views in one session."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self._spark = spark
+        self._folder = folder
+        self._known: set[str] = set()
+
+    def path(self, name: str) -> Path:
+        """Say where the files of ``name`` are, building them where they are not yet there."""
+        self.use([name])
+        return self._folder / name
+
+    def use(self, names: Iterable[str]) -> None:
+        """Make the views ``names`` exist."""
+        for name in names:
+            if name not in self._known:
+                self._register(name)
+                self._known.add(name)
+
+    def _register(self, name: str) -> None:
+        if name not in TABLES:
+            raise KeyError(f"no table {name!r}; there are {', '.join(sorted(TABLES))}")
+        folder = self._folder / name
+        schema = TABLES[name](self._spark, folder)
+        reader = self._spark.read
+        if schema is not None:
+            reader = reader.schema(schema)
+        reader.parquet(str(folder)).createOrReplaceTempView(name)
