@@ -35,7 +35,7 @@ def same_value(left: Any, right: Any) -> bool:
     if isinstance(left, float):
         return _same_float(left, right)
     if isinstance(left, Decimal):
-        return left == right and left.as_tuple().exponent == right.as_tuple().exponent
+        return bool(left == right) and left.as_tuple().exponent == right.as_tuple().exponent
     if isinstance(left, dict):
         return left.keys() == right.keys() and all(same_value(left[key], right[key]) for key in left)
     if isinstance(left, (tuple, list)):

@@ -41,7 +41,10 @@ class Engine:
         self.memory = MemoryWatch(driver=self._process.pid, jvm=int(self.started["jvm"]))
 
     def call(self, command: str, **arguments: Any) -> dict[str, Any]:
-        """Run one command of :mod:`benchmarks.session` and return its answer; raise :class:`EngineError` if it failed."""
+        """Run one command of :mod:`benchmarks.session` and return its answer.
+
+        Raises :class:`EngineError` if it failed or the session died.
+        """
         stdin = self._process.stdin
         assert stdin is not None
         stdin.write(json.dumps({"command": command, **arguments}) + "\n")
@@ -61,7 +64,9 @@ class Engine:
     def __enter__(self) -> Engine:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
             if kind is None and self._process.poll() is None:
                 self.call("stop")

@@ -1,7 +1,7 @@
 """One engine's Spark session in a process of its own, told what to do in JSON lines on its standard input.
 
-Commands, one object a line: ``views`` (register Parquet files), ``run`` (execute a query, timed; its rows go to
-a pickle file on request) and ``stop``. Each gets one JSON line in answer, on the pipe whose descriptor the parent passes.
+Commands, one object a line: ``views`` (register Parquet files), ``run`` (execute a query, timed; its rows
+go to a pickle file on request) and ``stop``. Each gets one JSON line in answer, on a pipe that the parent passes.
 """
 
 from __future__ import annotations

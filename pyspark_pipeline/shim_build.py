@@ -232,9 +232,11 @@ def _java() -> str:
 
 def _manifest(package: Path) -> bytes:
     """Ask the engine, in a process of its own, what it supports: this floor imports nothing above itself."""
-    path = os.pathsep.join([str(package.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    root = package.parent.resolve()  # also the working folder, which ``-m`` looks in first
+    path = os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
+    env = os.environ | {"PYTHONPATH": path}
     command = [sys.executable, "-m", "pyspark_pipeline.manifest"]
-    done = subprocess.run(command, capture_output=True, check=False, env=os.environ | {"PYTHONPATH": path})
+    done = subprocess.run(command, capture_output=True, check=False, env=env, cwd=root)
     if done.returncode != 0:
         raise ShimBuildError(f"the manifest of the engine could not be made:\n{done.stderr.decode()}")
     return done.stdout

@@ -14,14 +14,15 @@ from benchmarks.engine import Engine
 from benchmarks.session import PIPELINE, SPARK
 from benchmarks.tpch import data, report
 from benchmarks.tpch.queries import choose, names
-from benchmarks.tpch.run import run_all
+from benchmarks.tpch.run import Plan, run_all
 
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser."""
     result = argparse.ArgumentParser(prog="python -m benchmarks.tpch", description=__doc__)
     result.add_argument("--scale", type=float, default=1.0, help="scale factor (default 1)")
-    result.add_argument("--queries", help=f"comma-separated, ranges as 1-5 (default 1-22); also: {', '.join(names()[22:])}")
+    extra = ", ".join(names()[22:])
+    result.add_argument("--queries", help=f"comma-separated, ranges as 1-5 (default 1-22); also: {extra}")
     result.add_argument("--runs", type=int, default=3, help="runs of each query on each engine, the first cold")
     result.add_argument("--json", type=Path, help="write the results here")
     result.add_argument("--memory", default="8g", help="spark.driver.memory of both sessions (default 8g)")
@@ -60,7 +61,7 @@ def main(words: Sequence[str] | None = None) -> int:
         engines = {name: stack.enter_context(Engine(name, conf, log=arguments.log)) for name in engine_names}
         for engine in engines.values():
             engine.call("views", tables=tables)
-        results = run_all(queries, engines, arguments.runs, arguments.scale)
+        results = run_all(queries, engines, Plan(runs=arguments.runs, scale=arguments.scale, tables=tables))
         document = {
             "meta": meta(arguments, engines),
             "queries": results,

@@ -40,9 +40,10 @@ def summary(queries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     ratios = [query["ratio"] for query in queries.values() if query.get("ratio")]
     both = [query for query in queries.values() if query.get("ratio")]
     result: dict[str, Any] = {"all_equal": all(query.get("equal") is True for query in queries.values())}
-    published = [query["published_equal"] for query in queries.values() if "published_equal" in query]
-    if published:
-        result["all_published_equal"] = all(published)
+    for oracle in ("duckdb", "published"):
+        equal = [query[f"{oracle}_equal"] for query in queries.values() if f"{oracle}_equal" in query]
+        if equal:
+            result[f"all_{oracle}_equal"] = all(equal)
     if ratios:
         totals = {engine: sum(_warm(query[engine]) for query in both) for engine in ("spark", "pipeline")}
         result |= {
@@ -62,8 +63,8 @@ def table(queries: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
     """Give the lines of a table: one a query, median warm seconds."""
     yield f"{'query':>8} {'spark':>8} {'pipeline':>8} {'ratio':>7} {'converted':>9}  equal"
     for name, query in queries.items():
-        cells = [f"{_warm(query[engine]):8.3f}" if "cold_s" in query.get(engine, {}) else " " * 8
-                 for engine in ("spark", "pipeline")]
+        parts = [query.get(engine, {}) for engine in ("spark", "pipeline")]
+        cells = [f"{_warm(part):8.3f}" if "cold_s" in part else " " * 8 for part in parts]
         factor = f"{query['ratio']:7.2f}" if query.get("ratio") else " " * 7
         converted = f"{query.get('converted', '-')}/{query.get('operators', '-')}"
         yield f"{name:>8} {cells[0]} {cells[1]} {factor} {converted:>9}  {query.get('equal', '-')}"

@@ -28,19 +28,31 @@ class Measurement:
     error: str | None = None
 
 
-def run_query(query: Query, engines: Mapping[str, Engine], runs: int, scale: float) -> dict[str, Any]:
-    """Run ``query`` ``runs`` times on each engine, in turn; return its part of the JSON document."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a run is told: how often to run each query, at what scale, over which tables."""
+
+    runs: int
+    scale: float
+    tables: Mapping[str, str]
+
+
+def run_query(query: Query, engines: Mapping[str, Engine], plan: Plan) -> dict[str, Any]:
+    """Run ``query`` on each engine, in turn; return its part of the JSON document."""
     measured = {name: Measurement() for name in engines}
     for engine in engines.values():
         engine.memory.reset()
-    for number in range(runs):
+    for number in range(plan.runs):
         for name, engine in engines.items():
             if measured[name].error is None:
                 _run_once(query, engine, measured[name], is_first=number == 0)
     result: dict[str, Any] = {name: _engine_part(engines[name], measured[name]) for name in engines}
     if PIPELINE in engines:
         result |= _conversion_part(measured[PIPELINE].summary)
-    return result | _comparison_part(query, measured, scale)
+    if len(measured) == 2:
+        result |= _comparison_part(query, measured[SPARK], measured[PIPELINE])
+    answer = (measured.get(PIPELINE) or measured[SPARK]).answer
+    return result | (_oracle_part(query, answer, plan) if answer is not None else {})
 
 
 def _run_once(query: Query, engine: Engine, measurement: Measurement, *, is_first: bool) -> None:
@@ -70,36 +82,35 @@ def _conversion_part(summary: Mapping[str, Any]) -> dict[str, Any]:
     return part | {"fallback_reasons": summary.get("reasons", [])}
 
 
-def _comparison_part(query: Query, measured: Mapping[str, Measurement], scale: float) -> dict[str, Any]:
-    part: dict[str, Any] = {}
-    if len(measured) == 2:
-        spark, pipeline = measured[SPARK], measured[PIPELINE]
-        finished = spark.error is None and pipeline.error is None
-        part["ratio"] = report.ratio(spark.seconds, pipeline.seconds) if finished else None
-        part |= _equality("equal", _difference(query, spark.answer, pipeline.answer))
-    oracle = published.answers(scale) if scale in published.SCALES else {}
-    last = measured.get(PIPELINE) or measured[SPARK]
-    if query.name in oracle and last.answer is not None:
-        part |= _equality("published_equal", published.difference(last.answer, oracle[query.name]))
+def _comparison_part(query: Query, spark: Measurement, pipeline: Measurement) -> dict[str, Any]:
+    finished = spark.error is None and pipeline.error is None
+    factor = report.ratio(spark.seconds, pipeline.seconds) if finished else None
+    if spark.answer is None or pipeline.answer is None:
+        return {"ratio": factor} | _equality("equal", "an engine gave no answer")
+    return {"ratio": factor} | _equality("equal", answers.difference(spark.answer, pipeline.answer, query.sql))
+
+
+def _oracle_part(query: Query, answer: answers.Answer, plan: Plan) -> dict[str, Any]:
+    """Compare our answer (vanilla Spark's where the pipeline engine did not run) with the oracles."""
+    if query.sink != "collect":
+        return {}
+    part = _equality("duckdb_equal", published.difference(answer, published.duckdb_answer(query.sql, plan.tables)))
+    rows = published.answers(plan.scale).get(query.name)
+    if rows is not None:
+        part |= _equality("published_equal", published.difference(answer, rows, published.RANDOM_TEXTS))
     return part
-
-
-def _difference(query: Query, left: answers.Answer | None, right: answers.Answer | None) -> str | None:
-    if left is None or right is None:
-        return "an engine gave no answer"
-    return answers.difference(left, right, query.sql)
 
 
 def _equality(key: str, difference: str | None) -> dict[str, Any]:
     return {key: difference is None} | ({} if difference is None else {f"{key}_difference": difference[:1000]})
 
 
-def run_all(queries: Sequence[Query], engines: Mapping[str, Engine], runs: int, scale: float) -> dict[str, Any]:
+def run_all(queries: Sequence[Query], engines: Mapping[str, Engine], plan: Plan) -> dict[str, Any]:
     """Run every query and print its line as it is done; return the ``queries`` part of the JSON document."""
     results: dict[str, Any] = {}
     header, *_ = report.table({})
     print(header, flush=True)
     for query in queries:
-        results[query.name] = run_query(query, engines, runs, scale)
+        results[query.name] = run_query(query, engines, plan)
         print(list(report.table({query.name: results[query.name]}))[1], flush=True)
     return results

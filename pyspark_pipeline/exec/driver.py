@@ -196,7 +196,10 @@ class Driver:
             upper, lower = operators[index], operators[index + 1]
             self._call = ("need_input", index + 1, 0)
             try:
-                if not lower.need_input() or not upper.has_output():
+                if not lower.need_input():
+                    continue
+                self._call = ("has_output", index, 0)
+                if not upper.has_output():
                     continue
                 start = clock()
                 self._call = ("pull_chunk", index, start)

@@ -16,7 +16,10 @@ from pyspark_pipeline.exec.event import Event
 
 
 class InputQueue:
-    """Items of one input. The feed puts, any driver takes; ``changed`` is notified for every item and at the end."""
+    """Items of one input, or splits of one scan: the feed (or who adds splits) puts, any driver takes.
+
+    ``changed`` is notified for every item and at the end.
+    """
 
     __slots__ = ("name", "changed", "bound", "taken", "_items", "_ended", "_dropped", "_wanted")
 
@@ -62,12 +65,14 @@ class InputQueue:
         self._items.clear()
         self.changed.notify()
 
-    def _put(self, item: Any) -> None:
+    def put(self, item: Any) -> None:
+        """Add an item and wake who waits."""
         if not self._dropped:
             self._items.append(item)
             self.changed.notify()
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """Learn that no more items come. Repeatable."""
         if not self._ended:
             self._ended = True
             self.changed.notify()
@@ -105,8 +110,8 @@ class InputFeed:
         pair = next(self._stream, None)
         if pair is None:
             self._ended = True
-            for queue in self._queues.values():
-                queue._end()
+            for ending in self._queues.values():
+                ending.end()
             return
         input_id, item = pair
         self.items += 1
@@ -116,8 +121,8 @@ class InputFeed:
         while self._order and self._order[0] != input_id:
             if input_id not in self._order:
                 raise EngineBugError(f"an item for input {input_id} came after that input had ended")
-            self._queues[self._order.pop(0)]._end()
-        queue._put(item)
+            self._queues[self._order.pop(0)].end()
+        queue.put(item)
 
     def describe(self) -> str:
         """Tell what each queue holds."""

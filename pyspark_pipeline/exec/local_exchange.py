@@ -133,7 +133,7 @@ class LocalExchange:
         rows = freed = 0
         with self._lock:
             was_full = self.is_full()
-            while pieces and (not taken or rows + pieces[0][0].num_rows <= self.batch_rows):
+            while pieces and (not taken or self._joins(rows, pieces[0][0].num_rows)):
                 piece, nbytes = pieces.popleft()
                 taken.append(piece)
                 rows += piece.num_rows
@@ -142,6 +142,9 @@ class LocalExchange:
             woken = was_full and not self.is_full()
         self._freed(freed, woken)
         return taken
+
+    def _joins(self, rows: int, more: int) -> bool:
+        return 2 * rows < self.batch_rows and rows + more <= self.batch_rows
 
     def close_consumer(self, consumer: int) -> None:
         """Drop what waits for the consumer and what still comes for it. Repeatable."""

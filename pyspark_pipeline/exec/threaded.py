@@ -131,6 +131,8 @@ class ThreadedExecutor:
         for thread in self._threads:
             thread.join()
         self._instance.output.filled.unsubscribe(self._news.set)
+        if self._instance.feed is not None:
+            self._instance.feed.wanted.unsubscribe(self._news.set)
 
     # --- any thread -------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ gives NULL for both. Tinyint and smallint name the operands in their error; int 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,7 @@ def divisor_checked(
 
     def run(values: Sequence[Value], rows: int) -> Value:
         left, right = values
-        zero = truth(pc.equal(right, pa.scalar(0).cast(right.type)), rows)
+        zero = truth(pc.equal(right, pa.scalar(Decimal(0) if call.args[1].type.is_decimal else 0, right.type)), rows)
         if zero.true_count:
             if raises and pc.any(pc.and_(zero, to_array(left, rows).is_valid())).as_py():
                 raise error(call.context)

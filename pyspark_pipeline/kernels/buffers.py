@@ -19,6 +19,34 @@ NO_BITS: Array = np.empty(0, dtype=np.uint8)
 _TYPESTR = {1: "|i1", 2: "<i2", 4: "<i4", 8: "<i8"}
 
 
+_LARGE_BYTES = 1 << 20
+
+
+def allocate(size: int, dtype: npt.DTypeLike) -> Array:
+    """Make an array of ``size`` undefined items; large ones from Arrow's pool, which keeps touched pages.
+
+    numpy gives large arrays back to the system, and touching new pages costs more than what is done with them.
+    """
+    kind = np.dtype(dtype)
+    if size * kind.itemsize < _LARGE_BYTES:
+        return np.empty(size, dtype=kind)
+    return np.frombuffer(pa.allocate_buffer(size * kind.itemsize), dtype=kind)
+
+
+def allocate_zeros(size: int, dtype: npt.DTypeLike) -> Array:
+    """Make an array of ``size`` zeros; see :func:`allocate`."""
+    made = allocate(size, dtype)
+    made[:] = 0
+    return made
+
+
+def grown(array: Array, size: int) -> Array:
+    """Copy ``array`` to the front of a larger one; the rest is undefined."""
+    larger = allocate(size, array.dtype)
+    larger[: array.size] = array
+    return larger
+
+
 class _View:
     """Carries the address of a buffer to numpy and keeps the buffer alive."""
 

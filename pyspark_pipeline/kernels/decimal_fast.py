@@ -15,8 +15,6 @@ import numpy as np
 from pyspark_pipeline.kernels.decimal_int128 import divide_half_up, magnitude, multiply_words, signed
 from pyspark_pipeline.kernels.jit import kernel
 
-_ZERO = np.uint64(0)
-
 
 @kernel
 def add_plain(left: Any, lstep: Any, right: Any, rstep: Any, flip: int, out: Any) -> bool:
@@ -104,8 +102,8 @@ def multiply_rounded(left: Any, lstep: Any, right: Any, rstep: Any, divisor: Any
 
 
 @kernel
-def divide_rounded(left: Any, lstep: Any, right: Any, rstep: Any, factor: int, bound: int, out: Any) -> bool:
-    """Compute left*factor / right, halves away from zero, for 64-bit inputs and quotients inside ±bound.
+def divide_rounded(left: Any, lstep: Any, right: Any, rstep: Any, factor: int, out: Any) -> bool:
+    """Compute left*factor / right, halves away from zero, for 64-bit inputs (quotients are below 10**38).
 
     A zero divisor gives a zero: the caller has set those rows aside.
     """
@@ -125,9 +123,31 @@ def divide_rounded(left: Any, lstep: Any, right: Any, rstep: Any, factor: int, b
         if b < 0:
             divisor = np.uint64(-b)
         ulow, uhigh = divide_half_up(ulow, uhigh, divisor)
-        if uhigh != _ZERO or ulow >= np.uint64(bound):
-            return False
         out[i, 0], out[i, 1] = signed(ulow, uhigh, (high < 0) != (b < 0))
+    return True
+
+
+@kernel
+def remainder_scaled(
+    left: Any, lstep: Any, right: Any, rstep: Any, lfactor: int, rfactor: int, llimit: int, rlimit: int, out: Any
+) -> bool:
+    """Compute left*lfactor % right*rfactor with the sign of the dividend; inputs must be inside ±limit."""
+    for i in range(out.shape[0]):
+        j = np.uint64(i)
+        a = left[j * lstep, 0]
+        b = right[j * rstep, 0]
+        if (left[j * lstep, 1] ^ (a >> 63)) | (right[j * rstep, 1] ^ (b >> 63)):
+            return False
+        if a > llimit or a < -llimit or b > rlimit or b < -rlimit:
+            return False
+        divisor = abs(b) * rfactor
+        rest = 0
+        if divisor != 0:
+            rest = (abs(a) * lfactor) % divisor
+        if a < 0:
+            rest = -rest
+        out[i, 0] = rest
+        out[i, 1] = rest >> 63
     return True
 
 

@@ -199,6 +199,16 @@ def divide(numerator: Any, denominator: Any, quotient: Any, rest: Any, norm: Any
 
 
 @kernel
+def _fits_context(quotient: Any, scratch: Any, powers: Any) -> bool:
+    """Return whether the digits after the first 39 are zeros, so that Java's quotient is exact."""
+    scratch[:] = quotient
+    while compare(scratch, powers[39]) >= 0:
+        if divide_small(scratch, _TEN) != _ZERO:
+            return False
+    return True
+
+
+@kernel
 def evaluate(
     op: int, left: Any, lstep: Any, lpower: int, right: Any, rstep: Any, rpower: int, negate: bool,
     drop: int, precision: int, valid: Any, powers: Any, out: Any, status: Any,
@@ -246,7 +256,7 @@ def evaluate(
                 if compare(raw, b) >= 0:
                     increment(x)
             else:
-                if compare(x, powers[39]) >= 0:
+                if compare(x, powers[39]) >= 0 and not _fits_context(x, y, powers):
                     status[i] = 2
                 if op == OP_REMAINDER:
                     x[:] = rest[:LIMBS]

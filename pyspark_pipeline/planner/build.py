@@ -1,7 +1,7 @@
 """Cuts a fragment into pipelines: at joins, local exchanges and operators that block.
 
 The functions that the operators register know how a node becomes factories; this builder holds what they
-need (settings, splits, the exchange client), collects the pipelines they close, and ends the last one in
+need (settings, splits, input queues), collects the pipelines they close, and ends the last one in
 the fragment's sink.
 """
 
@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark_pipeline.datatypes import DataType
-from pyspark_pipeline.exchange import ExchangeClient, ExchangeSourceFactory, SinkFactory
+from pyspark_pipeline.exchange import ExchangeSourceFactory, SinkFactory
 from pyspark_pipeline.exec import OperatorFactory, OutputQueue, Pipeline
+from pyspark_pipeline.exec.input_queue import InputQueue
 from pyspark_pipeline.operators import decompose_node
 from pyspark_pipeline.plan.nodes import ArrowInput, ExchangeSource, Fragment, Node, ScanSplit, Settings
 
@@ -24,12 +25,12 @@ class FragmentBuilder:
     """
 
     def __init__(
-        self, fragment: Fragment, control: Mapping[str, Any], client: ExchangeClient, queue: OutputQueue, dop: int = 1
+        self, fragment: Fragment, control: Mapping[str, Any], queue: OutputQueue, dop: int = 1
     ) -> None:
         self._fragment = fragment
         self._control = control
-        self._client = client
         self._queue = queue
+        self.inputs: dict[int, InputQueue] = {}
         self._pipelines: list[Pipeline] = []
         self.dop = dop
 
@@ -47,7 +48,8 @@ class FragmentBuilder:
     def decompose(self, node: Node) -> list[OperatorFactory]:
         """Cut the tree below ``node``; give the factories of the pipeline still open at its root."""
         if isinstance(node, (ExchangeSource, ArrowInput)):
-            return [ExchangeSourceFactory(node, self._client, self.settings.options["batchRows"])]
+            queue = self.inputs.setdefault(node.input_id, InputQueue(f"input {node.input_id}"))
+            return [ExchangeSourceFactory(node, queue, self.settings.options["batchRows"])]
         return decompose_node(node, self)
 
     def add_pipeline(self, factories: Sequence[OperatorFactory]) -> None:

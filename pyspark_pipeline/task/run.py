@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark_pipeline.errors import CorruptFileError, SparkConditionError
 from pyspark_pipeline.exchange import ERROR, STATISTICS, ChunkRow, ExchangeClient, pack_rows
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, execute
+from pyspark_pipeline.exec.input_queue import InputFeed
 from pyspark_pipeline.plan.nodes import Fragment
 from pyspark_pipeline.plan.wire import decode_fragment
 from pyspark_pipeline.planner import FragmentBuilder
@@ -34,7 +35,7 @@ def _decoded(text: str) -> Fragment:
 def run_fragment(text: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Run the fragment ``text`` (JSON) over Arrow batches of chunk rows; give batches of chunk rows."""
     client = ExchangeClient(batches)
-    control = json.loads(client.read_control())
+    control = json.loads(client.control())
     try:
         fragment = _decoded(text)
         yield from _run(fragment, control, client)
@@ -48,8 +49,10 @@ def _run(fragment: Fragment, control: Mapping[str, Any], client: ExchangeClient)
     options = fragment.settings.options
     queue = OutputQueue(options["output.queueChunks"])
     threads = max(1, int(control.get("cpus", 1)))
-    pipelines = FragmentBuilder(fragment, control, client, queue, dop=threads).build()
-    instance = FragmentInstance(pipelines, queue, time_slice_ms=options["timeSliceMs"])
+    builder = FragmentBuilder(fragment, control, queue, dop=threads)
+    pipelines = builder.build()
+    feed = InputFeed(client.stream(), builder.inputs, order=sorted(builder.inputs)) if builder.inputs else None
+    instance = FragmentInstance(pipelines, queue, feed=feed, time_slice_ms=options["timeSliceMs"])
     sent: list[ChunkRow] = []
     held = 0
     for row in execute(instance, 1):

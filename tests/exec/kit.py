@@ -122,6 +122,7 @@ class Step(Recorded):
         self.held = given
 
     def has_output(self) -> bool:
+        self.asked("has_output")
         return self.held is not None and not self.finished
 
     def pull_chunk(self) -> Chunk | None:
@@ -131,6 +132,7 @@ class Step(Recorded):
         return self.work(given)
 
     def is_finished(self) -> bool:
+        self.asked("is_finished")
         return self.finished or (self.held is None and (self.finishing or self.rest == 0))
 
 
@@ -154,6 +156,7 @@ class Sink(Recorded):
         self.queue.push(given)
 
     def is_finished(self) -> bool:
+        self.asked("is_finished")
         return self.finishing
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -57,6 +58,7 @@ def spark_minor() -> str:
 def start(folder: Path, *, task_cpus: int = 1, vanilla: bool = False) -> SparkSession:
     """Start the session of the tests; ``vanilla`` leaves the extension out altogether."""
     os.environ["TZ"] = "UTC"
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     builder = SparkSession.builder.master(f"local[{max(2, task_cpus)}]").appName("pyspark_pipeline tests")
     for key, value in _SETTINGS.items():

@@ -41,7 +41,7 @@ object Aggregates {
     case op @ PipelineOperatorExec(_: BaseAggregateExec) =>
       Unwrapping.region(op, s"goes with the aggregation above: $reason")
     case e: PipelineShuffleExchangeExec => Unwrapping.exchange(e.withNewChildren(Seq(takeBack(e.child, reason))))
-    case op: PipelineOperatorExec => op.original.withNewChildren(op.children.map(takeBack(_, reason)))
+    case op: PipelineOperatorExec => Unwrapping.operator(op).mapChildren(takeBack(_, reason))
     case other => other.mapChildren(takeBack(_, reason))
   }
 }

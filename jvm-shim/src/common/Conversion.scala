@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive._
-import org.apache.spark.sql.execution.aggregate.HashAggregateExec
+import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, SortAggregateExec}
 import org.apache.spark.sql.execution.exchange.{ReusedExchangeExec, ShuffleExchangeExec}
 
 /** Query-stage preparation: convert the whole plan (AQE on). */
@@ -70,7 +70,7 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
   def apply(plan: SparkPlan): SparkPlan = {
     val unwrapped = unwrap(plan)
     unwrapped.foreach(n => n.unsetTagValue(Conversion.Reason))
-    var wrapped = wrap(unwrapped)
+    var wrapped = SortedAggregates.restoreOrdering(wrap(unwrapped, ordered = true))
     var again = true
     while (again) {
       val next = Aggregates.together(wrapped)
@@ -84,17 +84,33 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
   }
 
   private def unwrap(plan: SparkPlan): SparkPlan = plan match {
-    case PipelineOperatorExec(original) => unwrap(original)
+    case op: PipelineOperatorExec => unwrap(Unwrapping.operator(op))
     case other => Unwrapping.exchange(other.mapChildren(unwrap))
   }
 
-  private def wrap(plan: SparkPlan): SparkPlan = {
-    val withChildren = plan.mapChildren(wrap)
-    declined(withChildren) match {
-      case None => Wrapping(withChildren)
-      case Some(reason) =>
-        if (reason.nonEmpty) withChildren.setTagValue(Conversion.Reason, reason)
-        withChildren
+  /** `ordered` says whether something above may rely on the order of the rows. */
+  private def wrap(plan: SparkPlan, ordered: Boolean): SparkPlan = plan match {
+    case a: SortAggregateExec => wrapSorted(a, ordered)
+    case _ =>
+      val passed = ordered && !SortedAggregates.forgetsOrder(plan)
+      decided(plan.mapChildren(wrap(_, passed)))
+  }
+
+  private def decided(plan: SparkPlan): SparkPlan = declined(plan) match {
+    case None => Wrapping(plan)
+    case Some(reason) =>
+      if (reason.nonEmpty) plan.setTagValue(Conversion.Reason, reason)
+      plan
+  }
+
+  /** A sorted aggregation becomes a hash aggregation and loses the sort below it. */
+  private def wrapSorted(a: SortAggregateExec, ordered: Boolean): SparkPlan = {
+    val bare = SortedAggregates.withoutSort(a)
+    val moved = bare.mapChildren(wrap(_, ordered = false))
+    decided(moved) match {
+      case op: PipelineOperatorExec => if (ordered) SortedAggregates.sortAbove(op, a) else op
+      case stayed: SortAggregateExec => SortedAggregates.withSort(stayed)
+      case other => other
     }
   }
 
@@ -111,7 +127,7 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
 
   private def operatorReason(op: SparkPlan): Option[String] = {
     val streaming = op match {
-      case a: HashAggregateExec if a.isStreaming => Some("streaming aggregation is not supported")
+      case a: BaseAggregateExec if a.isStreaming => Some("streaming aggregation is not supported")
       case _ => None
     }
     streaming
@@ -175,8 +191,14 @@ object Unwrapping {
     plain
   }
 
+  /** The operator inside, as Spark can run it. */
+  def operator(op: PipelineOperatorExec): SparkPlan = op.original match {
+    case a: SortAggregateExec => SortedAggregates.withSort(a)
+    case other => other
+  }
+
   private def open(plan: SparkPlan): SparkPlan = plan match {
-    case PipelineOperatorExec(original) => original.mapChildren(open)
+    case op: PipelineOperatorExec => operator(op).mapChildren(open)
     case e: PipelineShuffleExchangeExec => exchange(e.mapChildren(open))
     case other => other
   }

@@ -4,6 +4,8 @@ import scala.collection.mutable.ArrayBuffer
 
 import com.fasterxml.jackson.databind.JsonNode
 
+import org.apache.commons.lang3.StringUtils
+
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 
 /** Puts wrapped operators that stand together into one fragment, and cuts it at its inputs. */
@@ -103,6 +105,6 @@ object Pipelines {
         .headOption.map(_.getName).getOrElse(""))
       case other => other.simpleString(8).dropWhile(c => c != '(' && c != '[' && c != ' ').trim
     }
-    if (detail.isEmpty || detail.length > 200) name else s"$name[${detail.stripPrefix("(").stripSuffix(")")}]"
+    if (detail.isEmpty) name else s"$name(${StringUtils.abbreviate(detail.stripPrefix("(").stripSuffix(")"), 160)})"
   }
 }

@@ -36,7 +36,7 @@ case class PipelineFragmentExec(root: SparkPlan, subqueryExpressions: Seq[Expres
     Pipelines.of(root).zipWithIndex.map { case (text, i) => PipelineText(s"pipeline $i: $text") }
 
   override lazy val metrics: Map[String, SQLMetric] =
-    FragmentMetrics.create(sparkContext) ++ scanMetrics
+    FragmentMetrics.create(sparkContext) ++ FragmentMetrics.ofRunner(sparkContext) ++ scanMetrics
 
   private def scanMetrics: Map[String, SQLMetric] =
     Fusion.scans(root).flatMap(_.metrics).filter { case (name, _) => PipelineFragmentExec.ScanMetrics(name) }.toMap

@@ -31,6 +31,7 @@ case class PipelineShuffleExchangeExec(
   override lazy val metrics: Map[String, SQLMetric] = Map(
     "dataSize" -> SQLMetrics.createSizeMetric(sparkContext, "data size"),
     "numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows"),
+    "numPartitions" -> SQLMetrics.createMetric(sparkContext, "number of partitions"),
     "numChunks" -> SQLMetrics.createMetric(sparkContext, "chunks sent")) ++ readMetrics ++ writeMetrics
 
   override def nodeName: String = "PipelineExchange"

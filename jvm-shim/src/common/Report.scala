@@ -76,7 +76,7 @@ private class Counter {
   def visit(plan: SparkPlan, insideEngine: Boolean): Unit = {
     reason(plan)
     plan match {
-      case a: AdaptiveSparkPlanExec => visit(a.executedPlan, insideEngine)
+      case a: AdaptiveSparkPlanExec => visit(Fusion(a.executedPlan), insideEngine)
       case s: QueryStageExec => visit(s.plan, insideEngine)
       case _: ReusedExchangeExec => if (!insideEngine && Wrapping.isInEngine(plan)) transitions += 1
       case f: PipelineFragmentExec =>

@@ -4,7 +4,7 @@
 
 SELECT count(*) FILTER (WHERE b), sum(i) FILTER (WHERE i > 0), avg(d) FILTER (WHERE NOT b) FROM tame;
 SELECT k, count(*) FILTER (WHERE b), min(i) FILTER (WHERE z = 1), max(l) FILTER (WHERE z IS NULL) FROM tame GROUP BY k;
-SELECT k, sum(n9) FILTER (WHERE false), count(i) FILTER (WHERE NULL), avg(n18) FILTER (WHERE true) FROM tame GROUP BY k;
+SELECT k, sum(n9) FILTER (WHERE false), count(i) FILTER (WHERE CAST(NULL AS BOOLEAN)), avg(n18) FILTER (WHERE true) FROM tame GROUP BY k;
 SELECT k, avg(n15) FILTER (WHERE z > 0 AND b), sum(d) FILTER (WHERE d > 0) FROM tame GROUP BY k;
 SELECT k, count(*) FROM tame GROUP BY k HAVING count(*) > 52;
 SELECT k, sum(i) AS s FROM tame GROUP BY k HAVING sum(i) IS NOT NULL AND max(z) = 2;

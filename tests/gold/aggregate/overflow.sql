@@ -7,15 +7,15 @@ SELECT k, sum(l) FROM wide_sums GROUP BY k;
 -- expect[ansi=true]: error ARITHMETIC_OVERFLOW
 SELECT sum(l) FROM wide_sums;
 SELECT k, sum(l) FROM wide_sums WHERE k <> 1 GROUP BY k;
--- expect[ansi=true]: error NUMERIC_VALUE_OUT_OF_RANGE.WITHOUT_SUGGESTION
+-- expect[ansi=true]: error ARITHMETIC_OVERFLOW
 SELECT k, sum(n) FROM wide_sums GROUP BY k;
--- expect[ansi=true]: error NUMERIC_VALUE_OUT_OF_RANGE.WITHOUT_SUGGESTION
+-- expect[ansi=true]: error ARITHMETIC_OVERFLOW
 SELECT sum(n) FROM wide_sums WHERE k IN (0, 1);
 SELECT k, sum(n), count(n), min(n), max(n) FROM wide_sums WHERE k IN (0, 3) GROUP BY k;
 -- expect: any
 SELECT k, sum(n) FROM wide_sums WHERE k = 3 GROUP BY k;
 SELECT k, avg(n) FROM wide_sums WHERE k IN (0, 3) GROUP BY k;
--- expect[ansi=true]: error NUMERIC_VALUE_OUT_OF_RANGE.WITHOUT_SUGGESTION
+-- expect[ansi=true]: error ARITHMETIC_OVERFLOW
 SELECT avg(n) FROM wide_sums WHERE k = 1;
 SELECT k, avg(l) FROM wide_sums GROUP BY k;
 SELECT k, min(n), max(n), count(DISTINCT n) FROM wide_sums GROUP BY k;

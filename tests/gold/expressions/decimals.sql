@@ -35,5 +35,7 @@ SELECT id, n9 * n9, n15 / 3, n9 / n15 FROM tame;
 SELECT id, n18 / n15, n18 * n18 FROM tame;
 SELECT id, n9 = n18, n9 < n38, n18 <=> n9, n38 >= n380, n9 <> 1 FROM numbers;
 -- expect: any
-SELECT id, -n9, -n38 FROM numbers;
+SELECT id, -n9, -n18 FROM numbers;
+-- expect: any
+SELECT id, -n38, -n380 FROM numbers WHERE n38 BETWEEN -1000 AND 1000 AND n380 BETWEEN -1000 AND 1000;
 SELECT id, 1.1 + n9, 0.05 * n15, 12345678901234567890.5 + n18 FROM tame;

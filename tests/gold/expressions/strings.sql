@@ -23,7 +23,7 @@ SELECT id FROM texts WHERE s LIKE '%a%c%';
 -- expect: any
 SELECT id FROM texts WHERE s LIKE 'a%' ESCAPE '!' OR s LIKE 'a!%c' ESCAPE '!';
 -- expect: any
-SELECT id FROM texts WHERE s LIKE s2;
+SELECT id FROM texts WHERE s LIKE flag;
 SELECT id, substring(s, 1, 1) AS x, substring(s, 2) AS y, substring(s, 2, 3) AS z FROM texts;
 SELECT id, substring(s, 0, 2) AS x, substring(s, -1) AS y, substring(s, -2, 1) AS z, substring(s, -100, 99) AS w FROM texts;
 SELECT id, substring(s, 1, 0) AS x, substring(s, 1, -1) AS y, substring(s, 100, 5) AS z, substring(s, 2147483647) AS w FROM texts;

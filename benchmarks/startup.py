@@ -1,0 +1,91 @@
+"""Measures what a stage and a session cost on top of vanilla Spark, where there is no work to win by.
+
+``stage``: an empty two-task stage, warm. ``first query``: the same query as the first of a fresh session.
+``python -m benchmarks.startup --runs 20 --sessions 3 --json FILE``
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.engine import Engine
+from benchmarks.session import PIPELINE, SPARK
+from benchmarks.tpch.report import versions
+
+_WARM_UP = 5
+_STAGE = "select a + 1 as b from empty_stage where a >= 0"
+
+
+def make_table(folder: Path) -> dict[str, str]:
+    """Write a table of two files, of one row each, so that a scan of it is two tasks; return it as views."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for number in (0, 1):
+        pq.write_table(pa.table({"a": [number]}), folder / f"part-{number}.parquet")
+    return {"empty_stage": str(folder)}
+
+
+def measure_session(
+    name: str, conf: dict[str, str], tables: dict[str, str], runs: int, log: Path | None
+) -> dict[str, Any]:
+    """Time the first query of a fresh session, then ``runs`` warm ones; seconds."""
+    with Engine(name, conf, log=log) as engine:
+        engine.call("views", tables=tables)
+        first = engine.call("run", sql=_STAGE, sink="collect")
+        for _ in range(_WARM_UP):
+            engine.call("run", sql=_STAGE, sink="collect")
+        warm = [engine.call("run", sql=_STAGE, sink="collect")["seconds"] for _ in range(runs)]
+        return {
+            "session_start_s": engine.started["start_s"],
+            "first_query_s": first["seconds"],
+            "stage_s": statistics.median(warm),
+            "converted": first["summary"].get("converted"),
+        }
+
+
+def overhead(sessions: dict[str, list[dict[str, Any]]]) -> dict[str, float]:
+    """Subtract vanilla Spark's median from ours; seconds."""
+    keys = ("session_start_s", "first_query_s", "stage_s")
+    medians = {n: {key: statistics.median(s[key] for s in sessions[n]) for key in keys} for n in sessions}
+    return {key: round(medians[PIPELINE][key] - medians[SPARK][key], 4) for key in keys}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the benchmark on sessions of both engines in turn, and print the JSON document."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.startup", description=__doc__)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--sessions", type=int, default=3)
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--log", type=Path)
+    parser.add_argument("--conf", action="append", default=[], metavar="K=V")
+    arguments = parser.parse_args(words)
+    conf = {
+        "spark.master": f"local[{arguments.cores}]",
+        "spark.ui.enabled": "false",
+        "spark.pysparkPipeline.cost.enabled": "false",  # the cost rule would rightly leave this to Spark
+    } | dict(pair.split("=", 1) for pair in arguments.conf)
+    sessions: dict[str, list[dict[str, Any]]] = {SPARK: [], PIPELINE: []}
+    with tempfile.TemporaryDirectory() as folder:
+        tables = make_table(Path(folder))
+        for _ in range(arguments.sessions):
+            for name, measured in sessions.items():
+                measured.append(measure_session(name, conf, tables, arguments.runs, arguments.log))
+    document = {"meta": {"versions": versions()}, "sessions": sessions, "overhead_s": overhead(sessions)}
+    text = json.dumps(document, indent=1)
+    print(text)
+    if arguments.json:
+        arguments.json.write_text(text + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+"""Asks what of a query was converted, and why the rest stayed in Spark.
+
+spark-submit $(pyspark-pipeline submit-args) examples/explain_reasons.py
+"""
+
+import tempfile
+
+from pyspark.sql import SparkSession
+
+import pyspark_pipeline
+
+
+def main():
+    spark = SparkSession.builder.appName("explain reasons").getOrCreate()
+    spark.sparkContext.setLogLevel("WARN")
+    spark.conf.set("spark.pysparkPipeline.cost.enabled", "false")  # convert although the file is small
+    with tempfile.TemporaryDirectory() as folder:
+        spark.range(10_000).selectExpr("id", "cast(id as string) as name").write.parquet(f"{folder}/people")
+        people = spark.read.parquet(f"{folder}/people")
+        counted = people.where("id > 10").groupBy("id").count()
+        soundex = people.selectExpr("soundex(name) as sound").groupBy("sound").count()
+        for frame in (counted, soundex):
+            frame.collect()  # explain tells of the plan that ran
+            print(pyspark_pipeline.explain(frame))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""Choose the parallelism of a pipeline from the rows that really come (StarRocks' collect-stats pair).
+
+The sinks of ``dop`` producer drivers hold their chunks back until the decision::
+
+    COLLECTING ──a driver reaches rows_per_driver──> WIDE    source i hands over what sink i got, all dop of them
+               ──every driver ended before that───> NARROW   d = largest power of two ≤ rows / rows_per_driver, at
+                                                             least 1; sources 0 … d-1 share the chunks in turn
+
+so a small input does not pay for ``dop`` half-empty drivers above. Sources beyond the chosen parallelism
+end at once. In WIDE a sink refuses input while its source has a chunk waiting, so it holds no more.
+
+One lock guards the state; the event ``changed`` is notified after it is released.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from enum import Enum
+
+from pyspark_pipeline.exec.context import OperatorContext
+from pyspark_pipeline.exec.event import Event
+from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+
+
+class Decision(Enum):
+    """What has been decided."""
+
+    COLLECTING = "collecting"
+    WIDE = "wide"
+    NARROW = "narrow"
+
+
+class AdaptiveParallelism:
+    """The state that ``dop`` sinks and ``dop`` sources share."""
+
+    def __init__(self, dop: int, *, rows_per_driver: int) -> None:
+        self.dop = dop
+        self.rows_per_driver = rows_per_driver
+        self.decision = Decision.COLLECTING
+        self.chosen = dop
+        self.changed = Event("parallelism is chosen, or a chunk or room has come")
+        self._chunks: list[deque[Chunk]] = [deque() for _ in range(dop)]
+        self._rows = [0] * dop
+        self._ended = [False] * dop
+        self._closed = [False] * dop
+        self._lock = threading.Lock()
+
+    def has_room(self, driver: int) -> bool:
+        """Say whether sink ``driver`` takes a chunk."""
+        return self.decision is Decision.COLLECTING or not self._chunks[driver]
+
+    def add(self, driver: int, chunk: Chunk) -> None:
+        """Hold a chunk; decide for WIDE where the driver has enough rows."""
+        with self._lock:
+            if not self._closed[driver]:
+                self._chunks[driver].append(chunk)
+            self._rows[driver] += chunk.num_rows
+            if self.decision is Decision.COLLECTING and self._rows[driver] >= self.rows_per_driver:
+                self.decision = Decision.WIDE
+        if self.decision is Decision.WIDE:
+            self.changed.notify()
+
+    def end(self, driver: int) -> None:
+        """Learn that sink ``driver`` gets no more; decide for NARROW where it is the last without a decision."""
+        with self._lock:
+            self._ended[driver] = True
+            if all(self._ended) and self.decision is Decision.COLLECTING:
+                self._narrow()
+        self.changed.notify()
+
+    def _narrow(self) -> None:
+        wanted = max(1, min(self.dop, sum(self._rows) // self.rows_per_driver))
+        self.chosen = 1 << (wanted.bit_length() - 1)
+        held = [chunk for chunks in self._chunks for chunk in chunks]
+        for driver, chunks in enumerate(self._chunks):
+            chunks.clear()
+            if driver < self.chosen and not self._closed[driver]:
+                chunks.extend(held[driver :: self.chosen])
+        self.decision = Decision.NARROW
+
+    def has_chunk(self, driver: int) -> bool:
+        """Say whether source ``driver`` may take a chunk."""
+        return self.decision is not Decision.COLLECTING and bool(self._chunks[driver])
+
+    def take(self, driver: int) -> Chunk:
+        """Take the oldest chunk of source ``driver``."""
+        chunk = self._chunks[driver].popleft()
+        if not self._chunks[driver]:
+            self.changed.notify()
+        return chunk
+
+    def is_exhausted(self, driver: int) -> bool:
+        """Say whether source ``driver`` has got all it will get."""
+        if self._closed[driver]:
+            return True
+        if self.decision is Decision.COLLECTING or self._chunks[driver]:
+            return False
+        return self.decision is Decision.NARROW or self._ended[driver]
+
+    def close(self, driver: int) -> None:
+        """Drop what source ``driver`` would get. Its sink ends once WIDE is decided. Repeatable."""
+        with self._lock:
+            self._closed[driver] = True
+            if self.decision is not Decision.COLLECTING:
+                self._chunks[driver].clear()
+        self.changed.notify()
+
+    def is_unwanted(self, driver: int) -> bool:
+        """Say whether nobody will take what sink ``driver`` gets."""
+        return all(self._closed) or (self.decision is Decision.WIDE and self._closed[driver])
+
+
+class _Sink(Operator):
+    def __init__(self, shared: AdaptiveParallelism, driver: int) -> None:
+        self._shared = shared
+        self._driver = driver
+        self._ended = False
+
+    def prepare(self, context: OperatorContext) -> None:
+        super().prepare(context)
+        context.wake_on(self._shared.changed)
+
+    def need_input(self) -> bool:
+        return not self._ended and self._shared.has_room(self._driver)
+
+    def push_chunk(self, chunk: Chunk) -> None:
+        self._shared.add(self._driver, chunk)
+
+    def set_finishing(self) -> None:
+        self._ended = True
+        self._shared.end(self._driver)
+
+    def is_finished(self) -> bool:
+        return self._ended or self._shared.is_unwanted(self._driver)
+
+
+class _Source(Operator):
+    def __init__(self, shared: AdaptiveParallelism, driver: int) -> None:
+        self._shared = shared
+        self._driver = driver
+
+    def prepare(self, context: OperatorContext) -> None:
+        super().prepare(context)
+        context.wake_on(self._shared.changed)
+
+    def has_output(self) -> bool:
+        return self._shared.has_chunk(self._driver)
+
+    def pull_chunk(self) -> Chunk | None:
+        return self._shared.take(self._driver)
+
+    def is_finished(self) -> bool:
+        return self._shared.is_exhausted(self._driver)
+
+    def set_finished(self) -> None:
+        self._shared.close(self._driver)
+
+    def close(self) -> None:
+        self._shared.close(self._driver)
+
+
+class CollectSinkFactory(OperatorFactory):
+    """Makes the sinks of the producing pipeline."""
+
+    name = "collect sink"
+
+    def __init__(self, shared: AdaptiveParallelism) -> None:
+        self._shared = shared
+
+    def create(self, dop: int, driver_sequence: int) -> Operator:
+        return _Sink(self._shared, driver_sequence)
+
+
+class CollectSourceFactory(OperatorFactory):
+    """Makes the sources of the consuming pipeline."""
+
+    name = "collect source"
+
+    def __init__(self, shared: AdaptiveParallelism) -> None:
+        self._shared = shared
+
+    def create(self, dop: int, driver_sequence: int) -> Operator:
+        return _Source(self._shared, driver_sequence)

@@ -1,0 +1,5 @@
+"""Casts; each pair of types in the family file of its kind."""
+
+from pyspark_pipeline.expressions import cast_decimal, cast_numeric
+
+__all__ = ["cast_decimal", "cast_numeric"]

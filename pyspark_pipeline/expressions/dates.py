@@ -1,0 +1,195 @@
+"""Dates: fields of a date and arithmetic in days and months on the proleptic Gregorian calendar.
+
+Spark: datetimeExpressions.scala, DateTimeUtils. A date is its days since 1970-01-01; any 32-bit number of
+days is a date, also beyond year 9999, where Arrow's own functions and numpy's agree with java.time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyspark_pipeline.expressions import conditions
+from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
+from pyspark_pipeline.expressions.values import from_numbers, numbers, to_array
+from pyspark_pipeline.kernels.decimal_words import valid_flags, validity_of
+from pyspark_pipeline.plan.expr import Call
+
+import pyarrow as pa  # isort: skip
+
+_DATE = [case(["date"])]
+_DAYS = ["tinyint", "smallint", "int"]
+
+
+def civil_from_days(days: Any) -> tuple[Any, Any, Any]:
+    """Split days since 1970-01-01 to (year, month 1-12, day 1-31), all int64 (Hinnant, civil_from_days)."""
+    shifted = days.astype(np.int64) + 719468
+    era = shifted // 146097
+    day_of_era = shifted - era * 146097
+    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096) // 365
+    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    shifted_month = (5 * day_of_year + 2) // 153
+    day = day_of_year - (153 * shifted_month + 2) // 5 + 1
+    month = np.where(shifted_month < 10, shifted_month + 3, shifted_month - 9)
+    return year_of_era + era * 400 + (month <= 2), month, day
+
+
+def days_from_civil(year: Any, month: Any, day: Any) -> Any:
+    """Return the days since 1970-01-01 of (year, month, day) as int64 (Hinnant, days_from_civil)."""
+    year = year - (month <= 2)
+    era = year // 400
+    year_of_era = year - era * 400
+    day_of_year = (153 * np.where(month > 2, month - 3, month + 9) + 2) // 5 + day - 1
+    day_of_era = year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year
+    return era * 146097 + day_of_era - 719468
+
+
+def last_day_of_month(year: Any, month: Any) -> Any:
+    """Return the number of days of a month."""
+    lengths = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
+    leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
+    return lengths[month - 1] + ((month == 2) & leap)
+
+
+def _field(compute: Callable[[Any], Any]) -> Kernel:
+    """Make a function from days to an int."""
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        array = to_array(values[0], rows)
+        return from_numbers(compute(numbers(array)).astype(np.int32), pa.int32(), validity_of([array]))
+
+    return Kernel(run=run)
+
+
+@function("Year", _DATE)
+def _year(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _field(lambda days: civil_from_days(days)[0])
+
+
+@function("Month", _DATE)
+def _month(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _field(lambda days: civil_from_days(days)[1])
+
+
+@function("Quarter", _DATE)
+def _quarter(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _field(lambda days: (civil_from_days(days)[1] + 2) // 3)
+
+
+@function("DayOfMonth", _DATE)
+def _day_of_month(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _field(lambda days: civil_from_days(days)[2])
+
+
+@function("DayOfYear", _DATE)
+def _day_of_year(call: Call, settings: ExpressionSettings) -> Kernel:
+    def compute(days: Any) -> Any:
+        year = civil_from_days(days)[0]
+        return days - days_from_civil(year, np.ones_like(year), 1) + 1
+
+    return _field(compute)
+
+
+@function("DayOfWeek", _DATE)
+def _day_of_week(call: Call, settings: ExpressionSettings) -> Kernel:
+    """1 = Sunday; 1970-01-01 was a Thursday."""
+    return _field(lambda days: (days.astype(np.int64) + 4) % 7 + 1)
+
+
+@function("WeekDay", _DATE)
+def _week_day(call: Call, settings: ExpressionSettings) -> Kernel:
+    """0 = Monday."""
+    return _field(lambda days: (days.astype(np.int64) + 3) % 7)
+
+
+def _shift(sign: int) -> Kernel:
+    """Add or subtract days; the sum wraps around, as Spark's does."""
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        arrays = [to_array(value, rows) for value in values]
+        start, days = (numbers(array).astype(np.int32, copy=False) for array in arrays)
+        moved = np.add(start, days) if sign > 0 else np.subtract(start, days)
+        return from_numbers(moved, pa.date32(), validity_of(arrays))
+
+    return Kernel(run=run)
+
+
+@function("DateAdd", [case(["date"], _DAYS)])
+def _date_add(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _shift(1)
+
+
+@function("DateSub", [case(["date"], _DAYS)])
+def _date_sub(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _shift(-1)
+
+
+@function("DateDiff", [case(["date"], ["date"])])
+def _date_diff(call: Call, settings: ExpressionSettings) -> Kernel:
+    def run(values: Sequence[Value], rows: int) -> Value:
+        arrays = [to_array(value, rows) for value in values]
+        end, start = (numbers(array) for array in arrays)
+        return from_numbers(np.subtract(end, start), pa.int32(), validity_of(arrays))
+
+    return Kernel(run=run)
+
+
+def _plus_months(days: Any, months: Any) -> Any:
+    """Return days (int64) moved by months; a day past the end of its month becomes the last one."""
+    year, month, day = civil_from_days(days)
+    total = year * 12 + (month - 1) + months.astype(np.int64)
+    new_year, new_month = total // 12, total % 12 + 1
+    return days_from_civil(new_year, new_month, np.minimum(day, last_day_of_month(new_year, new_month)))
+
+
+@function("AddMonths", [case(["date"], ["int"])])
+def _add_months(call: Call, settings: ExpressionSettings) -> Kernel:
+    def run(values: Sequence[Value], rows: int) -> Value:
+        arrays = [to_array(value, rows) for value in values]
+        validity = validity_of(arrays)
+        moved = _plus_months(*(numbers(array) for array in arrays))
+        if bool((valid_flags(validity, rows) & (moved != moved.astype(np.int32))).any()):
+            raise conditions.arithmetic_overflow("int", "", -1)
+        return from_numbers(moved.astype(np.int32), pa.date32(), validity)
+
+    return Kernel(run=run, can_raise=True)
+
+
+@function("LastDay", _DATE)
+def _last_day(call: Call, settings: ExpressionSettings) -> Kernel:
+    def run(values: Sequence[Value], rows: int) -> Value:
+        array = to_array(values[0], rows)
+        year, month, _ = civil_from_days(numbers(array))
+        last = days_from_civil(year, month, last_day_of_month(year, month))
+        return from_numbers(last.astype(np.int32), pa.date32(), validity_of([array]))
+
+    return Kernel(run=run)
+
+
+_LEVELS = {
+    **dict.fromkeys(("MON", "MONTH", "MM"), 1),
+    "QUARTER": 3,
+    **dict.fromkeys(("YEAR", "YYYY", "YY"), 12),
+}
+_LEVEL_PATTERN = "(?i)week|mon|month|mm|quarter|year|yyyy|yy"
+
+
+@function("TruncDate", [case(["date"], ["string"], literal=[1], matches={"1": _LEVEL_PATTERN})])
+def _trunc_date(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Go back to the first day of the week (Monday), month, quarter or year."""
+    level = str(call.args[1].value).upper()  # type: ignore[attr-defined]
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        array = to_array(values[0], rows)
+        days = numbers(array)
+        if level == "WEEK":
+            first = days - (days.astype(np.int64) + 3) % 7
+        else:
+            year, month, _ = civil_from_days(days)
+            months = _LEVELS[level]
+            first = days_from_civil(year, (month - 1) // months * months + 1, 1)
+        return from_numbers(first.astype(np.int32), pa.date32(), validity_of([array]))
+
+    return Kernel(run=run)

@@ -1,0 +1,44 @@
+"""Expressions that Spark's optimizer and analyzer put around others: names, marks, decimal bookkeeping."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from pyspark_pipeline.expressions.registry import (
+    FLOATING,
+    KINDS,
+    ExpressionSettings,
+    Kernel,
+    Value,
+    case,
+    function,
+)
+from pyspark_pipeline.expressions.values import from_numbers, numbers, to_array
+from pyspark_pipeline.kernels.decimal_words import validity_of
+from pyspark_pipeline.plan.expr import Call
+
+
+def _same(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Pass the argument through."""
+    return Kernel(run=lambda values, rows: values[0], null_intolerant=False)
+
+
+for _name in ("Alias", "KnownNotNull", "KnownFloatingPointNormalized", "PromotePrecision"):
+    function(_name, [case(KINDS)])(_same)
+
+
+@function("NormalizeNaNAndZero", [case(FLOATING)])
+def _normalize(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Make every NaN the canonical one and -0.0 to 0.0."""
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        array = to_array(values[0], rows)
+        data = numbers(array)
+        plain = np.where(np.isnan(data), data.dtype.type(np.nan), data + data.dtype.type(0.0))
+        return from_numbers(plain.astype(data.dtype, copy=False), array.type, validity_of([array]))
+
+    return Kernel(run=run)
+
+

@@ -1,0 +1,237 @@
+"""The loops of aggregation: add, count and compare values into per-group accumulators.
+
+``groups``: int64, shape (rows,). ``seen``: uint8 per group: 0 nothing yet, 1 has a value, 2 overflowed (and
+stays so). 128-bit sums are pairs of int64 words (low, high). Bitmaps as in :mod:`~.buffers`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyspark_pipeline.kernels.jit import kernel
+from pyspark_pipeline.kernels.murmur3 import is_valid
+
+# 10 ** 38 as two words
+_LIMIT_LOW = np.uint64(0x098A224000000000)
+_LIMIT_HIGH = np.int64(0x4B3B4CA85A86C47A)
+
+
+@kernel
+def count_rows(groups, counts):  # type: ignore[no-untyped-def]
+    """Count rows per group."""
+    for row in range(groups.size):
+        counts[groups[row]] += 1
+
+
+@kernel
+def count_valid(groups, bitmap, skip, counts):  # type: ignore[no-untyped-def]
+    """Count rows per group that are not NULL."""
+    for row in range(groups.size):
+        if is_valid(bitmap, skip, row):
+            counts[groups[row]] += 1
+
+
+@kernel
+def add_longs(groups, values, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+    """Add 64-bit integers, wrapping; give whether a sum overflowed."""
+    overflow = np.int64(0)
+    for row in range(groups.size):
+        if is_valid(bitmap, skip, row):
+            group = groups[row]
+            old = sums[group]
+            value = np.int64(values[row])
+            new = old + value
+            overflow |= (old ^ new) & (value ^ new)
+            sums[group] = new
+            seen[group] = 1
+    return overflow < 0
+
+
+@kernel
+def add_doubles(groups, values, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+    """Add floating numbers in row order."""
+    for row in range(groups.size):
+        if is_valid(bitmap, skip, row):
+            group = groups[row]
+            sums[group] += values[row]
+            seen[group] = 1
+
+
+@kernel
+def exceeds_38_digits(low, high):  # type: ignore[no-untyped-def]
+    """Say whether a 128-bit number has more than 38 digits."""
+    if high >= _LIMIT_HIGH:
+        return high > _LIMIT_HIGH or np.uint64(low) >= _LIMIT_LOW
+    if high <= -_LIMIT_HIGH - 1:
+        # −x ≥ 10**38, where −x = ~(x − 1)
+        low_negated = ~np.uint64(low) + np.uint64(1)
+        high_negated = ~high + (1 if low_negated == 0 else 0)
+        if high_negated < 0:
+            return True
+        return high_negated > _LIMIT_HIGH or (high_negated == _LIMIT_HIGH and low_negated >= _LIMIT_LOW)
+    return False
+
+
+@kernel
+def add_decimals(groups, words, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+    """Add 128-bit integers of at most 38 digits; a sum of more digits has overflowed for good."""
+    for row in range(groups.size):
+        if is_valid(bitmap, skip, row):
+            group = groups[row]
+            at = 2 * group
+            old = np.uint64(sums[at])
+            low = old + np.uint64(words[2 * row])
+            high = sums[at + 1] + words[2 * row + 1]
+            if low < old:
+                high += 1
+            sums[at] = np.int64(low)
+            sums[at + 1] = high
+            if seen[group] == 0:
+                seen[group] = 1
+            if (high >= _LIMIT_HIGH or high <= -_LIMIT_HIGH - 1) and exceeds_38_digits(np.int64(low), high):
+                seen[group] = 2
+                sums[at] = 0
+                sums[at + 1] = 0
+
+
+@kernel
+def merge_decimals(groups, words, bitmap, skip, empty, empty_skip, sums, seen):  # type: ignore[no-untyped-def]
+    """Add partial sums. ``empty`` is the bitmap of Spark's isEmpty: NULL without it is an overflow."""
+    add_decimals(groups, words, bitmap, skip, sums, seen)
+    if bitmap.size:
+        for row in range(groups.size):
+            if not is_valid(bitmap, skip, row) and not is_valid(empty, empty_skip, row):
+                seen[groups[row]] = 2
+
+
+@kernel
+def least_longs(groups, values, bitmap, skip, sign, best, seen):  # type: ignore[no-untyped-def]
+    """Keep the least (``sign`` 1) or largest (−1) integer."""
+    for row in range(groups.size):
+        if is_valid(bitmap, skip, row):
+            group = groups[row]
+            value = np.int64(values[row])
+            if seen[group] == 0 or (value < best[group] if sign > 0 else value > best[group]):
+                best[group] = value
+                seen[group] = 1
+
+
+@kernel
+def _less(left, right):  # type: ignore[no-untyped-def]
+    """Order floats as Spark: NaN is the largest and equal to itself, −0.0 equals 0.0."""
+    if np.isnan(left):
+        return False
+    return np.isnan(right) or left < right
+
+
+@kernel
+def least_doubles(groups, values, bitmap, skip, sign, best, seen):  # type: ignore[no-untyped-def]
+    """Keep the least (``sign`` 1) or largest (−1) floating number; of equal ones the first."""
+    for row in range(groups.size):
+        if is_valid(bitmap, skip, row):
+            group = groups[row]
+            value = np.float64(values[row])
+            if seen[group] == 0 or (_less(value, best[group]) if sign > 0 else _less(best[group], value)):
+                best[group] = value
+                seen[group] = 1
+
+
+@kernel
+def least_decimals(groups, words, bitmap, skip, sign, best, seen):  # type: ignore[no-untyped-def]
+    """Keep the least (``sign`` 1) or largest (−1) 128-bit integer."""
+    for row in range(groups.size):
+        if is_valid(bitmap, skip, row):
+            group = groups[row]
+            low = np.uint64(words[2 * row])
+            high = words[2 * row + 1]
+            other_low = np.uint64(best[2 * group])
+            other_high = best[2 * group + 1]
+            less = high < other_high or (high == other_high and low < other_low)
+            more = high > other_high or (high == other_high and low > other_low)
+            if seen[group] == 0 or (less if sign > 0 else more):
+                best[2 * group] = np.int64(low)
+                best[2 * group + 1] = high
+                seen[group] = 1
+
+
+@kernel
+def _compare_bytes(left, left_start, left_end, right, right_start, right_end):  # type: ignore[no-untyped-def]
+    length = min(left_end - left_start, right_end - right_start)
+    for i in range(length):
+        a = left[left_start + i]
+        b = right[right_start + i]
+        if a != b:
+            return -1 if a < b else 1
+    return (left_end - left_start) - (right_end - right_start)
+
+
+@kernel
+def least_strings(groups, offsets, data, bitmap, skip, sign, arena, used, starts, ends, seen):  # type: ignore[no-untyped-def]
+    """Keep the least (``sign`` 1) or largest (−1) byte string in ``arena``, which has room for all of ``data``.
+
+    Gives how much of the arena is used; replaced strings stay behind as garbage.
+    """
+    for row in range(groups.size):
+        if is_valid(bitmap, skip, row):
+            group = groups[row]
+            start = np.int64(offsets[row])
+            end = np.int64(offsets[row + 1])
+            if seen[group] != 0:
+                order = _compare_bytes(data, start, end, arena, starts[group], ends[group])
+                if order * sign >= 0:
+                    continue
+            starts[group] = used
+            for i in range(start, end):
+                arena[used] = data[i]
+                used += 1
+            ends[group] = used
+            seen[group] = 1
+    return used
+
+
+@kernel
+def copy_live(arena, starts, ends, seen, out):  # type: ignore[no-untyped-def]
+    """Copy the strings of all groups to ``out`` one after another and point to the copies; give the bytes used."""
+    used = np.int64(0)
+    for group in range(starts.size):
+        start = used
+        if seen[group] != 0:
+            for i in range(starts[group], ends[group]):
+                out[used] = arena[i]
+                used += 1
+        starts[group] = start
+        ends[group] = used
+    return used
+
+
+@kernel
+def divide_sums(sums, counts, factor, quotients, valid):  # type: ignore[no-untyped-def]
+    """Divide 128-bit sums · ``factor`` by counts, half away from zero, into 64-bit quotients.
+
+    Marks rows it did (count over 0, numbers small enough for 64 bits); gives how many it left.
+    """
+    left = 0
+    for row in range(counts.size):
+        low = sums[2 * row]
+        count = counts[row]
+        small = sums[2 * row + 1] == (low >> 63) and 0 < count < (1 << 40)
+        whole = low // count if small else 0
+        if not small or not (-(1 << 48) < whole < (1 << 48)):
+            valid[row] = False
+            left += 1
+            continue
+        negative = low < 0
+        size = -low if negative else low
+        if size < 0:
+            valid[row] = False
+            left += 1
+            continue
+        whole = size // count
+        rest = (size % count) * factor
+        part = rest // count
+        if 2 * (rest % count) >= count:
+            part += 1
+        quotient = whole * factor + part
+        quotients[row] = -quotient if negative else quotient
+        valid[row] = True
+    return left

@@ -1,0 +1,224 @@
+"""The loops of the group table: key words to group numbers, by direct index or by open addressing.
+
+``find_one`` and ``find_many`` stop early when the table has ``limit`` groups and give the row to go on from
+after the caller has grown it. A row equal to the row before it takes that row's group without a probe, which
+is what makes sorted and clustered input cheap. New groups are reported by the row they were first seen in.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyspark_pipeline.kernels.jit import kernel
+from pyspark_pipeline.kernels.murmur3 import is_valid
+
+
+@kernel
+def add_to_index(values, bitmap, skip, low, size, stride, index):  # type: ignore[no-untyped-def]
+    """Add a column's part to a direct index: 0 for NULL, else value − low + 1, times ``stride``.
+
+    Gives False at the first value that does not lie in ``size`` slots from ``low`` on.
+    """
+    for row in range(index.size):
+        if is_valid(bitmap, skip, row):
+            place = values[row] - low + 1
+            if values[row] < low or place >= size or place <= 0:
+                return False
+            index[row] += place * stride
+    return True
+
+
+@kernel
+def value_range(values, bitmap, skip, low, high):  # type: ignore[no-untyped-def]
+    """Widen (low, high) to the valid values."""
+    for row in range(values.size):
+        if is_valid(bitmap, skip, row):
+            value = values[row]
+            if value < low:
+                low = value
+            if value > high:
+                high = value
+    return low, high
+
+
+@kernel
+def pack_narrow(values, bitmap, skip, bias, shift, words, place, width):  # type: ignore[no-untyped-def]
+    """Put a column's biased values (0 for NULL) into bits ``shift``… of word ``place`` of every row."""
+    for row in range(values.size):
+        if is_valid(bitmap, skip, row):
+            words[row * width + place] |= (values[row] - bias + 1) << shift
+
+
+@kernel
+def pack_wide(values, bitmap, skip, words, place, width):  # type: ignore[no-untyped-def]
+    """Put a column's values (0 for NULL) into word ``place`` of every row."""
+    for row in range(values.size):
+        if is_valid(bitmap, skip, row):
+            words[row * width + place] = values[row]
+
+
+@kernel
+def pack_null_bit(bitmap, skip, shift, words, place, width, rows):  # type: ignore[no-untyped-def]
+    """Set bit ``shift`` of word ``place`` of every row that is NULL."""
+    for row in range(rows):
+        if not is_valid(bitmap, skip, row):
+            words[row * width + place] |= np.int64(1) << shift
+
+
+@kernel
+def find_direct(index, slots, count, groups, firsts):  # type: ignore[no-untyped-def]
+    """Look rows up in ``slots`` (index to group, −1 for none yet); give the new number of groups."""
+    start = count
+    for row in range(index.size):
+        group = slots[index[row]]
+        if group < 0:
+            group = count
+            slots[index[row]] = group
+            firsts[count - start] = row
+            count += 1
+        groups[row] = group
+    return count
+
+
+@kernel
+def _home(key, shift):  # type: ignore[no-untyped-def]
+    """Give the first slot to try: neighbouring keys share a run of eight slots, so sorted keys stay in cache."""
+    mixed = (np.uint64(key) >> np.uint64(3)) * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64(((mixed >> np.uint64(shift)) << np.uint64(3)) | (np.uint64(key) & np.uint64(7)))
+
+
+@kernel
+def find_one(words, row, slots, shift, keys, count, limit, groups, firsts, found):  # type: ignore[no-untyped-def]
+    """Find or make the groups of rows from ``row`` on by one-word keys.
+
+    ``slots``: group + 1 (0 is free), a power of two of them; ``shift``: 64 + 3 − log2(slots); ``keys``: the word
+    of every group. Gives the row reached, the number of groups, and the number of new groups of this chunk.
+    """
+    mask = slots.size - 1
+    rows = words.size
+    group = np.int64(-1)
+    last = np.int64(0)
+    while row < rows:
+        key = words[row]
+        if group < 0 or key != last:
+            at = _home(key, shift)
+            while True:
+                held = np.int64(slots[at])
+                if held == 0:
+                    if count >= limit:
+                        return row, count, found
+                    group = count
+                    slots[at] = group + 1
+                    keys[group] = key
+                    firsts[found] = row
+                    found += 1
+                    count += 1
+                    break
+                if keys[held - 1] == key:
+                    group = held - 1
+                    break
+                at = (at + 1) & mask
+            last = key
+        groups[row] = group
+        row += 1
+    return row, count, found
+
+
+@kernel
+def enter_one(keys, count, slots, shift):  # type: ignore[no-untyped-def]
+    """Enter groups 0 … count − 1, whose keys are distinct, into empty slots."""
+    mask = slots.size - 1
+    for group in range(count):
+        at = _home(keys[group], shift)
+        while slots[at] != 0:
+            at = (at + 1) & mask
+        slots[at] = group + 1
+
+
+@kernel
+def hash_words(words, width, row):  # type: ignore[no-untyped-def]
+    """Mix the ``width`` words of a row to 64 bits."""
+    mixed = np.uint64(0x243F6A8885A308D3)
+    for i in range(width):
+        mixed = (mixed ^ np.uint64(words[row * width + i])) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = mixed ^ (mixed >> np.uint64(32))
+    return mixed * np.uint64(0xD6E8FEB86659FD93)
+
+
+@kernel
+def enter_many(keys, width, count, slots, shift):  # type: ignore[no-untyped-def]
+    """Enter groups 0 … count − 1, whose keys are distinct, into empty slots."""
+    mask = slots.size - 1
+    for group in range(count):
+        mixed = hash_words(keys, width, group)
+        at = np.int64(mixed >> np.uint64(shift))
+        while slots[at] != 0:
+            at = (at + 1) & mask
+        slots[at] = (np.int64(mixed & np.uint64(0x7FFFFFFF)) << 32) | (group + 1)
+
+
+@kernel
+def _same(words, row, others, other, width):  # type: ignore[no-untyped-def]
+    for i in range(width):
+        if words[row * width + i] != others[other * width + i]:
+            return False
+    return True
+
+
+@kernel
+def find_many(words, width, row, rows, slots, shift, keys, count, limit, groups, firsts, found):  # type: ignore[no-untyped-def]
+    """Find or make the groups of rows from ``row`` on by keys of ``width`` words.
+
+    ``slots``: upper half of the hash and group + 1 (0 is free); ``keys``: the words of every group.
+    """
+    mask = slots.size - 1
+    group = np.int64(-1)
+    while row < rows:
+        if group < 0 or not _same(words, row, words, row - 1, width):
+            mixed = hash_words(words, width, row)
+            at = np.int64(mixed >> np.uint64(shift))
+            tag = np.int64(mixed & np.uint64(0x7FFFFFFF)) << 32
+            while True:
+                held = slots[at]
+                if held == 0:
+                    if count >= limit:
+                        return row, count, found
+                    group = count
+                    slots[at] = tag | (group + 1)
+                    for i in range(width):
+                        keys[group * width + i] = words[row * width + i]
+                    firsts[found] = row
+                    found += 1
+                    count += 1
+                    break
+                if (held & ~np.int64(0xFFFFFFFF)) == tag:
+                    other = (held & np.int64(0xFFFFFFFF)) - 1
+                    if _same(words, row, keys, other, width):
+                        group = other
+                        break
+                at = (at + 1) & mask
+        groups[row] = group
+        row += 1
+    return row, count, found
+
+
+@kernel
+def gather_codes(codes, bitmap, skip, known, out):  # type: ignore[no-untyped-def]
+    """Look dictionary codes up in ``known``; rows that are NULL get 0."""
+    for row in range(out.size):
+        out[row] = known[codes[row]] if is_valid(bitmap, skip, row) else 0
+
+
+@kernel
+def unpack_bits(data, data_skip, out):  # type: ignore[no-untyped-def]
+    """Write a bitmap as 0 and 1."""
+    for row in range(out.size):
+        at = data_skip + row
+        out[row] = (data[at >> 3] >> (at & 7)) & 1
+
+
+@kernel
+def valid_rows(bitmap, skip, rows, out, start):  # type: ignore[no-untyped-def]
+    """Write the validity of chosen rows as bools from ``start`` on."""
+    for i in range(rows.size):
+        out[start + i] = is_valid(bitmap, skip, rows[i])

@@ -1,0 +1,203 @@
+"""A persistent table of distinct strings: every string gets a number, in the order they are first seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from pyspark_pipeline.kernels.buffers import Array, allocate, allocate_zeros, grown, string_parts, validity, values
+from pyspark_pipeline.kernels.group_kernels import gather_codes
+from pyspark_pipeline.kernels.jit import kernel
+from pyspark_pipeline.kernels.murmur3 import is_valid
+
+_FIRST_SLOTS = 1024
+
+
+@kernel
+def _hash(data, start, end):  # type: ignore[no-untyped-def]
+    mixed = np.uint64(end - start) * np.uint64(0x9E3779B97F4A7C15)
+    at = start
+    while at + 8 <= end:
+        word = np.uint64(0)
+        for i in range(8):
+            word |= np.uint64(data[at + i]) << np.uint64(8 * i)
+        mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = mixed ^ (mixed >> np.uint64(32))
+        at += 8
+    word = np.uint64(0)
+    while at < end:
+        word = (word << np.uint64(8)) | np.uint64(data[at])
+        at += 1
+    mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = mixed ^ (mixed >> np.uint64(32))
+    return mixed * np.uint64(0xD6E8FEB86659FD93)
+
+
+@kernel
+def _equal(left, left_start, right, right_start, length):  # type: ignore[no-untyped-def]
+    """Compare without an early exit: that loop is compiled to vector instructions."""
+    different = np.uint8(0)
+    for i in range(length):
+        different |= left[left_start + i] ^ right[right_start + i]
+    return different == 0
+
+
+@kernel
+def _intern(offsets, data, bitmap, skip, row, slots, shift, arena, ends, count, limit, ids):  # type: ignore[no-untyped-def]
+    """Number rows from ``row`` on; ``arena`` has room for all of them, ``slots`` and ``ends`` for ``limit`` strings."""
+    mask = slots.size - 1
+    while row < ids.size:
+        if not is_valid(bitmap, skip, row):
+            ids[row] = 0
+            row += 1
+            continue
+        start = np.int64(offsets[row])
+        length = np.int64(offsets[row + 1]) - start
+        mixed = _hash(data, start, start + length)
+        at = np.int64(mixed >> np.uint64(shift))
+        tag = np.int64(mixed & np.uint64(0x7FFFFFFF)) << 32
+        while True:
+            held = slots[at]
+            if held == 0:
+                if count >= limit:
+                    return row, count
+                end = ends[count]
+                for i in range(length):
+                    arena[end + i] = data[start + i]
+                ends[count + 1] = end + length
+                slots[at] = tag | (count + 1)
+                ids[row] = count
+                count += 1
+                break
+            if (held & ~np.int64(0xFFFFFFFF)) == tag:
+                other = (held & np.int64(0xFFFFFFFF)) - 1
+                if ends[other + 1] - ends[other] == length and _equal(arena, ends[other], data, start, length):
+                    ids[row] = other
+                    break
+            at = (at + 1) & mask
+        row += 1
+    return row, count
+
+
+@kernel
+def _rehash(arena, ends, count, slots, shift):  # type: ignore[no-untyped-def]
+    mask = slots.size - 1
+    for i in range(count):
+        mixed = _hash(arena, ends[i], ends[i + 1])
+        at = np.int64(mixed >> np.uint64(shift))
+        while slots[at] != 0:
+            at = (at + 1) & mask
+        slots[at] = (np.int64(mixed & np.uint64(0x7FFFFFFF)) << 32) | (i + 1)
+
+
+@kernel
+def _copy_strings(arena, ends, ids, valid, offsets, out):  # type: ignore[no-untyped-def]
+    at = np.int64(0)
+    for i in range(ids.size):
+        if valid[i]:
+            for j in range(ends[ids[i]], ends[ids[i] + 1]):
+                out[at] = arena[j]
+                at += 1
+        offsets[i + 1] = at
+
+
+@kernel
+def _total_length(ends, ids, valid):  # type: ignore[no-untyped-def]
+    total = np.int64(0)
+    for i in range(ids.size):
+        if valid[i]:
+            total += ends[ids[i] + 1] - ends[ids[i]]
+    return total
+
+
+class StringInterner:
+    """Numbers strings (or byte strings) from 0 on and keeps their bytes."""
+
+    __slots__ = ("count", "_slots", "_shift", "_arena", "_ends", "_dictionary", "_dictionary_ids")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._arena = np.empty(1024, dtype=np.uint8)
+        self._ends = np.zeros(_FIRST_SLOTS // 2 + 1, dtype=np.int64)
+        self._dictionary: pa.Array | None = None
+        self._dictionary_ids: Array = np.empty(0, dtype=np.int64)
+        self._make_slots(_FIRST_SLOTS)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self._arena.nbytes + self._ends.nbytes + self._slots.nbytes
+
+    def _make_slots(self, size: int) -> None:
+        self._slots: Array = allocate_zeros(size, np.int64)
+        self._shift = 64 - (size.bit_length() - 1)
+
+    def intern(self, column: pa.Array) -> Array:
+        """Number every row of a string, binary or dictionary column; int64, shape (rows,); 0 where NULL."""
+        if pa.types.is_dictionary(column.type):
+            if column.dictionary.null_count == 0 and len(column.dictionary) <= 4 * len(column) + 1024:
+                return self._intern_codes(column)
+            column = column.dictionary_decode()
+        return self._intern_strings(column)
+
+    def _intern_codes(self, column: pa.Array) -> Array:
+        """Number the dictionary once (it is remembered by identity) and look the codes up."""
+        dictionary = column.dictionary
+        if self._dictionary is None or not _same_memory(dictionary, self._dictionary):
+            self._dictionary_ids = self._intern_strings(dictionary)
+            self._dictionary = dictionary
+        indices = column.indices
+        out = allocate(len(column), np.int64)
+        if len(dictionary):
+            gather_codes(values(indices), *validity(indices), self._dictionary_ids, out)
+        else:
+            out[:] = 0
+        return out
+
+    def _intern_strings(self, column: pa.Array) -> Array:
+        offsets, data = string_parts(column)
+        ids = allocate(len(column), np.int64)
+        self._reserve_bytes(int(offsets[-1]) - int(offsets[0]))
+        bitmap, skip = validity(column)
+        row = 0
+        while True:
+            limit = self._slots.size // 2
+            row, self.count = _intern(
+                offsets, data, bitmap, skip, row, self._slots, self._shift, self._arena, self._ends, self.count, limit, ids
+            )
+            if row == ids.size:
+                return ids
+            self._grow()
+
+    def _reserve_bytes(self, more: int) -> None:
+        needed = int(self._ends[self.count]) + more
+        if needed > self._arena.size:
+            self._arena = grown(self._arena, max(needed, 2 * self._arena.size))
+
+    def _grow(self) -> None:
+        size = self._slots.size * 4
+        self._ends = grown(self._ends, size // 2 + 1)
+        self._make_slots(size)
+        _rehash(self._arena, self._ends, self.count, self._slots, self._shift)
+
+    def strings(self, ids: Array, valid: Array, arrow_type: pa.DataType) -> pa.Array:
+        """Make the column of the strings with the given numbers; NULL where ``valid`` (bool) is false."""
+        total = int(_total_length(self._ends, ids, valid))
+        if total > 2**31 - 1:
+            raise OverflowError(f"{total} bytes of strings do not fit one column")
+        offsets = np.zeros(ids.size + 1, dtype=np.int32)
+        out = allocate(total, np.uint8)
+        _copy_strings(self._arena, self._ends, ids, valid, offsets, out)
+        mask = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
+        buffers = [mask, pa.py_buffer(offsets), pa.py_buffer(out)]
+        return pa.Array.from_buffers(arrow_type, ids.size, buffers)
+
+
+def _same_memory(left: pa.Array, right: pa.Array) -> bool:
+    if len(left) != len(right) or left.offset != right.offset:
+        return False
+    return all(
+        (a.address if a is not None else 0) == (b.address if b is not None else 0)
+        for a, b in zip(left.buffers()[1:], right.buffers()[1:], strict=True)
+    )
+

@@ -1,0 +1,110 @@
+"""The TPC-H benchmark: its queries, its oracles, its report; and a small run of both engines."""
+
+import datetime
+import json
+from decimal import Decimal as D
+from pathlib import Path
+
+import pytest
+
+from benchmarks.answers import Answer
+from benchmarks.tpch import __main__ as command
+from benchmarks.tpch import data, published, report
+from benchmarks.tpch.queries import NUMBERS, choose, load, names
+
+SCALE = 0.01
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return data.make(SCALE, tmp_path_factory.mktemp("tpch") / "small")
+
+
+def test_all_22_queries_are_there_and_the_data_is_made_once(small: Path) -> None:
+    assert [query.name for query in choose(None, 1)] == list(NUMBERS)
+    times = {path: Path(path).stat().st_mtime_ns for path in data.tables(small).values()}
+    assert data.make(SCALE, small) == small
+    assert times == {path: Path(path).stat().st_mtime_ns for path in data.tables(small).values()}
+
+
+def test_queries_are_chosen_by_number_range_and_name() -> None:
+    assert [query.name for query in choose("1,3-5, groupkey", 1)] == ["1", "3", "4", "5", "groupkey"]
+    with pytest.raises(KeyError, match="no query 'x'"):
+        choose("x", 1)
+
+
+def test_the_fraction_of_query_11_follows_the_scale() -> None:
+    assert "* 0.0001\n" in load("11", 1).sql
+    assert "* 0.00001\n" in load("11", 10).sql
+    assert "$" not in "".join(load(name, 0.1).sql for name in names())
+
+
+def test_published_answers_catch_a_changed_digit_row_or_text() -> None:
+    texts = published.answers(1.0)["1"]
+    columns = ("l_returnflag", "l_linestatus", *(f"c{number}" for number in range(8)))
+    rows = [(line[0], line[1], *(D(text).quantize(D("0.0001")) for text in line[2:9]), int(line[9])) for line in texts]
+
+    def told(changed: list[tuple[object, ...]]) -> str | None:
+        return published.difference(Answer(columns=columns, schema="", rows=changed), texts)
+
+    assert told(rows) is None
+    assert told(rows[::-1]) is None
+    assert told(rows[:-1]) is not None
+    assert told([*rows[:-1], rows[0]]) is not None
+    assert told([("X", *rows[0][1:]), *rows[1:]]) is not None
+    assert told([(*rows[0][:4], rows[0][4] + D("0.1"), *rows[0][5:]), *rows[1:]]) is not None
+    assert told([(*rows[0][:9], rows[0][9] + 1), *rows[1:]]) is not None
+
+
+@pytest.mark.parametrize(
+    ("ours", "text", "is_equal"),
+    [
+        (D("1.23"), "1.2349", True),
+        (D("1.23"), "1.25", False),
+        (1, "1.0", True),
+        (1, "1.5", False),
+        (0.1, "0.1", True),
+        (0.1, "0.100001", False),
+        ("a", "a", True),
+        ("a", "", False),
+        (datetime.date(1995, 1, 2), "1995-01-02", True),
+        (datetime.date(1995, 1, 2), "1995-01-03", False),
+    ],
+)
+def test_one_published_value(ours: object, text: str, is_equal: bool) -> None:
+    found = published.difference(Answer(columns=("c",), schema="", rows=[(ours,)]), [[text]])
+    assert (found is None) is is_equal
+
+
+def test_the_ratio_is_of_warm_medians() -> None:
+    assert report.ratio([100.0, 4.0, 6.0, 5.0], [50.0, 2.0, 2.5, 100.0]) == 2.0
+    assert report.ratio([8.0], [2.0]) == 4.0
+    assert report.ratio([], [2.0]) is None
+
+
+def test_the_summary_is_not_all_equal_when_one_query_is_not() -> None:
+    part = report.timing([2.0, 2.0])
+    query = {"spark": part, "pipeline": report.timing([1.0, 1.0]), "ratio": 2.0, "equal": True}
+    assert report.summary({"1": query, "2": query})["all_equal"] is True
+    assert report.summary({"1": query, "2": query | {"equal": False}})["all_equal"] is False
+    summary = report.summary({"1": query, "2": query | {"ratio": 8.0}})
+    assert (summary["geomean_ratio"], summary["min_ratio"], summary["total_ratio"]) == (4.0, 2.0, 2.0)
+
+
+def test_both_engines_in_one_run(small: Path, tmp_path: Path) -> None:
+    file = tmp_path / "out.json"
+    words = ["--scale", str(SCALE), "--queries", "1,6,groupkey", "--runs", "2", "--json", str(file), "--memory", "1g"]
+    words += ["--data", str(small), "--conf", "spark.pysparkPipeline.cost.enabled=false"]
+    assert command.main(words) == 0
+    document = json.loads(file.read_text())
+    assert set(document) == {"meta", "queries", "summary"}
+    assert set(document["meta"]["peak_rss_mib"]) == {"spark", "pipeline"}
+    for name in ("1", "6", "groupkey"):
+        query = document["queries"][name]
+        assert query["equal"] is True
+        assert query["spark"]["cold_s"] > 0 and len(query["pipeline"]["warm_s"]) == 1
+        assert query["converted"] > 0 and query["transitions"] >= 1
+        assert query["pipeline"]["peak_rss_mib"]["workers"] > 0
+    assert document["queries"]["1"]["published_equal"] is True
+    assert document["queries"]["6"]["duckdb_equal"] is True
+    assert document["summary"]["all_equal"] is True

@@ -1,0 +1,100 @@
+"""The command line: what it prints, and that it says what to mend."""
+
+from pathlib import Path
+
+import pytest
+
+from pyspark_pipeline.cli import doctor, submit_args
+from pyspark_pipeline.cli.doctor import Finding
+from pyspark_pipeline.cli.main import main
+from pyspark_pipeline.errors import PipelineError
+
+
+@pytest.fixture
+def jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    path = tmp_path / "shim.jar"
+    monkeypatch.setattr(submit_args, "shim_jar", lambda _home=None: path)
+    monkeypatch.setattr(submit_args, "warm_kernels", lambda: None)
+    monkeypatch.setattr(doctor, "shim_jar", lambda _home=None: path)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    return path
+
+
+def test_submit_args_prints_one_line(jar: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["submit-args"]) == 0
+    assert capsys.readouterr().out == f"--jars {jar} --conf spark.plugins=org.pysparkpipeline.PipelinePlugin\n"
+
+
+def test_submit_args_joins_the_users_jars(jar: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["submit-args", "--jars", "a.jar,b.jar"]) == 0
+    assert f"--jars {jar},a.jar,b.jar " in capsys.readouterr().out
+
+
+def test_an_error_is_one_line_and_a_code(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(_home: object = None) -> Path:
+        raise PipelineError("what went wrong")
+
+    monkeypatch.setattr(submit_args, "shim_jar", fail)
+    assert main(["submit-args"]) == 1
+    assert capsys.readouterr().err == "pyspark-pipeline: what went wrong\n"
+
+
+def test_doctor_without_a_job_is_fine_here(jar: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--no-job"]) == 0
+    told = capsys.readouterr().out
+    assert "FAIL" not in told
+    for subject in ("java", "spark", "pyarrow", "pandas", "numba", "shim jar"):
+        assert f"[  ok] {subject}: " in told
+
+
+def test_doctor_says_what_to_mend(
+    jar: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(doctor, "version", lambda name: "3.0.1" if name == "pandas" else "99.0")
+    assert main(["doctor"]) == 1, "and runs no job"
+    told = capsys.readouterr().out
+    assert "[FAIL] pandas: 3.0.1" in told
+    assert "pip install 'pandas>=2,<3'" in told
+
+
+def test_doctor_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    finding = doctor.check_java()
+    assert not finding.is_fine
+    assert "Java 17" in finding.mend
+
+
+@pytest.mark.parametrize(("answer", "is_fine"), [('openjdk version "17.0.2"', True), ('java version "11.0.1"', False)])
+def test_doctor_reads_javas_version(
+    answer: str, is_fine: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\necho '{answer}' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert doctor.check_java().is_fine is is_fine
+
+
+def test_workers_that_differ_from_the_driver_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "probe: d python 3.11 pyarrow 26\nprobe: h1 python 3.11 pyarrow 26\nprobe: h2 python 3.11 pyarrow missing\n"
+
+    class Done:
+        returncode, stdout, stderr = 0, lines, ""
+
+    monkeypatch.setattr(doctor.subprocess, "run", lambda *_a, **_k: Done)
+    driver, same, other = doctor.check_workers("local[2]")
+    assert driver.is_fine and same.is_fine and not other.is_fine
+    assert other.subject == "worker on h2"
+    assert "PYSPARK_PYTHON" in other.mend
+
+
+def test_a_job_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Done:
+        returncode, stdout, stderr = 1, "", "noise\njava.lang.ClassNotFoundException: Plugin\n"
+
+    monkeypatch.setattr(doctor.subprocess, "run", lambda *_a, **_k: Done)
+    (finding,) = doctor.check_workers("local[2]")
+    assert isinstance(finding, Finding)
+    assert "ClassNotFoundException" in finding.detail

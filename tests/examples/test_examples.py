@@ -1,0 +1,70 @@
+"""Every example runs as its first lines say, and stays short."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from benchmarks.tpch import data
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return data.make(0.01, tmp_path_factory.mktemp("tpch") / "small")
+
+
+def environment() -> dict[str, str]:
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return os.environ | {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": path}
+
+
+def run(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False, timeout=300)
+    assert done.returncode == 0, f"{shlex.join(command)}\n{done.stdout}\n{done.stderr[-6000:]}"
+    return done.stdout
+
+
+def submit(*words: str, with_extension: bool) -> str:
+    switch_on: list[str] = []
+    if with_extension:
+        switch_on = shlex.split(run([sys.executable, "-m", "pyspark_pipeline.cli.main", "submit-args"]))
+    spark_submit = str(Path(sys.executable).with_name("spark-submit"))
+    local = ["--master", "local[2]", "--conf", "spark.ui.enabled=false", "--driver-memory", "1g"]
+    return run([spark_submit, *local, *switch_on, *words])
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_is_short_and_tested_here(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 60
+    assert f"\"{path.name}\"" in Path(__file__).read_text()
+
+
+def test_etl_job_gives_the_same_with_and_without_the_extension(small: Path) -> None:
+    job = [str(ROOT / "examples" / "etl_job.py"), str(small)]
+    cost_off = ["--conf", "spark.pysparkPipeline.cost.enabled=false"]
+    vanilla = submit(*job, with_extension=False)
+    ours = submit(*cost_off, *job, with_extension=True)
+    rows = [line for line in vanilla.splitlines() if line.startswith("row ")]
+    lines = sum(int(row.split()[-1]) for row in rows)
+    assert 0 < lines <= pq.read_metadata(small / "lineitem.parquet").num_rows
+    assert [line for line in ours.splitlines() if line.startswith("row ")] == rows
+    assert "Pipeline" in ours.partition("== Physical Plan ==")[2]
+    assert "Pipeline" not in vanilla
+
+
+def test_session_builder_py_runs_with_the_extension_on_and_off() -> None:
+    told = run([sys.executable, str(ROOT / "examples" / "session_builder.py")])
+    on, off = [line for line in told.splitlines() if line.startswith("enabled ")]
+    assert on.removeprefix("enabled true") == off.removeprefix("enabled false")
+
+
+def test_explain_reasons_names_what_stayed_in_spark() -> None:
+    told = submit(str(ROOT / "examples" / "explain_reasons.py"), with_extension=True)
+    assert "SoundEx" in told

@@ -1,0 +1,375 @@
+"""The executors: order of calls, early finish, cancel, errors, deadlock, threads left, many chunks."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import time
+
+import pytest
+
+from pyspark_pipeline.errors import EngineBugError, PipelineError, SparkConditionError
+from pyspark_pipeline.exec import Chunk, FragmentInstance, OutputQueue, execute
+from pyspark_pipeline.exec.states import DriverState
+from tests.exec.kit import Made, Recorded, Sink, Source, Step, chunk, chunks, pipeline, run, values
+
+FULL_LIFE = ["prepare", "set_finishing", "set_finished", "close"]
+both = pytest.mark.parametrize("threads", [1, 3])
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left():
+    """Every test of this file leaves the threads it found."""
+    before = set(threading.enumerate())
+    yield
+    assert set(threading.enumerate()) == before
+
+
+@both
+def test_every_stage_once_and_in_order_when_the_input_ends(threads: int) -> None:
+    queue = OutputQueue()
+    operators = [Source(chunks(5)), Step(), Step(), Sink(queue)]
+    items, instance = run([pipeline(*operators)], queue, threads)
+    assert values(items) == list(range(20))
+    assert [operator.stages() for operator in operators] == [FULL_LIFE] * 4
+    assert [driver.state for driver in instance.drivers] == [DriverState.FINISH]
+
+
+@both
+def test_an_empty_source_still_finishes(threads: int) -> None:
+    queue = OutputQueue()
+    operators = [Source([]), Step(), Sink(queue)]
+    items, _ = run([pipeline(*operators)], queue, threads)
+    assert items == []
+    assert [operator.stages() for operator in operators] == [FULL_LIFE] * 3
+
+
+@both
+def test_a_limit_ends_what_is_above_it(threads: int) -> None:
+    queue = OutputQueue()
+    source, step, limit, sink = Source(chunks(100)), Step(), Step(limit=6), Sink(queue)
+    items, _ = run([pipeline(source, step, limit, sink)], queue, threads)
+    assert values(items) == list(range(6))
+    assert source.log.count("pull_chunk") <= 3
+    assert [operator.stages() for operator in (source, step, limit, sink)] == [FULL_LIFE] * 4
+
+
+@both
+def test_chunks_without_rows_do_not_travel(threads: int) -> None:
+    queue = OutputQueue()
+    step = Step(work=lambda given: None if given.column(0)[0].as_py() else given.slice(0, 0))
+    sink = Sink(queue)
+    items, _ = run([pipeline(Source(chunks(3)), step, sink)], queue, threads)
+    assert items == [] and "push_chunk" not in sink.log
+
+
+@both
+def test_closing_the_generator_cancels(threads: int) -> None:
+    queue = OutputQueue(capacity=2)
+    operators = [Source(chunks(100)), Step(), Sink(queue)]
+    instance = FragmentInstance([pipeline(*operators)], queue)
+    items = execute(instance, threads)
+    next(items)
+    items.close()
+    assert [operator.stages() for operator in operators] == [["prepare", "set_cancelled", "close"]] * 3
+    assert [driver.state for driver in instance.drivers] == [DriverState.CANCELED]
+    assert operators[0].log.count("pull_chunk") < 10
+    assert len(queue) == 0
+
+
+@both
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize(
+    "call",
+    ["prepare", "has_output", "pull_chunk", "need_input", "push_chunk", "is_finished", "set_finishing", "set_finished",
+     "close"],
+)  # fmt: skip
+def test_an_error_in_any_call_closes_everything_once_and_says_where(threads: int, place: int, call: str) -> None:
+    queue = OutputQueue()
+    operators = [Source(chunks(3)), Step(), Sink(queue)]
+    operators[place].fails = call
+    never_called = {("has_output", 2), ("pull_chunk", 2), ("need_input", 0), ("push_chunk", 0)}
+    instance = FragmentInstance([pipeline(*operators)], queue)
+    if (call, place) in never_called:
+        assert values(list(execute(instance, threads))) == list(range(12))
+        return
+    with pytest.raises(EngineBugError) as caught:
+        list(execute(instance, threads))
+    name = ("source", "step", "sink")[place]
+    assert f"in {call} of operator {place} ({name}) of pipeline 0, driver 0" in str(caught.value)
+    assert "told to fail" in str(caught.value) and "Traceback" in str(caught.value)
+    for operator in operators:
+        stages = operator.stages()
+        assert len(set(stages)) == len(stages)
+        if "prepare" in stages:
+            assert stages[-1] == "close"
+        order = ["prepare", "set_finishing", "set_finished", "set_cancelled", "close"]
+        assert stages == sorted(stages, key=order.index)
+
+
+@both
+def test_errors_of_the_tree_pass_with_a_note_and_pickle(threads: int) -> None:
+    def work(_: Chunk) -> Chunk:
+        raise SparkConditionError("SparkArithmeticException", "DIVIDE_BY_ZERO", {}, 3)
+
+    queue = OutputQueue()
+    with pytest.raises(SparkConditionError) as caught:
+        run([pipeline(Source(chunks(1)), Step(work=work), Sink(queue))], queue, threads)
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert copy.context == 3
+    assert copy.__notes__ == ["in pull_chunk of operator 1 (step) of pipeline 0, driver 0"]
+
+
+@both
+def test_an_error_while_closing_is_a_note_of_the_first(threads: int) -> None:
+    queue = OutputQueue()
+    source, sink = Source(chunks(1), fails="pull_chunk"), Sink(queue, fails="close")
+    with pytest.raises(PipelineError) as caught:
+        run([pipeline(source, sink)], queue, threads)
+    assert "pull_chunk" in str(caught.value)
+    assert "while cleaning up" in caught.value.__notes__[-1]
+
+
+class Never(Recorded):
+    """A source that never has anything."""
+
+    def is_finished(self) -> bool:
+        return False
+
+
+@both
+def test_a_deadlock_is_told_with_every_driver(threads: int) -> None:
+    queue = OutputQueue()
+    stuck = pipeline(Never(), Sink(queue))
+    fine = pipeline(Source(chunks(2)), Sink(queue), number=1)
+    with pytest.raises(EngineBugError, match="nothing can wake one") as caught:
+        run([stuck, fine], queue, threads)
+    assert "driver 0 of pipeline 0: INPUT_EMPTY, because of operator 0 (never)" in str(caught.value)
+    assert "driver 0 of pipeline 1: FINISH" in str(caught.value)
+    assert "NOT_READY → INPUT_EMPTY" in str(caught.value)
+
+
+class FromThread(Source):
+    """A source whose chunks a thread makes, with or without waking the driver."""
+
+    def __init__(self, count: int, wakes: bool) -> None:
+        super().__init__([])
+        self.count, self.wakes, self.ended = count, wakes, False
+        self.thread = threading.Thread(target=self.work)
+
+    def prepare(self, context) -> None:  # type: ignore[no-untyped-def]
+        super().prepare(context)
+        context.background.started("chunk maker")
+        self.thread.start()
+
+    def work(self) -> None:
+        for i in range(self.count):
+            time.sleep(0.002)
+            self.left.append(chunk(4 * i))
+            if self.wakes:
+                self.context.wake()
+        self.ended = True
+        self.context.background.done("chunk maker")
+        if self.wakes:
+            self.context.wake()
+
+    def is_finished(self) -> bool:
+        return self.ended and not self.left
+
+    def pending_finish(self) -> bool:
+        return not self.ended
+
+    def close(self) -> None:
+        super().close()
+        self.thread.join()
+
+
+@both
+@pytest.mark.parametrize("wakes", [True, False])
+def test_background_work_is_waited_for(threads: int, wakes: bool) -> None:
+    queue = OutputQueue()
+    items, instance = run([pipeline(FromThread(5, wakes), Sink(queue))], queue, threads)
+    assert values(items) == list(range(20))
+    metrics = instance.metrics()
+    if wakes:
+        assert metrics["missed_wakeups"] == 0
+    else:
+        assert metrics["missed_wakeups"] > 0
+    blocked = metrics["pipelines"][0]["operators"][0]["blocked_s"]
+    assert blocked["input empty"] > 0.005
+
+
+@both
+def test_pending_finish_holds_the_driver(threads: int) -> None:
+    queue = OutputQueue()
+    source = FromThread(20, wakes=True)
+    limit = Step(limit=3)
+    items, instance = run([pipeline(source, limit, Sink(queue))], queue, threads)
+    assert values(items) == [0, 1, 2] and source.ended
+    assert "PENDING_FINISH" in instance.drivers[0].machine.story()
+
+
+@both
+def test_many_chunks_through_a_small_output_queue(threads: int) -> None:
+    queue = OutputQueue(capacity=1)
+    given = [chunk(i, 1) for i in range(3000)]
+    items, instance = run([pipeline(Source(given), Step(), Sink(queue))], queue, threads)
+    assert values(items) == list(range(3000))
+    assert instance.metrics()["missed_wakeups"] == 0
+    assert instance.metrics()["pipelines"][0]["drivers"][0]["blocks"]["output full"] > 0
+
+
+@both
+def test_a_slow_consumer_holds_the_drivers_back(threads: int) -> None:
+    queue = OutputQueue(capacity=4)
+    source = Source(chunks(1000))
+    items = execute(FragmentInstance([pipeline(source, Step(), Sink(queue))], queue), threads)
+    next(items)
+    time.sleep(0.05)
+    assert source.log.count("pull_chunk") <= 8
+    items.close()
+
+
+def test_serial_mode_starts_no_thread() -> None:
+    queue = OutputQueue()
+    seen: list[int] = []
+    step = Step(work=lambda given: (seen.append(threading.get_ident()), given)[1])
+    before = threading.active_count()
+    for _ in execute(FragmentInstance([pipeline(Source(chunks(3)), step, Sink(queue))], queue)):
+        assert threading.active_count() == before
+    assert set(seen) == {threading.get_ident()}
+
+
+def test_threads_run_the_drivers() -> None:
+    queue = OutputQueue()
+    meet = threading.Barrier(2, timeout=10)
+    seen: list[int] = []
+
+    def work(given: Chunk) -> Chunk:
+        meet.wait()
+        seen.append(threading.get_ident())
+        return given
+
+    two = [pipeline(Source(chunks(3)), Step(work=work), Sink(queue), number=i) for i in range(2)]
+    run(two, queue, 2)
+    assert len(set(seen)) == 2 and threading.get_ident() not in seen
+
+
+@both
+def test_an_instance_runs_once(threads: int) -> None:
+    queue = OutputQueue()
+    _, instance = run([pipeline(Source([]), Sink(queue))], queue, threads)
+    with pytest.raises(EngineBugError, match="runs once"):
+        list(execute(instance, threads))
+
+
+def test_a_precondition_holds_a_pipeline_until_it_is_met() -> None:
+    queue = OutputQueue()
+    built: list[int] = []
+
+    class Build(Sink):
+        def set_finishing(self) -> None:
+            super().set_finishing()
+            built.append(1)
+
+    class Probe(Made):
+        def precondition_ready(self) -> bool:
+            return bool(built)
+
+    def work(given: Chunk) -> Chunk:
+        assert built
+        return given
+
+    probing = pipeline(Source(chunks(2)), Step(), Sink(queue))
+    probe = Probe("probe", lambda _: Step(work=work))
+    probing = type(probing)(id=0, factories=(probing.factories[0], probe, probing.factories[2]))
+    building = pipeline(Source(chunks(2)), Build(OutputQueue()), number=1)
+    items, instance = run([probing, building], queue)
+    assert values(items) == list(range(8))
+    assert "PRECONDITION_BLOCK" in instance.drivers[0].machine.story()
+
+
+def test_long_drivers_yield_and_overruns_are_counted() -> None:
+    queue = OutputQueue()
+    order: list[str] = []
+
+    def slow(name: str, seconds: float) -> Step:
+        def work(given: Chunk) -> Chunk:
+            order.append(name)
+            time.sleep(seconds)
+            return given
+
+        return Step(work=work)
+
+    long = pipeline(Source(chunks(8)), slow("long", 0.012), Sink(queue))
+    short = pipeline(Source(chunks(1)), slow("short", 0.0), Sink(queue), number=1)
+    instance = FragmentInstance([long, short], queue, time_slice_ms=5)
+    list(execute(instance))
+    assert order.index("short") <= 2
+    driver = instance.metrics()["pipelines"][0]["drivers"][0]
+    assert driver["yields"] >= 4 and driver["overruns"] >= 1
+
+
+def test_a_dump_shows_the_call_a_driver_is_in() -> None:
+    queue = OutputQueue()
+    inside, go_on = threading.Event(), threading.Event()
+
+    def work(given: Chunk) -> Chunk:
+        inside.set()
+        go_on.wait(10)
+        return given
+
+    instance = FragmentInstance([pipeline(Source(chunks(1)), Step(work=work), Sink(queue))], queue)
+    reader = threading.Thread(target=lambda: list(execute(instance, 2)))
+    reader.start()
+    assert inside.wait(10)
+    assert "s in pull_chunk of operator 1 (step)" in instance.dump()
+    go_on.set()
+    reader.join()
+
+
+@both
+def test_background_work_ends_before_anything_is_closed(threads: int) -> None:
+    queue = OutputQueue(capacity=1)
+    ended_at_close: list[bool] = []
+
+    class Watched(FromThread):
+        def close(self) -> None:
+            ended_at_close.append(self.ended)
+            super().close()
+
+    items = execute(FragmentInstance([pipeline(Watched(20, wakes=True), Sink(queue))], queue), threads)
+    next(items)
+    items.close()
+    assert ended_at_close == [True]
+
+
+@both
+def test_a_wake_up_while_the_driver_runs_is_not_lost(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Late(Source):
+        """Says it has nothing, and is woken before the driver has gone to sleep."""
+
+        asked_before = 0
+
+        def prepare(self, context) -> None:  # type: ignore[no-untyped-def]
+            super().prepare(context)
+            context.background.started("something that takes long")
+
+        def has_output(self) -> bool:
+            if threading.current_thread() is not caller or threads == 1:
+                self.asked_before += 1
+                self.context.wake()
+            return self.asked_before > 3 and super().has_output()
+
+        def set_finished(self) -> None:
+            super().set_finished()
+            self.context.background.done("something that takes long")
+
+    caller = threading.current_thread()
+    monkeypatch.setattr("pyspark_pipeline.exec.threaded._FALLBACK_SECONDS", 5.0)
+    monkeypatch.setattr("pyspark_pipeline.exec.serial._FALLBACK_SECONDS", 5.0)
+    queue = OutputQueue()
+    start = time.monotonic()
+    items, _ = run([pipeline(Late(chunks(1)), Sink(queue))], queue, threads)
+    assert values(items) == [0, 1, 2, 3]
+    assert time.monotonic() - start < 4

@@ -1,0 +1,167 @@
+"""What SQL files cannot say: actions of DataFrames, reuse in plans, caches, writes, streams, concurrent sessions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType
+
+from tests.support.compare import difference
+from tests.support.sessions import ENABLED, configured, run, time_limit
+from tests.support.tables import TableShelf
+
+Action = Callable[[SparkSession, DataFrame, Path], Any]
+
+
+@pytest.fixture(autouse=True)
+def _engine(vanilla_only: bool, spark: SparkSession) -> Iterator[None]:
+    if vanilla_only:
+        pytest.skip("needs the extension")
+    with time_limit(spark):
+        yield
+
+
+def _grouped(frame: DataFrame) -> DataFrame:
+    return frame.groupBy("k").agg(F.count("*").alias("n"), F.sum("i").alias("s"), F.max("l").alias("m"))
+
+
+def _plus_one(values: pd.Series) -> pd.Series:
+    return values + 1
+
+
+def _map_batches(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    for batch in batches:
+        yield batch[["id"]]
+
+
+def _write_and_read(spark: SparkSession, frame: DataFrame, folder: Path) -> Any:
+    frame.write.partitionBy("k").parquet(str(folder / "out"))
+    return spark.read.schema("n bigint, s bigint, k string").parquet(str(folder / "out")).collect()
+
+
+def _cache(_spark: SparkSession, frame: DataFrame, _folder: Path) -> Any:
+    cached = frame.where("i > 0").cache()
+    try:
+        return [cached.count(), *_grouped(cached).collect(), *cached.select("id").collect()]
+    finally:
+        cached.unpersist(blocking=True)
+
+
+def _stream(spark: SparkSession, frame: DataFrame, folder: Path) -> Any:
+    rows: list[Any] = []
+    source = str(folder / "in")
+    frame.select("id", "k", "i").repartition(2).write.parquet(source)
+    stream = spark.readStream.schema("id int, k string, i int").parquet(source).where("i > 0").groupBy("k").count()
+    query = stream.writeStream.outputMode("complete").trigger(availableNow=True)
+    started = query.foreachBatch(lambda batch, _number: rows.extend(batch.collect())).start()
+    started.awaitTermination(60)
+    return rows
+
+
+_ACTIONS: dict[str, Action] = {
+    "collect": lambda _s, frame, _f: _grouped(frame).collect(),
+    "count": lambda _s, frame, _f: [frame.where("i > 0").count(), frame.count(), frame.select("k").distinct().count()],
+    "is_empty": lambda _s, frame, _f: [frame.isEmpty(), frame.where("id < 0").isEmpty()],
+    "take": lambda _s, frame, _f: [len(frame.where("i > 0").take(3)), len(frame.tail(2))],
+    "first": lambda _s, frame, _f: [frame.where("id = 17").first(), _grouped(frame).where("k = 'x'").first()],
+    "to_pandas": lambda _s, frame, _f: sorted(map(str, frame.select("id", "i", "n9").toPandas().values.tolist())),
+    "to_arrow": lambda _s, frame, _f: sorted(map(str, frame.select("id", "d", "n38").toArrow().to_pylist())),
+    "local_iterator": lambda _s, frame, _f: list(_grouped(frame).toLocalIterator(prefetchPartitions=True)),
+    "rdd": lambda _s, frame, _f: frame.where("i > 0").select("id").rdd.map(tuple).collect(),
+    "checkpoint": lambda _s, frame, _f: _grouped(frame.localCheckpoint()).collect(),
+    "write": lambda spark, frame, folder: _write_and_read(spark, _grouped(frame).drop("m"), folder),
+    "cache": _cache,
+    "stream": _stream,
+    "pandas_udf": lambda _s, frame, _f: frame.where("id < 30").select(
+        "id", F.pandas_udf(_plus_one, LongType())(F.col("id"))
+    ).collect(),
+    "map_in_pandas": lambda _s, frame, _f: frame.where("i > 0").mapInPandas(_map_batches, "id int").groupBy(
+        F.col("id") % 3
+    ).count().collect(),
+    "python_udf": lambda _s, frame, _f: frame.select(F.udf(lambda k: f"<{k}>")("k").alias("u")).groupBy("u").count(
+    ).collect(),
+    "sample": lambda _s, frame, _f: frame.where("i > 0").sample(0.5, seed=3).select("id").collect(),
+    "metadata": lambda _s, frame, _f: frame.select("_metadata.file_name", "id").where("id < 100").groupBy(
+        F.length("file_name")
+    ).count().collect(),
+    "repartition": lambda _s, frame, _f: frame.repartition(5, "i").select(F.spark_partition_id(), "id").collect(),
+    "coalesce": lambda _s, frame, _f: _grouped(frame.repartition(7).coalesce(2)).collect(),
+    "dataframe_source": lambda spark, frame, _f: _grouped(
+        spark.createDataFrame(frame.collect(), frame.schema)
+    ).collect(),
+    "duplicate_names": lambda _s, frame, _f: frame.select("id", "i", F.col("i").alias("id")).where("i > 0").collect(),
+    "empty_struct": lambda _s, frame, _f: frame.select().count(),
+    "union_by_name": lambda _s, frame, _f: _grouped(frame.unionByName(frame.where("i > 0"))).collect(),
+    "self_join": lambda _s, frame, _f: frame.join(_grouped(frame), "k").select("id", "s").collect(),
+}
+
+
+def _as_rows(result: Any) -> list[Any]:
+    return result if isinstance(result, list) else [result]
+
+
+@pytest.mark.parametrize("name", _ACTIONS)
+def test_actions_give_what_spark_gives(spark: SparkSession, tables: TableShelf, tmp_path: Path, name: str) -> None:
+    results = []
+    for engine in ("false", "true"):
+        folder = tmp_path / engine
+        folder.mkdir()
+        with configured(spark, {ENABLED: engine}):
+            frame = spark.read.parquet(str(tables.path("tame")))
+            results.append(_as_rows(_ACTIONS[name](spark, frame, folder)))
+    assert difference(results[0], results[1]) is None
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
+def test_exchanges_are_reused_as_in_spark(spark: SparkSession, tables: TableShelf, aqe: str) -> None:
+    tables.use(["tame"])
+    query = """WITH a AS (SELECT k, sum(i) AS s FROM tame GROUP BY k)
+               SELECT k, s FROM a UNION ALL SELECT k, s + 1 FROM a"""
+    counts = []
+    for engine in ("false", "true"):
+        with configured(spark, {ENABLED: engine, "spark.sql.adaptive.enabled": aqe}):
+            frame = spark.sql(query)
+            frame.collect()
+            plan = str(frame._jdf.queryExecution().executedPlan().toString())
+            counts.append(plan.split("== Initial Plan ==")[0].count("ReusedExchange"))
+    assert counts[0] == counts[1] >= 1
+
+
+def test_sessions_run_side_by_side(spark: SparkSession, tables: TableShelf) -> None:
+    tables.use(["tame", "keys"])
+    queries = [
+        "SELECT k, count(*), sum(i) FROM tame GROUP BY k",
+        "SELECT str, count(*) FROM keys GROUP BY str",
+        "SELECT id, i + z FROM tame WHERE i > 0",
+        "SELECT count(DISTINCT d) FROM keys",
+    ] * 2
+    expected = [run(spark, query, pipeline=False).rows for query in queries]
+    given: list[Any] = [None] * len(queries)
+    with configured(spark, {ENABLED: "true"}):
+        def work(index: int) -> None:
+            given[index] = spark.sql(queries[index]).collect()
+
+        threads = [threading.Thread(target=work, args=(index,)) for index in range(len(queries))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    for rows, other in zip(expected, given, strict=True):
+        assert difference(rows or [], other) is None
+
+
+def test_a_cancelled_query_leaves_the_session_usable(spark: SparkSession) -> None:
+    endless = "SELECT count(*) FROM range(0, 200000000000, 1, 2) WHERE id % 7 = 3"
+    with configured(spark, {ENABLED: "true"}):
+        timer = threading.Timer(2.0, spark.sparkContext.cancelAllJobs)
+        timer.start()
+        with pytest.raises(Exception, match="(?i)cancel"):
+            spark.sql(endless).collect()
+        assert spark.sql("SELECT count(*) FROM range(1000) WHERE id % 7 = 3").collect()[0][0] == 143

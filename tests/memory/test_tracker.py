@@ -1,0 +1,89 @@
+"""The tracker tree: sums, peaks, limits at every level, who is named, releases, threads."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+
+import pytest
+
+from pyspark_pipeline.errors import EngineBugError, ResourceExhaustedError
+from pyspark_pipeline.memory import MemoryTracker
+
+
+def test_parents_hold_what_children_hold() -> None:
+    worker = MemoryTracker("worker")
+    instance = worker.child("instance")
+    scan, join = instance.child("scan"), instance.child("join")
+    scan.consume(10)
+    join.consume(20)
+    scan.release(4)
+    assert (scan.held, join.held, instance.held, worker.held) == (6, 20, 26, 26)
+    assert (scan.peak, instance.peak) == (10, 30)
+    join.hold(5)
+    assert worker.held == 11 and join.held == 5
+    join.hold(50)
+    assert worker.peak == 56
+    assert instance.holders() == [("join", 50), ("scan", 6)]
+
+
+def test_over_a_limit_nothing_is_counted_and_the_error_says_all() -> None:
+    worker = MemoryTracker("worker", limit=100)
+    instance = worker.child("instance")
+    scan, join = instance.child("scan"), instance.child("join")
+    join.consume(70)
+    scan.consume(20)
+    with pytest.raises(ResourceExhaustedError) as caught:
+        scan.consume(11)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == (
+        "scan asked for 11 bytes and holds 20; worker holds 90 of its limit 100 bytes (most held by: join 70, scan 20)"
+    )
+    assert worker.held == 90 and worker.peak == 90
+    assert not scan.try_consume(11) and scan.try_consume(10)
+    assert worker.available() == 0
+
+
+def test_the_nearest_limit_counts() -> None:
+    worker = MemoryTracker("worker", limit=1000)
+    small = worker.child("small", limit=10)
+    assert small.available() == 10 and worker.available() == 1000
+    assert MemoryTracker("free").available() is None
+    with pytest.raises(ResourceExhaustedError, match="small holds 0 of its limit 10"):
+        small.consume(11)
+    worker.consume(995)
+    with pytest.raises(ResourceExhaustedError, match="worker holds 995"):
+        small.consume(6)
+
+
+def test_releasing_more_than_held_is_a_bug() -> None:
+    tracker = MemoryTracker("scan")
+    tracker.consume(1)
+    with pytest.raises(EngineBugError, match="scan releases 2 bytes but holds 1"):
+        tracker.release(2)
+    with pytest.raises(EngineBugError, match="asks for -1"):
+        tracker.consume(-1)
+
+
+def test_closing_gives_back_what_leaked() -> None:
+    worker = MemoryTracker("worker")
+    child = worker.child("scan")
+    child.consume(7)
+    assert child.close() == 7 and worker.held == 0
+    assert child.close() == 0 and worker.holders() == []
+
+
+def test_threads_lose_no_byte() -> None:
+    worker = MemoryTracker("worker")
+
+    def work() -> None:
+        mine = worker.child("operator")
+        for _ in range(2000):
+            mine.consume(3)
+            mine.release(2)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert worker.held == 8000

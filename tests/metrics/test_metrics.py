@@ -1,0 +1,71 @@
+"""Counters are declared once; the counts of drivers become the counts of a pipeline."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pyspark_pipeline.exec import Chunk, FragmentInstance, OutputQueue, Pipeline, execute
+from pyspark_pipeline.metrics import OperatorMetrics, declare_counter, declared_counters
+from tests.exec.kit import Made, Sink, Source, Step, chunks
+
+SEEN = declare_counter("test_chunks_seen", "Chunks a test saw", unit="chunks")
+WIDEST = declare_counter("test_widest", "Rows of the largest chunk a test saw", unit="rows", combine="max")
+
+
+def test_a_counter_has_one_meaning() -> None:
+    assert declare_counter("test_chunks_seen", "Chunks a test saw", unit="chunks") is SEEN
+    assert declared_counters()["test_widest"].unit == "rows"
+    with pytest.raises(ValueError, match="already declared"):
+        declare_counter("test_chunks_seen", "Something else", unit="chunks")
+    with pytest.raises(ValueError, match="combine"):
+        declare_counter("test_other", "Other", unit="rows", combine="mean")
+
+
+def test_an_instance_counts_by_family_operator_and_driver() -> None:
+    queue = OutputQueue()
+
+    class Counting(Step):
+        def push_chunk(self, given: Chunk) -> None:
+            super().push_chunk(given)
+            self.context.metrics.add(SEEN)
+            self.context.metrics.add(WIDEST, given.num_rows)
+            self.context.memory.hold(given.nbytes)
+            self.context.memory.hold(0)
+
+    factories = (
+        Made("scan", lambda _: Source(chunks(3))),
+        Made("filter", lambda i: Counting(limit=4 if i else None)),
+        Made("sink", lambda _: Sink(queue)),
+    )
+    instance = FragmentInstance([Pipeline(id=7, factories=factories, dop=2)], queue)
+    list(execute(instance))
+    metrics = json.loads(json.dumps(instance.metrics()))
+    scan, step, sink = metrics["pipelines"][0]["operators"]
+    assert (scan["name"], scan["chunks_out"], scan["rows_out"], scan["bytes_out"]) == ("scan", 4, 16, 128)
+    assert (step["chunks_in"], step["chunks_out"], step["counters"]) == (
+        4,
+        4,
+        {"test_chunks_seen": 4, "test_widest": 4},
+    )
+    assert step["peak_bytes"] == 64 and "peak_bytes" not in sink
+    assert set(metrics["families"]) == {"scan", "filter", "sink"}
+    assert sum(metrics["families"].values()) == pytest.approx(scan["total_s"] + step["total_s"] + sink["total_s"])
+    drivers = metrics["pipelines"][0]["drivers"]
+    assert [driver["state"] for driver in drivers] == ["finished", "finished"]
+    assert [driver["moves"] for driver in drivers] == [6, 2]
+    assert metrics["peak_bytes"] == 32
+
+
+def test_merging_adds_and_keeps_the_largest() -> None:
+    left, right = OperatorMetrics("x"), OperatorMetrics("x")
+    left.rows_in, right.rows_in = 3, 4
+    left.longest_call_ns, right.longest_call_ns = 5, 9
+    left.add(WIDEST, 3)
+    right.add(WIDEST, 2)
+    right.add(SEEN, 2)
+    right.add_blocked("output full", 10**9)
+    left.merge(right)
+    assert (left.rows_in, left.longest_call_ns, left.value(WIDEST), left.value(SEEN)) == (7, 9, 3, 2)
+    assert left.to_dict()["blocked_s"] == {"output full": 1.0}

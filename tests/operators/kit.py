@@ -1,0 +1,146 @@
+"""Run a plan node without Spark: cut it, execute it serially, give its rows as an Arrow table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from pyspark_pipeline.datatypes import parse_type
+from pyspark_pipeline.exchange import ChunkRow, ExchangeSourceFactory, SinkFactory, decode_chunk, plain_schema
+from pyspark_pipeline.exec.execute import execute
+from pyspark_pipeline.exec.input_queue import InputFeed, InputQueue
+from pyspark_pipeline.exec.instance import FragmentInstance
+from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory, Pipeline
+from pyspark_pipeline.exec.output_queue import OutputQueue
+from pyspark_pipeline.operators import decompose_node
+from pyspark_pipeline.options import Options
+from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
+from pyspark_pipeline.plan.nodes import ExchangeSource, Field, Node, ResultSink, ScanSplit, Settings, Sink
+
+DEFAULTS = Settings(ansi=True, time_zone="UTC", options=Options({}))
+
+
+def fields(spec: str) -> tuple[Field, ...]:
+    """Parse ``"a:bigint, b:decimal(10;2)"`` (a semicolon inside parentheses) to fields."""
+    pairs = [part.strip().split(":") for part in spec.split(",")] if spec else []
+    types = [parse_type(kind.replace(";", ",")) for _, kind in pairs]
+    return tuple(Field(id=i, name=name, type=types[i]) for i, (name, _) in enumerate(pairs))
+
+
+def column(node: Node, name: str) -> ColumnRef:
+    """Reference an output column of ``node`` by name."""
+    place = [f.name for f in node.output].index(name)
+    return ColumnRef(type=node.output[place].type, ordinal=place)
+
+
+def literal(value: Any, kind: str) -> Literal:
+    """Make a literal."""
+    return Literal(type=parse_type(kind), value=value)
+
+
+def call(name: str, kind: str, *args: Expr, **fields_: Any) -> Call:
+    """Make a call."""
+    return Call(name=name, type=parse_type(kind), args=args, fields=fields_)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunks(Node):
+    """Given chunks as a leaf."""
+
+    chunks: tuple[Any, ...] = ()
+
+
+class ChunksOperator(Operator):
+    """Gives chunks of a shared list."""
+
+    def __init__(self, left: list[Chunk]) -> None:
+        self._left = left
+        self._done = False
+
+    def has_output(self) -> bool:
+        return not self._done and bool(self._left)
+
+    def pull_chunk(self) -> Chunk | None:
+        return self._left.pop(0) if self._left else None
+
+    def is_finished(self) -> bool:
+        return self._done or not self._left
+
+    def set_finished(self) -> None:
+        self._done = True
+
+
+class ChunksFactory(OperatorFactory):
+    """Holds the list."""
+
+    name = "Chunks"
+
+    def __init__(self, chunks: Iterable[Chunk]) -> None:
+        self._left = [chunk for chunk in chunks if chunk.num_rows]
+
+    def create(self, dop: int, driver_sequence: int) -> Operator:
+        return ChunksOperator(self._left)
+
+
+@dataclass
+class Builder:
+    """The planner's part, for tests."""
+
+    settings: Settings = DEFAULTS
+    scans: Mapping[int, Sequence[ScanSplit]] = field(default_factory=dict)
+    queues: dict[int, InputQueue] = field(default_factory=dict)
+    ranges: Mapping[int, tuple[int, int, int]] = field(default_factory=dict)
+    pipelines: list[list[OperatorFactory]] = field(default_factory=list)
+
+    def decompose(self, node: Node) -> list[OperatorFactory]:
+        if isinstance(node, Chunks):
+            return [ChunksFactory(node.chunks)]
+        if isinstance(node, ExchangeSource):
+            queue = self.queues.setdefault(node.input_id, InputQueue(f"input {node.input_id}"))
+            return [ExchangeSourceFactory(node, queue, self.settings.options["batchRows"])]
+        return decompose_node(node, self)
+
+    def add_pipeline(self, factories: Sequence[OperatorFactory]) -> None:
+        self.pipelines.append(list(factories))
+
+    def splits(self, input_id: int) -> Sequence[ScanSplit]:
+        return self.scans[input_id]
+
+    def range_slice(self, input_id: int) -> tuple[int, int, int]:
+        return self.ranges[input_id]
+
+
+def run_rows(
+    node: Node,
+    *,
+    sink: Sink | None = None,
+    builder: Builder | None = None,
+    inputs: Sequence[tuple[int, ChunkRow]] = (),
+    dop: int = 1,
+    threads: int = 1,
+) -> list[ChunkRow]:
+    """Run ``node`` below ``sink``; give the chunk rows that leave."""
+    made = builder or Builder()
+    factories = made.decompose(node)
+    queue = OutputQueue(made.settings.options["output.queueChunks"])
+    types = tuple(f.type for f in node.output)
+    factories.append(SinkFactory(sink or ResultSink(), types, made.settings, queue))
+    made.add_pipeline(factories)
+    pipelines = [Pipeline(id=i, factories=tuple(p), dop=dop) for i, p in enumerate(made.pipelines)]
+    feed = InputFeed(iter(inputs), made.queues) if made.queues else None
+    return list(execute(FragmentInstance(pipelines, queue, feed=feed), threads))
+
+
+def to_table(node: Node, rows: Sequence[ChunkRow]) -> pa.Table:
+    """Decode chunk rows to a table with the names of ``node``'s output."""
+    schema = plain_schema([f.type for f in node.output])
+    chunks = [decode_chunk(row.data, schema) for row in rows]
+    return pa.Table.from_batches(chunks, schema).rename_columns([f.name for f in node.output])
+
+
+def run(node: Node, **settings: Any) -> pa.Table:
+    """Run ``node`` and give its rows."""
+    return to_table(node, run_rows(node, **settings))

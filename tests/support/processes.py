@@ -1,0 +1,81 @@
+"""Run Spark's own launchers in processes of their own, as a user would, with or without the extension."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import pyspark
+
+ROOT = Path(__file__).resolve().parents[2]
+SPARK_HOME = Path(pyspark.__file__).parent
+_QUIET = ("--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=localhost")
+_TIME_LIMIT_S = 240
+
+
+def submit_args() -> list[str]:
+    """Ask ``pyspark-pipeline submit-args`` what to add to a launcher's command line."""
+    command = [sys.executable, "-m", "pyspark_pipeline.cli.main", "submit-args"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment(), timeout=_TIME_LIMIT_S)
+    return shlex.split(done.stdout)
+
+
+def environment() -> dict[str, str]:
+    """Give the environment of a child: this Python for driver and workers, this source tree importable."""
+    known = {key: value for key, value in os.environ.items() if not key.startswith(("PYSPARK_", "SPARK_"))}
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    return {**known, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(SPARK_HOME), "TZ": "UTC"}
+
+
+def launch(tool: str, arguments: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run ``bin/<tool>`` of the installed Spark in ``folder``; what it printed is in the result."""
+    command = [str(SPARK_HOME / "bin" / tool), *_QUIET, *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=folder, env=environment(), timeout=_TIME_LIMIT_S, check=False
+    )
+
+
+def descendants(parent: int) -> Iterator[int]:
+    """List the processes below ``parent``, children before grandchildren."""
+    for child in _children(parent):
+        yield child
+        yield from descendants(child)
+
+
+def python_workers(driver: int) -> list[int]:
+    """List Spark's Python workers below the Python process ``driver``: forks of the daemon its JVM started."""
+    return [
+        worker
+        for daemon in descendants(driver)
+        if b"daemon" in _command(daemon) and b"java" not in _command(daemon).split(b"\0")[0]
+        for worker in _children(daemon)
+    ]
+
+
+def kill(process: int) -> bool:
+    """Send SIGKILL to one process; say whether it was there."""
+    try:
+        os.kill(process, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _children(parent: int) -> Iterable[int]:
+    try:
+        tasks = list(Path(f"/proc/{parent}/task").iterdir())
+        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    except OSError:
+        return []
+
+
+def _command(process: int) -> bytes:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return b""
