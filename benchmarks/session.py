@@ -80,10 +80,13 @@ _SINKS: dict[str, Callable[[DataFrame], list[Any]]] = {"collect": _collect, "noo
 
 
 def summary(frame: DataFrame) -> dict[str, Any]:
-    """Ask the extension what of ``frame`` it converted; empty where it is not on."""
+    """Ask the extension what of ``frame`` it converted; empty where it is not on, ``error`` where it fails."""
     if "PipelinePlugin" not in (frame.sparkSession.sparkContext.getConf().get("spark.plugins") or ""):
         return {}
-    return dict(importlib.import_module("pyspark_pipeline.spark.explain").summary(frame))
+    try:
+        return dict(importlib.import_module("pyspark_pipeline.spark.explain").summary(frame))
+    except Exception as error:  # the query itself was fine, and its time and answer count
+        return {"error": f"{type(error).__name__}: {error}"[:1000]}
 
 
 def serve(engine: str, conf: dict[str, str], commands: Iterator[str], answers: Any) -> None:

@@ -20,7 +20,6 @@ from benchmarks.answers import Answer, Row
 SCALES = (0.01, 0.1, 1.0)
 RANDOM_TEXTS = frozenset({"s_address", "s_comment", "c_address", "c_comment"})
 NO_PUBLISHED_ANSWER = frozenset({"13"})
-_RELATIVE = 1e-9
 
 Texts = Sequence[Sequence[str]]
 
@@ -87,9 +86,11 @@ def _parse(text: str, sample: Any) -> Any:
 
 def _same(ours: Any, theirs: Any) -> bool:
     if isinstance(ours, (Decimal, float)) and isinstance(theirs, Decimal):
-        exponent = ours.as_tuple().exponent if isinstance(ours, Decimal) else -15
-        last_digit = Decimal(10) ** int(exponent)
-        return abs(Decimal(ours) - theirs) <= max(last_digit, abs(theirs) * Decimal(_RELATIVE))
+        tolerance = abs(theirs) * Decimal("1e-9")
+        if isinstance(ours, Decimal):  # DuckDB's averages and quotients are doubles: 15 digits, rounded to ours
+            half_digit = Decimal(10) ** int(ours.as_tuple().exponent) / 2
+            tolerance = half_digit + abs(theirs) * Decimal("1e-15")
+        return abs(Decimal(ours) - theirs) <= tolerance
     return type(ours) is type(theirs) and bool(ours == theirs)
 
 

@@ -79,6 +79,8 @@ def _engine_part(engine: Engine, measurement: Measurement) -> dict[str, Any]:
 
 def _conversion_part(summary: Mapping[str, Any]) -> dict[str, Any]:
     part = {key: summary.get(key) for key in _CONVERSION}
+    if "error" in summary:
+        part["explain_error"] = summary["error"]
     return part | {"fallback_reasons": summary.get("reasons", [])}
 
 

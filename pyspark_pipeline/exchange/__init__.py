@@ -1,6 +1,14 @@
 """Exchanges: chunks leave an instance through sinks and enter the next through sources, carried by Spark's shuffle."""
 
-from pyspark_pipeline.exchange.chunk_row import CHUNK_ROW_SCHEMA, CONTROL, ERROR, STATISTICS, ChunkRow, pack_rows, unpack_rows
+from pyspark_pipeline.exchange.chunk_row import (
+    CHUNK_ROW_SCHEMA,
+    CONTROL,
+    ERROR,
+    STATISTICS,
+    ChunkRow,
+    pack_rows,
+    unpack_rows,
+)
 from pyspark_pipeline.exchange.client import ExchangeClient
 from pyspark_pipeline.exchange.codec import decode_chunk, encode_chunk, plain_chunk, plain_schema
 from pyspark_pipeline.exchange.factory import SinkFactory

@@ -1,8 +1,9 @@
 """One destination of an exchange sink: what waits to be sent there, and how it is sent.
 
 Two ways in: :meth:`Channel.send_chunk` sends at once; :meth:`Channel.add_rows` collects chunks or slices of
-partitioned chunks and sends when the waiting rows reach ``chunk_bytes`` or ``chunk_rows``. Several drivers' sinks have a channel each for the same destination;
-:class:`Sequencer` numbers the messages of a destination over all of them, from 0, when they leave.
+partitioned chunks and sends when the waiting rows reach ``chunk_bytes`` or ``chunk_rows``. Several drivers'
+sinks have a channel each for the same destination; :class:`Sequencer` numbers the messages of a destination
+over all of them, from 0, when they leave.
 """
 
 from __future__ import annotations

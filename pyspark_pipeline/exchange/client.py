@@ -26,7 +26,8 @@ class ExchangeClient:
         row = next(self._rows, None)
         if row is None or row.partition != CONTROL:
             raise EngineBugError("the input of a fragment does not start with its control message")
-        return row.data.to_pybytes()
+        message: bytes = row.data.to_pybytes()
+        return message
 
     def stream(self) -> Iterator[tuple[int, ChunkRow]]:
         """Give the rest as pairs of input id and chunk row."""

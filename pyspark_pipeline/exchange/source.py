@@ -34,7 +34,7 @@ class ExchangeSourceOperator(Operator):
         return self._chunks.has_chunk() or self._queue.has_items() or self._has_rest()
 
     def _has_rest(self) -> bool:
-        return bool(self._chunks.small) and self._queue.is_finished()
+        return not self._chunks.is_empty() and self._queue.is_finished()
 
     def pull_chunk(self) -> Chunk | None:
         while not self._chunks.has_chunk():

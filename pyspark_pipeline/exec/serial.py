@@ -64,6 +64,8 @@ class SerialExecutor:
             self._ready.put(driver)
         elif state in BLOCKED:
             self._blocked.add(driver)
+            if driver.woken:
+                self._unblock(driver)
 
     def _next(self) -> Driver | None:
         woken = self._woken

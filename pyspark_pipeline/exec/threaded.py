@@ -54,9 +54,10 @@ class ThreadedExecutor:
         self._listen()
         for driver in instance.drivers:
             driver.scheduler = self
-        with self._lock:
-            for driver in instance.drivers:
-                self._place(driver, driver.submit())
+        for driver in instance.drivers:
+            state = driver.submit()
+            with self._lock:
+                self._place(driver, state)
         try:
             self._start()
             while True:

@@ -61,6 +61,8 @@ def _binary(call: Call, operation: str) -> Kernel:
 def _overflow_rows(values: Sequence[Value], rows: int, operation: str) -> pa.BooleanArray:
     """Return where the exact result differs from the one that wraps around (NULL rows: false)."""
     arrays = [to_array(value, rows) for value in values]
+    left: Any
+    right: Any
     left, right = (numbers(array) for array in arrays)
     if operation == "multiply" and left.dtype == np.int64:
         wrapped = np.multiply(left, right)
@@ -69,7 +71,7 @@ def _overflow_rows(values: Sequence[Value], rows: int, operation: str) -> pa.Boo
         bad |= (left == -1) & (right == np.iinfo(np.int64).min)
     elif left.dtype == np.int64:
         wrapped = np.add(left, right) if operation == "add" else np.subtract(left, right)
-        bad = (((left ^ wrapped) & (right ^ wrapped)) if operation == "add" else ((left ^ right) & (left ^ wrapped))) < 0
+        bad = (left ^ wrapped) & (right ^ wrapped if operation == "add" else left ^ right) < 0
     else:
         exact = _OPERATIONS[operation][2](left.astype(np.int64), right.astype(np.int64))
         bad = exact != exact.astype(left.dtype)

@@ -28,6 +28,7 @@ from pyspark_pipeline.expressions.registry import (
 from pyspark_pipeline.expressions.values import from_numbers, numbers, to_array
 from pyspark_pipeline.kernels import decimal_fast, decimal_wide
 from pyspark_pipeline.kernels.decimal_words import (
+    EACH_ROW,
     ONE_ROW,
     Words,
     decimal_array,
@@ -61,18 +62,21 @@ class Rescale:
         if self.power > 17:
             return False
         limit = 2**62 // 10**self.power - 1
-        step = np.uint64(1)
         return bool(
-            decimal_fast.add_scaled(words, step, _ZERO, ONE_ROW, 10**self.power, 1, limit, limit, bound, out)
+            decimal_fast.add_scaled(words, EACH_ROW, _ZERO, ONE_ROW, 10**self.power, 1, limit, limit, bound, out)
         )
 
     def words(self, words: Words, out: Words, valid: Any) -> Any:
         """Fill ``out``; return flags of the rows that do not fit, None when all do."""
         if self.fast(words, out):
             return None
+        if not valid.all():
+            words, _ = decimal_fast.zeroed(words, EACH_ROW, valid)
+            if self.fast(words, out):
+                return None
         status = np.empty(len(out), dtype=np.uint8)
         failures = decimal_wide.evaluate(
-            decimal_wide.OP_ADD, words, np.uint64(1), self.power, _ZERO, ONE_ROW, 0, False,
+            decimal_wide.OP_ADD, words, EACH_ROW, self.power, _ZERO, ONE_ROW, 0, False,
             self.drop, self.target.precision, valid, decimal_wide.POWERS, out, status,
         )  # fmt: skip
         return status != 0 if failures else None
@@ -207,12 +211,18 @@ def _expanded(call: Call) -> bool:
 
 def to_double(array: pa.Array, source: DataType) -> pa.Array:
     """Convert decimals to the nearest doubles (Java: BigDecimal.doubleValue)."""
-    words, _ = words_of(array)
-    low: Any = words[:, 0]
-    small = (words[:, 1] == low >> 63) & (low <= 2**53) & (low >= -(2**53))
-    if source.scale <= 22 and bool(np.all(small)):
-        # Both are exact doubles, so one division rounds once.
-        return from_numbers(low.astype(np.float64) / 10.0**source.scale, pa.float64(), validity_of([array]))
+    if source.scale <= 22:
+        words, _ = words_of(array)
+        doubles = np.empty(len(array), dtype=np.float64)
+        validity = validity_of([array])
+        # Value and power are exact doubles, so one division rounds once.
+        power = 10.0**source.scale
+        done = decimal_fast.to_doubles(words, power, doubles)
+        if not done and validity is not None:
+            words, _ = decimal_fast.zeroed(words, EACH_ROW, valid_flags(validity, len(array)))
+            done = decimal_fast.to_doubles(words, power, doubles)
+        if done:
+            return from_numbers(doubles, pa.float64(), validity)
     return array.cast(pa.string()).cast(pa.float64())
 
 

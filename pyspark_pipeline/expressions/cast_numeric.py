@@ -105,8 +105,10 @@ def saturate(data: Any, dtype: Any) -> Any:
     """Convert doubles as Java does: towards zero, NaN to 0, what is too large to the nearest end."""
     info = np.iinfo(dtype)
     low, high = data <= float(info.min), data >= float(info.max)
-    middle = np.where(low | high | np.isnan(data), 0.0, data).astype(dtype)
-    return np.where(low, dtype(info.min) if callable(dtype) else info.min, np.where(high, info.max, middle)).astype(dtype)
+    result = np.where(low | high | np.isnan(data), 0.0, data).astype(dtype)
+    result[low] = info.min
+    result[high] = info.max
+    return result
 
 
 def settle(call: Call, array: pa.Array, result: Any, fits: Any) -> pa.Array:

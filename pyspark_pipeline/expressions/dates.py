@@ -10,30 +10,25 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.values import from_numbers, numbers, to_array
+from pyspark_pipeline.kernels import civil
 from pyspark_pipeline.kernels.decimal_words import valid_flags, validity_of
 from pyspark_pipeline.plan.expr import Call
 
-import pyarrow as pa  # isort: skip
 
 _DATE = [case(["date"])]
 _DAYS = ["tinyint", "smallint", "int"]
 
 
 def civil_from_days(days: Any) -> tuple[Any, Any, Any]:
-    """Split days since 1970-01-01 to (year, month 1-12, day 1-31), all int64 (Hinnant, civil_from_days)."""
-    shifted = days.astype(np.int64) + 719468
-    era = shifted // 146097
-    day_of_era = shifted - era * 146097
-    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096) // 365
-    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
-    shifted_month = (5 * day_of_year + 2) // 153
-    day = day_of_year - (153 * shifted_month + 2) // 5 + 1
-    month = np.where(shifted_month < 10, shifted_month + 3, shifted_month - 9)
-    return year_of_era + era * 400 + (month <= 2), month, day
+    """Split days since 1970-01-01 to (year, month 1-12, day 1-31), all int64."""
+    year, month, day = (np.empty(len(days), dtype=np.int64) for _ in range(3))
+    civil.split_all(days, year, month, day)
+    return year, month, day
 
 
 def days_from_civil(year: Any, month: Any, day: Any) -> Any:
@@ -53,7 +48,7 @@ def last_day_of_month(year: Any, month: Any) -> Any:
     return lengths[month - 1] + ((month == 2) & leap)
 
 
-def _field(compute: Callable[[Any], Any]) -> Kernel:
+def _computed(compute: Callable[[Any], Any]) -> Kernel:
     """Make a function from days to an int."""
 
     def run(values: Sequence[Value], rows: int) -> Value:
@@ -63,24 +58,24 @@ def _field(compute: Callable[[Any], Any]) -> Kernel:
     return Kernel(run=run)
 
 
-@function("Year", _DATE)
-def _year(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _field(lambda days: civil_from_days(days)[0])
+def _field(field: int) -> Callable[[Call, ExpressionSettings], Kernel]:
+    """Make the function that gives one field of a date."""
+
+    def fields(days: Any) -> Any:
+        out = np.empty(len(days), dtype=np.int32)
+        civil.date_fields(days, field, out)
+        return out
+
+    return lambda call, settings: _computed(fields)
 
 
-@function("Month", _DATE)
-def _month(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _field(lambda days: civil_from_days(days)[1])
-
-
-@function("Quarter", _DATE)
-def _quarter(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _field(lambda days: (civil_from_days(days)[1] + 2) // 3)
-
-
-@function("DayOfMonth", _DATE)
-def _day_of_month(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _field(lambda days: civil_from_days(days)[2])
+for _name, _number in (
+    ("Year", civil.YEAR),
+    ("Month", civil.MONTH),
+    ("DayOfMonth", civil.DAY),
+    ("Quarter", civil.QUARTER),
+):
+    function(_name, _DATE)(_field(_number))
 
 
 @function("DayOfYear", _DATE)
@@ -89,19 +84,19 @@ def _day_of_year(call: Call, settings: ExpressionSettings) -> Kernel:
         year = civil_from_days(days)[0]
         return days - days_from_civil(year, np.ones_like(year), 1) + 1
 
-    return _field(compute)
+    return _computed(compute)
 
 
 @function("DayOfWeek", _DATE)
 def _day_of_week(call: Call, settings: ExpressionSettings) -> Kernel:
     """1 = Sunday; 1970-01-01 was a Thursday."""
-    return _field(lambda days: (days.astype(np.int64) + 4) % 7 + 1)
+    return _computed(lambda days: (days.astype(np.int64) + 4) % 7 + 1)
 
 
 @function("WeekDay", _DATE)
 def _week_day(call: Call, settings: ExpressionSettings) -> Kernel:
     """0 = Monday."""
-    return _field(lambda days: (days.astype(np.int64) + 3) % 7)
+    return _computed(lambda days: (days.astype(np.int64) + 3) % 7)
 
 
 def _shift(sign: int) -> Kernel:
@@ -183,7 +178,7 @@ def _trunc_date(call: Call, settings: ExpressionSettings) -> Kernel:
 
     def run(values: Sequence[Value], rows: int) -> Value:
         array = to_array(values[0], rows)
-        days = numbers(array)
+        days: Any = numbers(array)
         if level == "WEEK":
             first = days - (days.astype(np.int64) + 3) % 7
         else:

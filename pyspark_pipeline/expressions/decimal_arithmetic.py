@@ -9,6 +9,7 @@ fit its precision raises in ANSI mode and is NULL in the others. Each operation 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.arithmetic import divisor_checked
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
+from pyspark_pipeline.expressions.values import to_array
 from pyspark_pipeline.kernels import decimal_fast, decimal_wide
 from pyspark_pipeline.kernels.decimal_words import (
     Words,
@@ -26,6 +28,7 @@ from pyspark_pipeline.kernels.decimal_words import (
     join_words,
     new_words,
     pack_flags,
+    split_words,
     valid_flags,
     validity_of,
     words_of,
@@ -37,7 +40,7 @@ _BINARY = [case(["decimal"], ["decimal"], fields=_MODES)]
 _INT64_MAX = 2**63 - 1
 
 #: Tries the operation on 64-bit words (left, step, right, step, out) and says whether it did all rows.
-Fast = Callable[[Any, Any, Any, Any, Words], bool]
+Fast = Callable[[Any, Any, Any, Any, Words], Any]
 
 
 class DecimalOperation:
@@ -63,6 +66,12 @@ class DecimalOperation:
         if self.fast is not None and self.fast(lwords, lstep, rwords, rstep, out):
             return buffer, out, validity
         valid = valid_flags(validity, rows)
+        if self.fast is not None and validity is not None:
+            # The slots of NULLs hold anything: try again without them.
+            lwords, lstep = decimal_fast.zeroed(lwords, lstep, valid)
+            rwords, rstep = decimal_fast.zeroed(rwords, rstep, valid)
+            if self.fast(lwords, lstep, rwords, rstep, out):
+                return buffer, out, validity
         status = np.empty(rows, dtype=np.uint8)
         wide = decimal_wide
         failures = wide.evaluate(
@@ -84,7 +93,7 @@ class DecimalOperation:
         if self.op == decimal_wide.OP_ADD:
             value, scale = left + right, max(lscale, rscale)
         elif self.op == decimal_wide.OP_MULTIPLY:
-            value, scale = _cut(left * right), lscale + rscale
+            value, scale = _cut(left * right, lscale + rscale)
         else:
             digits = 39 if self.op == decimal_wide.OP_DIVIDE else 0
             left = left // 10 ** self.powers[0] * 10 ** (digits + rscale)
@@ -93,10 +102,12 @@ class DecimalOperation:
         raise conditions.decimal_out_of_range(value, scale, self.result, self.call.context)
 
 
-def _cut(value: int) -> int:
+def _cut(value: int, scale: int) -> tuple[int, int]:
     """Keep the first 39 digits, as Java's MathContext(39, DOWN) of Spark's multiplication does."""
-    excess = 10 ** max(len(str(abs(value))) - 39, 0)
-    return abs(value) // excess * excess * (-1 if value < 0 else 1)
+    excess = max(len(str(abs(value))) - 39, 0)
+    kept = abs(value) // 10**excess
+    zeros = max(excess - scale, 0)
+    return kept * 10**zeros * (-1 if value < 0 else 1), max(scale - excess, 0)
 
 
 def _kernel(operation: DecimalOperation) -> Kernel:
@@ -137,7 +148,7 @@ def _then_dropped(fast: Fast, drop: int) -> Fast | None:
     if drop > 17:
         return None
 
-    def run(left: Any, lstep: Any, right: Any, rstep: Any, out: Words) -> bool:
+    def run(left: Any, lstep: Any, right: Any, rstep: Any, out: Words) -> Any:
         exact = np.empty_like(out)
         return fast(left, lstep, right, rstep, exact) and decimal_fast.rescale_down(exact, 10**drop, _INT64_MAX, out)
 
@@ -221,3 +232,54 @@ def _integral_divide(call: Call, settings: ExpressionSettings) -> Kernel:
         return pa.Array.from_buffers(pa.int64(), rows, [validity, pa.py_buffer(low)])
 
     return divisor_checked(call, divide, conditions.divide_by_zero)
+
+
+_JAVA_DIGITS = Context(prec=34, rounding=ROUND_HALF_EVEN)
+
+
+def _negated(words: Words, valid: Any, where: Any, call: Call) -> Words:
+    """Negate the chosen rows. Scala's BigDecimal rounds a negation to 34 digits, HALF_EVEN."""
+    low, high = words[:, 0], words[:, 1]
+    out = np.empty_like(words)
+    out[:, 0] = np.where(where, -low, low)
+    out[:, 1] = np.where(where, ~high + (low == 0), high)
+    if call.type.precision <= 34:
+        return out
+    # Above 34 digits, and so worth an exact look, is only what has a high word of 10**34 >> 64 or more.
+    for row in np.flatnonzero(valid & where & ((high >= 542101086242752) | (high <= -542101086242752))):
+        value = join_words(*words[row])
+        rounded = int(_JAVA_DIGITS.minus(Decimal(value)))
+        if abs(rounded) >= 10**call.type.precision:
+            original = _JAVA_DIGITS.minus(Decimal(value).scaleb(-call.type.scale, Context(prec=80)))
+            parameters = {
+                "roundedValue": str(Decimal(rounded).scaleb(-call.type.scale, Context(prec=80))),
+                "originalValue": str(original),
+                "precision": str(call.type.precision),
+                "scale": str(call.type.scale),
+            }
+            condition = "NUMERIC_VALUE_OUT_OF_RANGE.WITHOUT_SUGGESTION"
+            raise SparkConditionError("SparkArithmeticException", condition, parameters)
+        out[row] = split_words(rounded)
+    return out
+
+
+def _sign_change(call: Call, only_negative: bool) -> Kernel:
+    def run(values: Sequence[Value], rows: int) -> Value:
+        array = to_array(values[0], rows)
+        words, _ = words_of(array)
+        validity = validity_of([array])
+        where = words[:, 1] < 0 if only_negative else np.ones(rows, dtype=np.bool_)
+        out = _negated(words, valid_flags(validity, rows), where, call)
+        return decimal_array(call.type.arrow, rows, validity, pa.py_buffer(out))
+
+    return Kernel(run=run, can_raise=call.type.precision > 34)
+
+
+@function("UnaryMinus", [case(["decimal"])])
+def _unary_minus(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _sign_change(call, only_negative=False)
+
+
+@function("Abs", [case(["decimal"])])
+def _abs(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _sign_change(call, only_negative=True)

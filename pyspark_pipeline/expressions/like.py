@@ -1,35 +1,59 @@
 """LIKE with a constant pattern of % and _, and the substring tests (Spark: regexpExpressions.scala).
 
-A pattern that is a prefix, a suffix, a word inside or the exact text becomes that test; others go to
-Arrow's matcher (RE2 over UTF-8), with the escape character resolved here.
+A pattern that is a prefix, a suffix, a word inside or the exact text becomes that test, one of words
+between % a search of our own; those with _ go to Arrow's matcher (RE2 over UTF-8). The escape character
+is resolved here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.values import decode
+from pyspark_pipeline.kernels import text_match
+from pyspark_pipeline.kernels.decimal_words import pack_flags, validity_of
+from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, Literal
 
 _SPECIAL = frozenset("\\.+*?()|[]{}^$-&~#")
 #: No escape character, or escapes of exactly _ % and the escape character itself.
 _PATTERN = r"([^\\]|\\[\\%_])*"
 
+
+def _in_order(value: Value, words: str) -> Value:
+    """Test for the words between NUL characters, one after the other; see :func:`parse_like`."""
+    if isinstance(value, pa.Scalar):
+        value = pa.array([value.as_py()], pa.string())
+    parts = [part.encode() for part in words.split("\0") if part]
+    ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
+    out = np.empty(len(value), dtype=np.bool_)
+    text_match.contains_in_order(
+        *text_of(value), np.frombuffer(b"".join(parts), np.uint8), ends,
+        not words.startswith("\0"), not words.endswith("\0"), out,
+    )  # fmt: skip
+    return pa.Array.from_buffers(pa.bool_(), len(value), [validity_of([value]), pack_flags(out)])
+
+
 _TESTS: dict[str, Callable[[Value, str], Value]] = {
     "exact": lambda value, text: pc.equal(value, pa.scalar(text)),
     "prefix": lambda value, text: pc.starts_with(value, pattern=text),
     "suffix": lambda value, text: pc.ends_with(value, pattern=text),
     "inside": lambda value, text: pc.match_substring(value, pattern=text),
+    "parts": _in_order,
     "regex": lambda value, text: pc.match_substring_regex(value, pattern=text),
 }
 
 
 def parse_like(pattern: str, escape: str) -> tuple[str, str]:
-    """Turn a LIKE pattern to (test, text): exact, prefix, suffix, inside or regex."""
+    """Turn a LIKE pattern to (test, text): exact, prefix, suffix, inside, parts or regex.
+
+    The text of ``parts`` has a NUL character for each %.
+    """
     tokens: list[tuple[str, str]] = []
     position = 0
     while position < len(pattern):
@@ -54,6 +78,8 @@ def parse_like(pattern: str, escape: str) -> tuple[str, str]:
             return "suffix", text
         if inner == [0, len(kinds) - 1]:
             return "inside", text
+        if text and "\0" not in text:
+            return "parts", "".join("\0" if kind == "%" else char for kind, char in tokens)
     parts = {"%": ".*", "_": "."}
     regex = "".join(parts.get(kind) or ("\\" + char if char in _SPECIAL else char) for kind, char in tokens)
     return "regex", f"(?s)\\A{regex}\\z"

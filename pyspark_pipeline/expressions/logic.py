@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -108,7 +109,7 @@ def _membership(type_: DataType, candidates: Sequence[Any]) -> Kernel:
             return map_dictionary(value, contains) if len(value.dictionary) <= rows else contains(decode(value))
         return contains(value)
 
-    return Kernel(run=run)
+    return Kernel(run=run, null_intolerant=False)
 
 
 @function("In", [case(ORDERED, ORDERED, variadic=True, same_type=True)])
@@ -140,4 +141,9 @@ def _in(call: Call, settings: ExpressionSettings) -> Kernel | LazyKernel:
 
 @function("InSet", [case(ORDERED)])
 def _in_set(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _membership(call.args[0].type, call.fields["hset"])
+    """The field ``hset`` lists the values as literals have them; decimals as text."""
+    type_ = call.args[0].type
+    items = call.fields["hset"]
+    if type_.is_decimal:
+        items = [item if item is None else Decimal(item) for item in items]
+    return _membership(type_, items)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -55,3 +55,59 @@ def _length(call: Call, settings: ExpressionSettings) -> Kernel:
 @function("Concat", [case(["string"], ["string"], variadic=True), case(["string"])])
 def _concat(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=lambda values, rows: pc.binary_join_element_wise(*values, ""), by_dictionary=True)
+
+
+
+_TRIMS = {
+    "StringTrim": (pc.ascii_trim, pc.utf8_trim),
+    "StringTrimLeft": (pc.ascii_ltrim, pc.utf8_ltrim),
+    "StringTrimRight": (pc.ascii_rtrim, pc.utf8_rtrim),
+}
+
+
+def _trim(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Drop spaces (only U+0020), or the characters of a constant second argument, from the ends."""
+    characters = call.args[1].value if len(call.args) == 2 and isinstance(call.args[1], Literal) else " "
+    if characters is None:
+        return Kernel(run=lambda values, rows: pa.scalar(None, pa.string()))
+    if characters == "":
+        return Kernel(run=lambda values, rows: values[0])
+    strip = _TRIMS[call.name][0 if characters.isascii() else 1]
+    return Kernel(run=lambda values, rows: strip(values[0], characters=characters), by_dictionary=True)
+
+
+for _name in _TRIMS:
+    function(_name, [case(["string"]), case(["string"], ["string"], literal=[1])])(_trim)
+
+
+# Case pairs of Unicode 16, which Spark's ICU knows and Python knows from 3.14 on.
+_LOWER_16 = [0x1C8A, 0x264, 0xA7CD, 0xA7DB, 0x19B, *range(0x10D70, 0x10D86)]
+_UPPER_16 = [0x1C89, 0xA7CB, 0xA7CC, 0xA7DA, 0xA7DC, *range(0x10D50, 0x10D66)]
+_TO_UPPER = dict(zip(_LOWER_16, _UPPER_16, strict=True))
+_TO_LOWER = dict(zip(_UPPER_16, _LOWER_16, strict=True))
+
+
+def _case(by_bytes: Callable[[pa.Array], pa.Array], by_character: Callable[[str], str]) -> Kernel:
+    """Change the case of all characters by Unicode's full mappings, as ICU's root locale does."""
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        array = to_array(values[0], rows)
+        ascii_only = pc.string_is_ascii(array)
+        if pc.all(ascii_only).as_py() is not False:
+            return by_bytes(array)
+        others = pc.fill_null(pc.invert(ascii_only), False)
+        changed = [by_character(text) for text in array.filter(others).to_pylist()]
+        plain = by_bytes(pc.if_else(others, pa.scalar(""), array))
+        return pc.replace_with_mask(plain, others, pa.array(changed, pa.string()))
+
+    return Kernel(run=run, by_dictionary=True)
+
+
+@function("Upper", [case(["string"])])
+def _upper(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _case(pc.ascii_upper, lambda text: text.upper().translate(_TO_UPPER))
+
+
+@function("Lower", [case(["string"])])
+def _lower(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _case(pc.ascii_lower, lambda text: text.lower().translate(_TO_LOWER))

@@ -1,6 +1,6 @@
 """The loops of aggregation: add, count and compare values into per-group accumulators.
 
-``groups``: int64, shape (rows,). ``seen``: uint8 per group: 0 nothing yet, 1 has a value, 2 overflowed (and
+``groups``: int64, shape (rows,). ``seen``: uint8 per group: 0 nothing yet, 1 has a value, 3 overflowed (and
 stays so). 128-bit sums are pairs of int64 words (low, high). Bitmaps as in :mod:`~.buffers`.
 """
 
@@ -58,50 +58,68 @@ def add_doubles(groups, values, bitmap, skip, sums, seen):  # type: ignore[no-un
 
 
 @kernel
-def exceeds_38_digits(low, high):  # type: ignore[no-untyped-def]
-    """Say whether a 128-bit number has more than 38 digits."""
-    if high >= _LIMIT_HIGH:
-        return high > _LIMIT_HIGH or np.uint64(low) >= _LIMIT_LOW
-    if high <= -_LIMIT_HIGH - 1:
-        # −x ≥ 10**38, where −x = ~(x − 1)
-        low_negated = ~np.uint64(low) + np.uint64(1)
-        high_negated = ~high + (1 if low_negated == 0 else 0)
-        if high_negated < 0:
+def exceeds(low, high, limit_low, limit_high):  # type: ignore[no-untyped-def]
+    """Say whether the size of a 128-bit number is at least a limit (low word unsigned, high word)."""
+    size_low = np.uint64(low)
+    size_high = high
+    if high < 0:
+        size_low = ~size_low + np.uint64(1)
+        size_high = ~high + (1 if size_low == 0 else 0)
+        if size_high < 0:
             return True
-        return high_negated > _LIMIT_HIGH or (high_negated == _LIMIT_HIGH and low_negated >= _LIMIT_LOW)
-    return False
+    return size_high > limit_high or (size_high == limit_high and size_low >= limit_low)
 
 
 @kernel
 def add_decimals(groups, words, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
     """Add 128-bit integers of at most 38 digits; a sum of more digits has overflowed for good."""
     for row in range(groups.size):
-        if is_valid(bitmap, skip, row):
-            group = groups[row]
-            at = 2 * group
-            old = np.uint64(sums[at])
-            low = old + np.uint64(words[2 * row])
-            high = sums[at + 1] + words[2 * row + 1]
-            if low < old:
-                high += 1
-            sums[at] = np.int64(low)
-            sums[at + 1] = high
-            if seen[group] == 0:
-                seen[group] = 1
-            if (high >= _LIMIT_HIGH or high <= -_LIMIT_HIGH - 1) and exceeds_38_digits(np.int64(low), high):
-                seen[group] = 2
-                sums[at] = 0
-                sums[at + 1] = 0
+        if not is_valid(bitmap, skip, row):
+            continue
+        group = groups[row]
+        at = 2 * group
+        old = np.uint64(sums[at])
+        low = old + np.uint64(words[2 * row])
+        high = sums[at + 1] + words[2 * row + 1] + np.int64(low < old)
+        sums[at] = np.int64(low)
+        sums[at + 1] = high
+        seen[group] |= 1
+        if (high >= _LIMIT_HIGH or high < -_LIMIT_HIGH) and exceeds(np.int64(low), high, _LIMIT_LOW, _LIMIT_HIGH):
+            seen[group] = 3
+            sums[at] = 0
+            sums[at + 1] = 0
 
 
 @kernel
 def merge_decimals(groups, words, bitmap, skip, empty, empty_skip, sums, seen):  # type: ignore[no-untyped-def]
-    """Add partial sums. ``empty`` is the bitmap of Spark's isEmpty: NULL without it is an overflow."""
-    add_decimals(groups, words, bitmap, skip, sums, seen)
-    if bitmap.size:
-        for row in range(groups.size):
-            if not is_valid(bitmap, skip, row) and not is_valid(empty, empty_skip, row):
-                seen[groups[row]] = 2
+    """Add partial sums. ``empty`` is the bitmap of Spark's isEmpty: such rows count for nothing; NULL without it
+    is an overflow."""
+    for row in range(groups.size):
+        if is_valid(empty, empty_skip, row):
+            continue
+        group = groups[row]
+        if not is_valid(bitmap, skip, row):
+            seen[group] = 3
+            continue
+        at = 2 * group
+        old = np.uint64(sums[at])
+        low = old + np.uint64(words[2 * row])
+        high = sums[at + 1] + words[2 * row + 1] + np.int64(low < old)
+        sums[at] = np.int64(low)
+        sums[at + 1] = high
+        seen[group] |= 1
+        if (high >= _LIMIT_HIGH or high < -_LIMIT_HIGH) and exceeds(np.int64(low), high, _LIMIT_LOW, _LIMIT_HIGH):
+            seen[group] = 3
+            sums[at] = 0
+            sums[at + 1] = 0
+
+
+@kernel
+def mark_exceeding(sums, limit_low, limit_high, seen):  # type: ignore[no-untyped-def]
+    """Mark as overflowed the sums whose size is at least a limit (two words)."""
+    for group in range(seen.size):
+        if seen[group] == 1 and exceeds(sums[2 * group], sums[2 * group + 1], limit_low, limit_high):
+            seen[group] = 3
 
 
 @kernel
@@ -116,7 +134,7 @@ def least_longs(groups, values, bitmap, skip, sign, best, seen):  # type: ignore
                 seen[group] = 1
 
 
-@kernel
+@kernel(forceinline=True)
 def _less(left, right):  # type: ignore[no-untyped-def]
     """Order floats as Spark: NaN is the largest and equal to itself, −0.0 equals 0.0."""
     if np.isnan(left):
@@ -154,7 +172,7 @@ def least_decimals(groups, words, bitmap, skip, sign, best, seen):  # type: igno
                 seen[group] = 1
 
 
-@kernel
+@kernel(forceinline=True)
 def _compare_bytes(left, left_start, left_end, right, right_start, right_end):  # type: ignore[no-untyped-def]
     length = min(left_end - left_start, right_end - right_start)
     for i in range(length):

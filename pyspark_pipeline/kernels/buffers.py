@@ -108,7 +108,7 @@ def string_parts(array: pa.Array) -> tuple[Array, Array]:
 
 
 def pack_validity(valid: Array) -> tuple[pa.Buffer | None, int]:
-    """Pack a bool array, shape (rows,), to an Arrow validity bitmap; give it (None if all are true) and the null count."""
+    """Pack bools, shape (rows,), to an Arrow validity bitmap; give it (None if all are true) and the null count."""
     nulls = int(valid.size - np.count_nonzero(valid))
     if nulls == 0:
         return None, 0

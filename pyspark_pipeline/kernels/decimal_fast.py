@@ -181,3 +181,36 @@ def widen_integers(values: Any, factor: int, limit: int, out: Any) -> bool:
         out[i, 0] = scaled
         out[i, 1] = scaled >> 63
     return bad == 0
+
+
+@kernel
+def to_doubles(values: Any, power: float, out: Any) -> bool:
+    """Divide by ``power`` (a power of ten that is an exact double); False when a value has more than 53 bits."""
+    bad = 0
+    for i in range(out.shape[0]):
+        a = values[i, 0]
+        bad |= values[i, 1] ^ (a >> 63)
+        bad |= (a > 9007199254740992) | (a < -9007199254740992)
+        out[i] = np.float64(a) / power
+    return bad == 0
+
+
+@kernel
+def zero_where_null(values: Any, step: Any, valid: Any, out: Any) -> None:
+    """Copy words, with zero in the rows that are not valid."""
+    for i in range(out.shape[0]):
+        j = np.uint64(i)
+        keep = np.int64(0)
+        if valid[i]:
+            keep = np.int64(-1)
+        out[i, 0] = values[j * step, 0] & keep
+        out[i, 1] = values[j * step, 1] & keep
+
+
+def zeroed(words: Any, step: Any, valid: Any) -> tuple[Any, Any]:
+    """Return (words, step) with zeros in the rows that are not valid; a scalar (step 0) is as it is."""
+    if step == 0:
+        return words, step
+    clean = np.empty_like(words)
+    zero_where_null(words, step, valid, clean)
+    return clean, step

@@ -16,6 +16,8 @@ from numba.extending import intrinsic
 
 _I128 = ir.IntType(128)
 _I64 = ir.IntType(64)
+_UniTuple: Any = types.UniTuple
+_PAIR: Any = _UniTuple(types.int64, 2)
 
 _M32 = np.uint64(0xFFFFFFFF)
 _S32 = np.uint64(32)
@@ -24,10 +26,8 @@ _ZERO = np.uint64(0)
 _ONE = np.uint64(1)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def multiply_words(typing_context: Any, left: Any, right: Any) -> Any:
-    """Multiply two int64 to the (low, high) int64 words of their exact 128-bit product."""
-    signature = types.UniTuple(types.int64, 2)(types.int64, types.int64)
+def _multiply_words(typing_context: Any, left: Any, right: Any) -> Any:
+    signature = _PAIR(types.int64, types.int64)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         product = builder.mul(builder.sext(args[0], _I128), builder.sext(args[1], _I128))
@@ -38,7 +38,24 @@ def multiply_words(typing_context: Any, left: Any, right: Any) -> Any:
     return signature, generate
 
 
-@kernel(inline="always")
+#: Multiplies two int64 to the (low, high) int64 words of their exact 128-bit product.
+multiply_words: Any = intrinsic(_multiply_words)
+
+
+def _leading_zeros(typing_context: Any, word: Any) -> Any:
+    signature = types.uint64(types.uint64)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return signature, generate
+
+
+#: Counts the zero bits above the highest one of a uint64 that is not zero.
+leading_zeros: Any = intrinsic(_leading_zeros)
+
+
+@kernel
 def magnitude(low: int, high: int) -> Any:
     """Return the absolute value of a 128-bit integer as (low, high) uint64."""
     ulow = np.uint64(low)
@@ -51,7 +68,7 @@ def magnitude(low: int, high: int) -> Any:
     return ulow, uhigh
 
 
-@kernel(inline="always")
+@kernel
 def signed(ulow: Any, uhigh: Any, negative: bool) -> Any:
     """Return (low, high) int64 of a magnitude and a sign; the inverse of :func:`magnitude`."""
     if negative:
@@ -68,11 +85,8 @@ def divide_step(high: Any, low: Any, divisor: Any) -> Any:
 
     Two 32-bit digits of Knuth's algorithm D (Hacker's Delight, divlu).
     """
-    shift = _ZERO
-    norm = divisor
-    while norm >> np.uint64(63) == _ZERO:
-        norm = norm << _ONE
-        shift = shift + _ONE
+    shift = leading_zeros(divisor)
+    norm = divisor << shift
     v1 = norm >> _S32
     v0 = norm & _M32
     if shift != _ZERO:

@@ -32,7 +32,9 @@ class DirectIndex:
         """Bytes held."""
         return self._slots.nbytes
 
-    def find(self, parts: Sequence[Array], bits: Sequence[Bits], count: int, groups: Array, firsts: Array) -> int | None:
+    def find(
+        self, parts: Sequence[Array], bits: Sequence[Bits], count: int, groups: Array, firsts: Array
+    ) -> int | None:
         """Write the group of every row; give the number of new groups, None where a value has no digit."""
         index = self._index(parts, bits, groups.size)
         if index is None:

@@ -80,7 +80,7 @@ def find_direct(index, slots, count, groups, firsts):  # type: ignore[no-untyped
     return count
 
 
-@kernel
+@kernel(forceinline=True)
 def _home(key, shift):  # type: ignore[no-untyped-def]
     """Give the first slot to try: neighbouring keys share a run of eight slots, so sorted keys stay in cache."""
     mixed = (np.uint64(key) >> np.uint64(3)) * np.uint64(0x9E3779B97F4A7C15)
@@ -135,7 +135,7 @@ def enter_one(keys, count, slots, shift):  # type: ignore[no-untyped-def]
         slots[at] = group + 1
 
 
-@kernel
+@kernel(forceinline=True)
 def hash_words(words, width, row):  # type: ignore[no-untyped-def]
     """Mix the ``width`` words of a row to 64 bits."""
     mixed = np.uint64(0x243F6A8885A308D3)
@@ -157,7 +157,7 @@ def enter_many(keys, width, count, slots, shift):  # type: ignore[no-untyped-def
         slots[at] = (np.int64(mixed & np.uint64(0x7FFFFFFF)) << 32) | (group + 1)
 
 
-@kernel
+@kernel(forceinline=True)
 def _same(words, row, others, other, width):  # type: ignore[no-untyped-def]
     for i in range(width):
         if words[row * width + i] != others[other * width + i]:

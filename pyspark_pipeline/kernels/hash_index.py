@@ -95,7 +95,9 @@ class HashIndex:
         self._slots: Array = allocate_zeros(size, np.int32 if one else np.int64)
         self._shift = (64 + 3 if one else 64) - log
 
-    def find(self, parts: Sequence[Array], bits: Sequence[Bits], count: int, groups: Array, firsts: Array) -> int | None:
+    def find(
+        self, parts: Sequence[Array], bits: Sequence[Bits], count: int, groups: Array, firsts: Array
+    ) -> int | None:
         """Write the group of every row; give the number of new groups, None where NULL bits are missing."""
         if not self._with_nulls and any(bits[column][0].size for column in self._wide):
             return None

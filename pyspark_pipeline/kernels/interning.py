@@ -13,7 +13,7 @@ from pyspark_pipeline.kernels.murmur3 import is_valid
 _FIRST_SLOTS = 1024
 
 
-@kernel
+@kernel(forceinline=True)
 def _hash(data, start, end):  # type: ignore[no-untyped-def]
     mixed = np.uint64(end - start) * np.uint64(0x9E3779B97F4A7C15)
     at = start
@@ -33,7 +33,7 @@ def _hash(data, start, end):  # type: ignore[no-untyped-def]
     return mixed * np.uint64(0xD6E8FEB86659FD93)
 
 
-@kernel
+@kernel(forceinline=True)
 def _equal(left, left_start, right, right_start, length):  # type: ignore[no-untyped-def]
     """Compare without an early exit: that loop is compiled to vector instructions."""
     different = np.uint8(0)
@@ -163,8 +163,9 @@ class StringInterner:
         while True:
             limit = self._slots.size // 2
             row, self.count = _intern(
-                offsets, data, bitmap, skip, row, self._slots, self._shift, self._arena, self._ends, self.count, limit, ids
-            )
+                offsets, data, bitmap, skip, row,
+                self._slots, self._shift, self._arena, self._ends, self.count, limit, ids,
+            )  # fmt: skip
             if row == ids.size:
                 return ids
             self._grow()

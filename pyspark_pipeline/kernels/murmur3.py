@@ -19,21 +19,21 @@ SEED = 42
 _MASK = 0xFFFFFFFF
 
 
-@kernel
+@kernel(forceinline=True)
 def _mix_k(k):  # type: ignore[no-untyped-def]
     k = np.uint32(np.uint32(k) * np.uint32(0xCC9E2D51))
     k = np.uint32((k << np.uint32(15)) | (k >> np.uint32(17)))
     return np.uint32(k * np.uint32(0x1B873593))
 
 
-@kernel
+@kernel(forceinline=True)
 def _mix_h(h, k):  # type: ignore[no-untyped-def]
     h = np.uint32(h ^ k)
     h = np.uint32((h << np.uint32(13)) | (h >> np.uint32(19)))
     return np.uint32(h * np.uint32(5) + np.uint32(0xE6546B64))
 
 
-@kernel
+@kernel(forceinline=True)
 def _finish(h, length):  # type: ignore[no-untyped-def]
     h = np.uint32(h ^ np.uint32(length))
     h = np.uint32(h ^ (h >> np.uint32(16)))
@@ -43,19 +43,19 @@ def _finish(h, length):  # type: ignore[no-untyped-def]
     return np.uint32(h ^ (h >> np.uint32(16)))
 
 
-@kernel
+@kernel(forceinline=True)
 def _hash_int(value, seed):  # type: ignore[no-untyped-def]
     return _finish(_mix_h(seed, _mix_k(np.uint32(value & 0xFFFFFFFF))), 4)
 
 
-@kernel
+@kernel(forceinline=True)
 def _hash_long(value, seed):  # type: ignore[no-untyped-def]
     low = np.uint32(value & 0xFFFFFFFF)
     high = np.uint32((value >> 32) & 0xFFFFFFFF)
     return _finish(_mix_h(_mix_h(seed, _mix_k(low)), _mix_k(high)), 8)
 
 
-@kernel
+@kernel(forceinline=True)
 def is_valid(bitmap, skip, row):  # type: ignore[no-untyped-def]
     """Test bit ``skip + row``; an empty bitmap has every bit set."""
     if bitmap.size == 0:
@@ -111,7 +111,7 @@ def _fold_big_decimals(words, bitmap, skip, hashes):  # type: ignore[no-untyped-
         hashes[row] = _hash_bytes(text, first, 16, hashes[row])
 
 
-@kernel
+@kernel(forceinline=True)
 def _hash_bytes(data, start, end, seed):  # type: ignore[no-untyped-def]
     h = seed
     aligned = end - (end - start) % 4
@@ -209,7 +209,7 @@ def partition_ids(hashes: Array, count: int) -> Array:
 
 
 def driver_ids(hashes: Array, count: int) -> Array:
-    """Give the driver (0 ≤ it < count) of every row by a hash decorrelated from the partition's; int32, shape (rows,)."""
+    """Give the driver (0 ≤ it < count) of every row, decorrelated from its partition; int32, shape (rows,)."""
     ids = np.empty(hashes.size, dtype=np.int32)
     _xorshift(hashes, count, ids)
     return ids

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from pyspark_pipeline.operators import aggregate, limit, parquet_scan, project
 from pyspark_pipeline.operators import filter as filter_rows
-from pyspark_pipeline.operators import limit, parquet_scan, project
 from pyspark_pipeline.operators import range as range_source
+from pyspark_pipeline.operators.aggregates import aggregate_manifest
 from pyspark_pipeline.operators.registry import (
     PipelineBuilder,
     decompose_node,
@@ -15,6 +16,7 @@ from pyspark_pipeline.operators.registry import (
 
 __all__ = [
     "PipelineBuilder",
+    "aggregate",
     "decompose_node",
     "filter_rows",
     "implements",
@@ -29,4 +31,4 @@ __all__ = [
 
 def manifest() -> dict[str, Any]:
     """Give what the engine runs of Spark's physical operators and aggregate functions."""
-    return {"operators": operator_manifest()}
+    return {"aggregates": aggregate_manifest(), "operators": operator_manifest()}

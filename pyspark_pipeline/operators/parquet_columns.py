@@ -112,7 +112,7 @@ def _decimal_widens(stored: pa.DataType, wanted: DataType) -> bool:
     if not wanted.is_decimal:
         return False
     more_scale = wanted.scale - stored.scale
-    return more_scale >= 0 and wanted.precision - stored.precision >= more_scale
+    return bool(more_scale >= 0 and wanted.precision - stored.precision >= more_scale)
 
 
 def _timestamp_converter(stored: pa.DataType, wanted: DataType, int96: bool) -> Convert | None:

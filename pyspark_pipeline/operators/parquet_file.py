@@ -172,7 +172,7 @@ class ParquetFileReader:
 def _has_comparable_bounds(stored: pa.DataType, field: Field) -> bool:
     """Say whether the footer's values mean what the field's literals mean: same type, microseconds."""
     if pa.types.is_timestamp(stored):
-        return stored.unit in ("us", "ms") and (stored.tz is not None) == (field.type.kind == "timestamp")
+        return bool(stored.unit in ("us", "ms") and (stored.tz is not None) == (field.type.kind == "timestamp"))
     if field.type.kind == "string":
         return pa.types.is_string(stored) or pa.types.is_string_view(stored) or pa.types.is_large_string(stored)
     return bool(stored == field.type.arrow)

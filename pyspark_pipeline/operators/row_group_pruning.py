@@ -16,7 +16,7 @@ from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
 
 _EPOCH = datetime.date(1970, 1, 1)
-_EPOCH_UTC = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_EPOCH_UTC = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
@@ -60,7 +60,7 @@ def comparable(value: Any, kind: DataType) -> Any:
     if value is None:
         return None
     if isinstance(value, datetime.datetime):
-        aware = value if value.tzinfo is not None else value.replace(tzinfo=datetime.UTC)
+        aware = value if value.tzinfo is not None else value.replace(tzinfo=datetime.timezone.utc)
         return (aware - _EPOCH_UTC) // _MICROSECOND
     if isinstance(value, datetime.date):
         return (value - _EPOCH).days

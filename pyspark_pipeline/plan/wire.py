@@ -127,9 +127,14 @@ def _aggregate(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]
     decoder = ExpressionDecoder(child.output)
     grouping = decoder.decode_all([strip_alias(e) for e in fields["groupingExpressions"]])
     calls = tuple(_call(call, decoder) for call in fields["aggregateExpressions"])
-    partial = any(not call.finalizes for call in calls)
+    partial = any(not call.finalizes for call in calls) or _removes_duplicates_early(fields)
     results = None if partial else _results(fields, grouping, calls)
     return Aggregate(output=output, grouping=grouping, calls=calls, results=results, child=child)
+
+
+def _removes_duplicates_early(fields: Json) -> bool:
+    """Say whether this is the stage before the exchange of an aggregation that has keys only."""
+    return not fields["aggregateExpressions"] and fields["requiredChildDistributionExpressions"] is None
 
 
 def _call(node: Json, decoder: ExpressionDecoder) -> AggregateCall:

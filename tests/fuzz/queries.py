@@ -36,7 +36,7 @@ _COLUMNS = {
 }
 _LITERALS = {
     "int": ["0", "1", "-3", "7", "100"],
-    "long": ["0L", "5L", "-9000000000L"],
+    "long": ["0L", "5L", "-900L"],
     "small": ["CAST(2 AS SMALLINT)", "CAST(-1 AS SMALLINT)"],
     "double": ["0.0D", "-0.0D", "1.5D", "double('NaN')", "-2.5D"],
     "float": ["CAST(0.5 AS FLOAT)", "CAST('NaN' AS FLOAT)"],

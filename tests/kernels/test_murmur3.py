@@ -12,7 +12,7 @@ import pytest
 
 from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_ids
 
-UTC = datetime.UTC
+UTC = datetime.timezone.utc
 VALUES: dict[str, list[Any]] = {
     "boolean": [True, False, None],
     "tinyint": [0, 1, -1, 127, -128, None],

@@ -29,6 +29,7 @@ TIME_LIMIT_S = 60.0
 
 _SETTINGS = {
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "2g",
     "spark.driver.host": "localhost",
     "spark.sql.shuffle.partitions": "4",

@@ -69,6 +69,9 @@ class PlanJson(fragment: PipelineFragmentExec, conf: SQLConf) {
       case (name, e: Expression) => node.set[ObjectNode](name, expressions.write(e))
       case (name, s: Seq[_]) if s.forall(_.isInstanceOf[Expression]) =>
         node.set[ObjectNode](name, arr(s.map(e => expressions.write(e.asInstanceOf[Expression]): JsonNode)))
+      case (name, None) => node.putNull(name)
+      case (name, Some(s: Seq[_])) if s.forall(_.isInstanceOf[Expression]) =>
+        node.set[ObjectNode](name, arr(s.map(e => expressions.write(e.asInstanceOf[Expression]): JsonNode)))
       case (name, n: Int) => node.put(name, n)
       case (name, n: Long) => node.put(name, n)
       case (name, b: Boolean) => node.put(name, b)

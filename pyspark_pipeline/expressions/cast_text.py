@@ -1,0 +1,231 @@
+"""Casts from string (Spark: Cast.scala, UTF8String, SparkDateTimeUtils).
+
+White space and control characters around a value do not count. What is no value raises CAST_INVALID_INPUT
+in ANSI mode and is NULL in the others; LEGACY lets an integer have a fraction, which it drops.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyspark_pipeline.errors import SparkConditionError
+from pyspark_pipeline.expressions import conditions
+from pyspark_pipeline.expressions.cast_numeric import BITS
+from pyspark_pipeline.expressions.registry import (
+    FLOATING,
+    INTEGRAL,
+    ExpressionSettings,
+    Kernel,
+    Value,
+    case,
+    function,
+)
+from pyspark_pipeline.expressions.values import flags, from_numbers, to_array
+from pyspark_pipeline.kernels import text_parse
+from pyspark_pipeline.kernels.decimal_words import (
+    decimal_array,
+    new_words,
+    pack_flags,
+    split_words,
+    valid_flags,
+    validity_of,
+)
+from pyspark_pipeline.plan.expr import Call
+
+
+def _parsed(call: Call, array: pa.Array, fits: Any, exception: str) -> pa.Buffer | None:
+    """Return the validity of the result; raise for the first valid row that was not parsed (ANSI)."""
+    validity = validity_of([array])
+    valid = valid_flags(validity, len(array))
+    bad = valid & ~fits
+    if not bad.any():
+        return validity
+    if call.fields["evalMode"] == "ANSI":
+        text = array[int(np.flatnonzero(bad)[0])].as_py()
+        raise conditions.cast_invalid_input(text, call.type, exception, call.context)
+    return pack_flags(valid & fits)
+
+
+def _kernel(call: Call, parse: Callable[[pa.Array], Value]) -> Kernel:
+    def run(values: Sequence[Value], rows: int) -> Value:
+        return parse(to_array(values[0], rows))
+
+    return Kernel(run=run, can_raise=call.fields["evalMode"] == "ANSI", by_dictionary=True)
+
+
+@function("Cast", [case(["string"], result=["date"])])
+def _to_date(call: Call, settings: ExpressionSettings) -> Kernel:
+    def parse(array: pa.Array) -> Value:
+        days = np.empty(len(array), dtype=np.int32)
+        status = np.empty(len(array), dtype=np.uint8)
+        text_parse.parse_dates(*text_parse.text_of(array), days, status)
+        validity = _parsed(call, array, status == text_parse.PARSED, "SparkDateTimeException")
+        return from_numbers(days, pa.date32(), validity)
+
+    return _kernel(call, parse)
+
+
+@function("Cast", [case(["string"], result=INTEGRAL)])
+def _to_integral(call: Call, settings: ExpressionSettings) -> Kernel:
+    info = np.iinfo(np.dtype(f"int{BITS[call.type.kind]}"))
+    fraction = call.fields["evalMode"] == "LEGACY"
+
+    def parse(array: pa.Array) -> Value:
+        out = np.empty(len(array), dtype=info.dtype)
+        status = np.empty(len(array), dtype=np.uint8)
+        text_parse.parse_integers(*text_parse.text_of(array), fraction, int(info.min), int(info.max), out, status)
+        validity = _parsed(call, array, status == text_parse.PARSED, "SparkNumberFormatException")
+        return from_numbers(out, call.type.arrow, validity)
+
+    return _kernel(call, parse)
+
+
+_TRUE = pa.array(["t", "true", "y", "yes", "1"])
+_FALSE = pa.array(["f", "false", "n", "no", "0"])
+_AROUND = "".join(map(chr, range(33))) + "\x7f"
+
+
+@function("Cast", [case(["string"], result=["boolean"])])
+def _to_boolean(call: Call, settings: ExpressionSettings) -> Kernel:
+    def parse(array: pa.Array) -> Value:
+        words = pc.ascii_lower(pc.ascii_trim(array, characters=_AROUND))
+        true, false = pc.is_in(words, value_set=_TRUE), pc.is_in(words, value_set=_FALSE)
+        validity = _parsed(call, array, flags(pc.or_(true, false)), "SparkRuntimeException")
+        return pa.Array.from_buffers(pa.bool_(), len(array), [validity, pa.array(flags(true)).buffers()[1]])
+
+    return _kernel(call, parse)
+
+
+#: Texts that Arrow and Java read alike; all others take the slow path.
+_PLAIN_NUMBER = r"^-?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?$"
+_JAVA_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_JAVA_HEX = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
+_CONTROL = "".join(map(chr, range(33)))
+_SPECIAL = {
+    **dict.fromkeys(("inf", "+inf", "infinity", "+infinity"), float("inf")),
+    **dict.fromkeys(("-inf", "-infinity"), float("-inf")),
+    "nan": float("nan"),
+}
+
+
+def java_double(text: str, single: bool) -> float | None:
+    """Read a text as Java's parseDouble (parseFloat) with Spark's special literals; None when it is no number."""
+    trimmed = text.strip(_CONTROL)
+    body = trimmed[:-1] if trimmed[-1:] in ("d", "D", "f", "F") and not _JAVA_HEX.fullmatch(trimmed) else trimmed
+    if body in ("NaN", "+NaN", "-NaN", "Infinity", "+Infinity", "-Infinity"):
+        return float(body)
+    if _JAVA_NUMBER.fullmatch(body):
+        exact = float(body)
+        if single and exact not in (0.0, float("inf"), float("-inf")):
+            return float(np.float32(_round_to_odd(body, exact)))
+        return exact
+    if _JAVA_HEX.fullmatch(body):
+        return float.fromhex(body)
+    return _SPECIAL.get(text.strip().lower())
+
+
+def _round_to_odd(text: str, nearest: float) -> float:
+    """Return a double that rounds to the same float as the exact number does (no double rounding)."""
+    exact = Decimal(text)
+    if Decimal(nearest) == exact:
+        return nearest
+    bits = np.float64(nearest).view(np.int64)
+    if bits & 1:
+        return nearest
+    away = (Decimal(nearest) < exact) == (nearest > 0)
+    return float(np.int64(bits + (1 if away else -1)).view(np.float64))
+
+
+@function("Cast", [case(["string"], result=FLOATING)])
+def _to_floating(call: Call, settings: ExpressionSettings) -> Kernel:
+    single = call.type.kind == "float"
+
+    def parse(array: pa.Array) -> Value:
+        plain = pc.match_substring_regex(array, pattern=_PLAIN_NUMBER)
+        easy = pc.if_else(plain, array, pa.scalar(None, pa.string())).cast(call.type.arrow)
+        odd = np.flatnonzero(~flags(pc.fill_null(plain, True)))
+        if not len(odd):
+            return easy
+        numbers = easy.to_numpy(zero_copy_only=False).copy()
+        fits = np.ones(len(array), dtype=np.bool_)
+        for row in odd:
+            number = java_double(array[int(row)].as_py(), single)
+            fits[row] = number is not None
+            numbers[row] = 0.0 if number is None else number
+        validity = _parsed(call, array, fits, "SparkNumberFormatException")
+        return from_numbers(numbers, call.type.arrow, validity)
+
+    return _kernel(call, parse)
+
+
+_JAVA_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,10})?")
+
+
+@function("Cast", [case(["string"], result=["decimal"])])
+def _to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
+    target = call.type
+
+    def parse(array: pa.Array) -> Value:
+        rows = len(array)
+        buffer, words = new_words(rows)
+        status = np.full(rows, text_parse.TOO_LARGE, dtype=np.uint8)
+        if target.scale <= 18:
+            text_parse.parse_decimals(*text_parse.text_of(array), target.scale, words, status)
+            if target.precision < 18:
+                bound = 10**target.precision
+                status[(words[:, 0] >= bound) | (words[:, 0] <= -bound)] = text_parse.TOO_LARGE
+        fits = status == text_parse.PARSED
+        validity = validity_of([array])
+        valid = valid_flags(validity, rows)
+        for row in np.flatnonzero(valid & ~fits):
+            value = _slow_decimal(array[int(row)].as_py(), call)
+            fits[row] = value is not None
+            words[row] = split_words(value or 0)
+        if not (fits | ~valid).all():
+            validity = pack_flags(valid & fits)
+        return decimal_array(target.arrow, rows, validity, buffer)
+
+    return _kernel(call, parse)
+
+
+def _slow_decimal(text: str, call: Call) -> int | None:
+    """Read any text to the unscaled value of the target; None for NULL, raise in ANSI mode."""
+    target = call.type
+    raises = call.fields["evalMode"] == "ANSI"
+    try:
+        trimmed = text.strip(_CONTROL)
+        if not _JAVA_DECIMAL.fullmatch(trimmed):
+            raise InvalidOperation
+        sign, digits, exponent = Decimal(trimmed).as_tuple()
+    except InvalidOperation:
+        if raises:
+            raise conditions.cast_invalid_input(text, target, "SparkNumberFormatException", call.context) from None
+        return None
+    assert isinstance(exponent, int)
+    integer: int = int("".join(map(str, digits)))
+    if len(digits) + exponent > 38:
+        if raises:
+            parameters = {"value": text}
+            raise SparkConditionError("SparkArithmeticException", "NUMERIC_OUT_OF_SUPPORTED_RANGE", parameters)
+        return None
+    shift = target.scale + exponent
+    if shift >= 0:
+        unscaled: int = integer * 10**shift
+    else:
+        cut: int = 10 ** min(-shift, 10_000)
+        unscaled = integer // cut + (integer % cut * 2 >= cut)
+    value = -unscaled if sign else unscaled
+    if unscaled < 10**target.precision:
+        return value
+    if raises:
+        signed = -integer if sign else integer
+        scaled, scale = (signed, -exponent) if exponent <= 0 else (signed * 10**exponent, 0)
+        raise conditions.decimal_out_of_range(scaled, scale, target, call.context)
+    return None

@@ -1,0 +1,205 @@
+"""Parse strings to dates, integers, booleans and short decimals, by UTF8String's and SparkDateTimeUtils' rules.
+
+Each kernel reads the offsets (int32) and bytes of a string array and writes one value and one status a
+row: 0 parsed, 1 not a value, 2 outside the range or too long for the kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyspark_pipeline.kernels.jit import kernel
+
+PARSED, INVALID, TOO_LARGE = 0, 1, 2
+
+
+def text_of(array: pa.StringArray) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+    """Return (offsets of rows + 1 entries, bytes) of a string array; respects its offset."""
+    _, offsets, data = array.buffers()
+    if offsets is None or len(array) == 0:
+        return np.zeros(len(array) + 1, dtype=np.int32), np.zeros(1, dtype=np.uint8)
+    starts = np.frombuffer(offsets, dtype=np.int32, count=len(array) + 1, offset=4 * array.offset)
+    if data is None or data.size == 0:
+        return starts, np.zeros(1, dtype=np.uint8)
+    return starts, np.frombuffer(data, dtype=np.uint8)
+
+
+@kernel
+def trim(data: Any, start: int, end: int) -> Any:
+    """Drop white space and control characters at both ends, as UTF8String.trimAll."""
+    while start < end and (data[start] <= 32 or data[start] == 127):
+        start += 1
+    while end > start and (data[end - 1] <= 32 or data[end - 1] == 127):
+        end -= 1
+    return start, end
+
+
+@kernel
+def days_of(year: int, month: int, day: int) -> int:
+    """Return the days since 1970-01-01 of a valid date (Hinnant, days_from_civil)."""
+    if month <= 2:
+        year -= 1
+    era = year // 400
+    of_era = year - era * 400
+    shifted = month - 3 if month > 2 else month + 9
+    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + (153 * shifted + 2) // 5 + day - 1 - 719468
+
+
+@kernel
+def days_in(year: int, month: int) -> int:
+    """Return the length of a month."""
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
+    return 30 if month == 4 or month == 6 or month == 9 or month == 11 else 31
+
+
+@kernel
+def parse_dates(offsets: Any, data: Any, out: Any, status: Any) -> None:
+    """Parse ``[+-]yyyy*[-[m]m[-[d]d[ *|T*]]]`` to days (int32)."""
+    segments = np.empty(3, np.int64)
+    for row in range(out.shape[0]):
+        out[row] = 0
+        status[row] = INVALID
+        j, end = trim(data, offsets[row], offsets[row + 1])
+        if j == end:
+            continue
+        sign = 1
+        if data[j] == 45 or data[j] == 43:
+            sign = -1 if data[j] == 45 else 1
+            j += 1
+        segments[:] = 1
+        index = 0
+        value = 0
+        digits = 0
+        valid = True
+        while j < end and data[j] != 32 and data[j] != 84:
+            byte = data[j]
+            if index < 2 and byte == 45:
+                if (index == 0 and (digits < 4 or digits > 7)) or (index > 0 and (digits == 0 or digits > 2)):
+                    valid = False
+                    break
+                segments[index] = value
+                value = 0
+                digits = 0
+                index += 1
+            elif byte < 48 or byte > 57:
+                valid = False
+                break
+            else:
+                if digits < 10:
+                    value = value * 10 + np.int64(byte) - 48
+                digits += 1
+            j += 1
+        if not valid:
+            continue
+        if (index == 0 and (digits < 4 or digits > 7)) or (index > 0 and (digits == 0 or digits > 2)):
+            continue
+        if index < 2 and j < end:
+            continue
+        segments[index] = value
+        year, month, day = sign * segments[0], segments[1], segments[2]
+        if month < 1 or month > 12 or day < 1 or day > days_in(year, month):
+            continue
+        days = days_of(year, month, day)
+        if -2147483648 <= days <= 2147483647:
+            out[row] = days
+            status[row] = PARSED
+
+
+@kernel
+def parse_integers(offsets: Any, data: Any, fraction: bool, low: int, high: int, out: Any, status: Any) -> None:
+    """Parse integers inside low..high; ``fraction`` lets a decimal point and digits follow, which are dropped."""
+    smallest = -9223372036854775808
+    for row in range(out.shape[0]):
+        out[row] = 0
+        status[row] = INVALID
+        j, end = trim(data, offsets[row], offsets[row + 1])
+        if j == end:
+            continue
+        negative = data[j] == 45
+        if negative or data[j] == 43:
+            j += 1
+            if j == end:
+                continue
+        value = 0
+        valid = True
+        # The value is built negative, because the smallest integer has no positive twin.
+        while j < end:
+            byte = data[j]
+            j += 1
+            if byte == 46 and fraction:
+                break
+            if byte < 48 or byte > 57:
+                valid = False
+                break
+            digit = np.int64(byte) - 48
+            if value < -922337203685477580:
+                valid = False
+                break
+            value = value * 10
+            if value < smallest + digit:
+                valid = False
+                break
+            value = value - digit
+        while valid and j < end:
+            if data[j] < 48 or data[j] > 57:
+                valid = False
+            j += 1
+        if not valid or (not negative and value == smallest):
+            continue
+        if not negative:
+            value = -value
+        if low <= value <= high:
+            out[row] = value
+            status[row] = PARSED
+
+
+@kernel
+def parse_decimals(offsets: Any, data: Any, scale: int, out: Any, status: Any) -> None:
+    """Parse ``[+-]digits[.digits]`` of at most 18 digits in all to unscaled values of ``scale`` (<= 18) words.
+
+    A text of another shape, with more digits or a longer fraction than ``scale`` gets TOO_LARGE: not judged here.
+    """
+    for row in range(out.shape[0]):
+        out[row, 0] = 0
+        out[row, 1] = 0
+        status[row] = TOO_LARGE
+        j = offsets[row]
+        end = offsets[row + 1]
+        negative = j < end and data[j] == 45
+        if negative or (j < end and data[j] == 43):
+            j += 1
+        value = 0
+        digits = 0
+        after = -1
+        valid = True
+        while j < end:
+            byte = data[j]
+            if byte == 46 and after < 0:
+                after = 0
+            elif byte < 48 or byte > 57:
+                valid = False
+                break
+            else:
+                value = value * 10 + np.int64(byte) - 48
+                digits += 1
+                if after >= 0:
+                    after += 1
+                if digits > 18:
+                    valid = False
+                    break
+            j += 1
+        after = max(after, 0)
+        if not valid or digits == 0 or after > scale or digits + scale - after > 18:
+            continue
+        for _ in range(scale - after):
+            value *= 10
+        if negative:
+            value = -value
+        out[row, 0] = value
+        out[row, 1] = value >> 63
+        status[row] = PARSED

@@ -1,0 +1,117 @@
+"""Streaming partial aggregation: reduces while that pays, else lets rows pass in the form of buffers.
+
+After ``aggregate.passThroughRows`` rows it looks at groups per hundred rows; from
+``aggregate.passThroughRatio`` on, the groups so far are flushed and every further row becomes a group of its
+own. A table that outgrows its memory is flushed and begun anew. Either way the later stage merges.
+"""
+
+from __future__ import annotations
+
+from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.metrics import declare_counter
+from pyspark_pipeline.operators.aggregator import Aggregator
+from pyspark_pipeline.plan.nodes import Aggregate, Settings
+
+FLUSHES = declare_counter("partial_flushes", "Times a partial aggregation gave its groups and began anew", unit="times")
+PASSED = declare_counter("rows_passed_through", "Rows that a partial aggregation did not reduce", unit="rows")
+
+_MOST_BYTES = 256 << 20
+
+
+class StreamingAggregateOperator(Operator):
+    """Partial aggregation with keys, in the middle of a pipeline."""
+
+    def __init__(self, node: Aggregate, settings: Settings) -> None:
+        options = settings.options
+        self._node = node
+        self._settings = settings
+        self._batch_rows = options["batchRows"]
+        self._decide_at = options["aggregate.passThroughRows"]
+        self._ratio = options["aggregate.passThroughRatio"]
+        self._aggregator = Aggregator(node, settings)
+        self._flushing: Aggregator | None = None
+        self._next = 0
+        self._passed: Chunk | None = None
+        self._passes = False
+        self._decided = False
+        self._finishing = False
+
+    def need_input(self) -> bool:
+        return not self._finishing and self._flushing is None and self._passed is None
+
+    def push_chunk(self, chunk: Chunk) -> None:
+        if self._passes:
+            self._passed = self._aggregator.convert(chunk)
+            self.context.metrics.add(PASSED, chunk.num_rows)
+            return
+        self._aggregator.add(chunk)
+        held = self._aggregator.nbytes
+        if not self._decided and self._aggregator.rows >= self._decide_at:
+            self._decided = True
+            self._passes = self._aggregator.num_groups * 100 >= self._ratio * self._aggregator.rows
+        if self._passes or held > _MOST_BYTES or not self._try_hold(held):
+            self._flush()
+
+    def _try_hold(self, nbytes: int) -> bool:
+        memory = self.context.memory
+        if nbytes <= memory.held:
+            memory.hold(nbytes)
+            return True
+        return memory.try_consume(nbytes - memory.held)
+
+    def _flush(self) -> None:
+        """Begin to give the groups so far; go on with an empty aggregator."""
+        self.context.metrics.add(FLUSHES)
+        self._flushing = self._aggregator
+        self._next = 0
+        self._aggregator = Aggregator(self._node, self._settings)
+        self._flushing_done()
+
+    def _flushing_done(self) -> None:
+        if self._flushing is not None and self._next >= self._flushing.num_groups:
+            self._flushing = None
+            self.context.memory.hold(0)
+
+    def has_output(self) -> bool:
+        return self._passed is not None or self._flushing is not None
+
+    def pull_chunk(self) -> Chunk | None:
+        if self._flushing is None:
+            passed, self._passed = self._passed, None
+            return passed
+        stop = min(self._next + self._batch_rows, self._flushing.num_groups)
+        chunk = self._flushing.output(self._next, stop)
+        self._next = stop
+        self._flushing_done()
+        return chunk
+
+    def set_finishing(self) -> None:
+        self._finishing = True
+        if not self._passes and self._flushing is None:
+            self._flush()
+
+    def is_finished(self) -> bool:
+        return self._finishing and not self.has_output()
+
+    def set_finished(self) -> None:
+        self._finishing = True
+        self._flushing = None
+        self._passed = None
+
+    def close(self) -> None:
+        self._flushing = None
+        self._passed = None
+        self.context.memory.hold(0)
+
+
+class StreamingAggregateFactory(OperatorFactory):
+    """Makes partial aggregations; every driver has its own groups."""
+
+    name = "StreamingAggregate"
+
+    def __init__(self, node: Aggregate, settings: Settings) -> None:
+        self._node = node
+        self._settings = settings
+
+    def create(self, dop: int, driver_sequence: int) -> StreamingAggregateOperator:
+        return StreamingAggregateOperator(self._node, self._settings)

@@ -1,0 +1,116 @@
+"""Sums per group: of integers in 64 bits, of floating numbers, of decimals in 128 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from pyspark_pipeline.datatypes import DataType
+from pyspark_pipeline.errors import SparkConditionError
+from pyspark_pipeline.kernels.accumulate import add_decimals, add_doubles, add_longs, mark_exceeding, merge_decimals
+from pyspark_pipeline.kernels.buffers import Array, bits, decimal_words, fixed_array, validity, values
+from pyspark_pipeline.operators.aggregates.state import PerGroup, State
+
+_EMPTY, _HAS_VALUE, _OVERFLOWED = 0, 1, 3
+_CONFIG = '"spark.sql.ansi.enabled"'
+
+
+def overflow(message: str, suggestion: str, context: int) -> SparkConditionError:
+    """Make Spark's ARITHMETIC_OVERFLOW; ``suggestion`` is the function that tolerates it, or empty."""
+    alternative = f" Use '{suggestion}' to tolerate overflow and return NULL instead." if suggestion else ""
+    parameters = {"message": message, "alternative": alternative, "config": _CONFIG}
+    return SparkConditionError("SparkArithmeticException", "ARITHMETIC_OVERFLOW", parameters, context)
+
+
+class LongSumState(State):
+    """Sums of integers. In ANSI mode an overflow raises, else it wraps."""
+
+    def __init__(self, ansi: bool, context: int) -> None:
+        self._ansi = ansi
+        self._context = context
+        self._sums = PerGroup(np.int64)
+        self._seen = PerGroup(np.uint8)
+        self.arrays = (self._sums, self._seen)
+
+    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+        column = columns[0]
+        data = values(column).astype(np.int64, copy=False)
+        if add_longs(groups, data, *validity(column), self._sums.array, self._seen.array) and self._ansi:
+            raise overflow("long overflow", "try_add", self._context)
+
+    def column(self, start: int, stop: int) -> pa.Array:
+        """Give the sums as bigint, NULL where no value came."""
+        return fixed_array(pa.int64(), self._sums.part(start, stop).copy(), self._seen.part(start, stop) != _EMPTY)
+
+
+class DoubleSumState(State):
+    """Sums of numbers as doubles, added in row order as Spark adds them."""
+
+    def __init__(self) -> None:
+        self._sums = PerGroup(np.float64)
+        self._seen = PerGroup(np.uint8)
+        self.arrays = (self._sums, self._seen)
+
+    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+        column = columns[0]
+        data = values(column).astype(np.float64, copy=False)
+        add_doubles(groups, data, *validity(column), self._sums.array, self._seen.array)
+
+    def sums(self, start: int, stop: int) -> Array:
+        """Give the sums, 0 where no value came; float64."""
+        return self._sums.part(start, stop)
+
+    def column(self, start: int, stop: int) -> pa.Array:
+        """Give the sums as double, NULL where no value came."""
+        return fixed_array(pa.float64(), self.sums(start, stop).copy(), self._seen.part(start, stop) != _EMPTY)
+
+    def zero_column(self, start: int, stop: int) -> pa.Array:
+        """Give the sums as double, 0 where no value came."""
+        return fixed_array(pa.float64(), self.sums(start, stop).copy())
+
+
+class DecimalSumState(State):
+    """Sums of decimals as 128-bit integers; beyond the digits of ``sum_type`` a sum has overflowed."""
+
+    def __init__(self, sum_type: DataType) -> None:
+        self._type = sum_type
+        self._sums = PerGroup(np.int64, 2)
+        self._seen = PerGroup(np.uint8)
+        self.arrays = (self._sums, self._seen)
+
+    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+        column = columns[0]
+        add_decimals(groups, decimal_words(column), *validity(column), self._sums.array, self._seen.array)
+
+    def merge(self, groups: Array, sums: pa.Array, empty: pa.Array | None) -> None:
+        """Add partial sums; ``empty`` says which hold nothing (None: none), a NULL among the others overflowed."""
+        none = (np.zeros((len(sums) + 7) // 8, dtype=np.uint8), 0)
+        flags = none if empty is None else bits(empty)
+        words = decimal_words(sums)
+        merge_decimals(groups, words, *validity(sums), *flags, self._sums.array, self._seen.array)
+
+    def parts(self, start: int, stop: int) -> tuple[Array, Array]:
+        """Give the sums' words, shape (2 · groups,), and per group: 0 empty, 1 has a value, 3 overflowed."""
+        words, seen = self._sums.part(start, stop), self._seen.part(start, stop)
+        if self._type.precision < 38:
+            limit = 10**self._type.precision
+            mark_exceeding(words, np.uint64(limit & (2**64 - 1)), np.int64(limit >> 64), seen)
+        return words, seen
+
+    def column(self, start: int, stop: int, *, empty_is_null: bool) -> pa.Array:
+        """Give the sums; NULL where overflowed, and where nothing came NULL or 0."""
+        words, seen = self.parts(start, stop)
+        valid = seen == _HAS_VALUE if empty_is_null else seen != _OVERFLOWED
+        return fixed_array(self._type.arrow, words.copy(), valid)
+
+    def is_empty(self, start: int, stop: int) -> Array:
+        """Say where nothing came; bool, shape (groups,)."""
+        empty: Array = self._seen.part(start, stop) == _EMPTY
+        return empty
+
+    def has_overflowed(self, start: int, stop: int) -> Array:
+        """Say which sums overflowed; bool, shape (groups,)."""
+        overflowed: Array = self.parts(start, stop)[1] == _OVERFLOWED
+        return overflowed
