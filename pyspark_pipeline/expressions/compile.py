@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyspark_pipeline.errors import PipelineError, UnsupportedPlanError
 from pyspark_pipeline.expressions.calls import CallNode, ColumnNode, LazyNode
 from pyspark_pipeline.expressions.frame import Evaluable, Frame
 from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel, build
-from pyspark_pipeline.expressions.values import to_array, truth
+from pyspark_pipeline.expressions.values import flags, to_array, truth
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
 
 _ONE_ROW = Frame(1, lambda ordinal: pa.nulls(1))
@@ -41,41 +44,65 @@ class CompiledExpressions:
 
 
 class CompiledPredicate:
-    """A filter: its conjuncts in order, each evaluated only on the rows that passed those before it."""
+    """A filter: its conjuncts in order.
+
+    Once few rows are left, or the next conjunct can raise, the rest is evaluated on the rows left only.
+    """
 
     __slots__ = ("nodes",)
 
-    #: A filtered chunk is worth making when at most this share of the rows is left.
+    #: Narrow to the rows left when they are at most this share; above, filtering columns costs more than it saves.
     NARROW_BELOW = 0.5
+    #: Take rows by their indices when at most this share is left, else filter by the mask.
+    TAKE_BELOW = 0.25
 
     def __init__(self, nodes: Sequence[Evaluable]) -> None:
         self.nodes = tuple(nodes)
 
     def filter(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows where the predicate is true, as a chunk; the same chunk when all are."""
-        rows = chunk.num_rows
-        if rows == 0:
+        """Return the rows where the predicate is true, as a chunk; the same chunk when all are.
+
+        Raise :class:`SparkConditionError` when a row breaks a rule of Spark.
+        """
+        if chunk.num_rows == 0:
             return chunk
         frame = Frame.of_chunk(chunk)
-        selected: list[pa.BooleanArray] = []
+        kept: npt.NDArray[np.int32] | None = None
+        mask: pa.BooleanArray | None = None
         for index, node in enumerate(self.nodes):
             passed = truth(frame.value(node), frame.num_rows)
-            count = passed.true_count
-            if count == frame.num_rows:
-                continue
+            mask = passed if mask is None else pc.and_(mask, passed)
+            count = mask.true_count
             if count == 0:
                 return chunk.slice(0, 0)
-            selected.append(passed)
-            if index + 1 < len(self.nodes):
-                frame = frame.subset(passed)
-        return _narrow(chunk, selected)
+            if count == frame.num_rows:
+                mask = None
+            elif index + 1 < len(self.nodes) and (
+                self.nodes[index + 1].can_raise or count <= self.NARROW_BELOW * frame.num_rows
+            ):
+                kept = _positions(kept, mask)
+                frame = frame.subset(mask)
+                mask = None
+        return self._rows_left(chunk, kept, mask)
+
+    def _rows_left(
+        self, chunk: pa.RecordBatch, kept: npt.NDArray[np.int32] | None, mask: pa.BooleanArray | None
+    ) -> pa.RecordBatch:
+        """Select ``mask`` of the rows ``kept`` (None: all)."""
+        if kept is None:
+            if mask is None:
+                return chunk
+            if mask.true_count > self.TAKE_BELOW * chunk.num_rows:
+                return chunk.filter(mask)
+        if mask is not None:
+            kept = _positions(kept, mask)
+        return chunk.take(pa.array(kept))
 
 
-def _narrow(chunk: pa.RecordBatch, selected: Sequence[pa.BooleanArray]) -> pa.RecordBatch:
-    """Filter by masks, each over the rows that the one before it left."""
-    for mask in selected:
-        chunk = chunk.filter(mask)
-    return chunk
+def _positions(kept: npt.NDArray[np.int32] | None, mask: pa.BooleanArray) -> npt.NDArray[np.int32]:
+    """Return the row numbers in the chunk of the rows that ``mask`` selects of ``kept`` (None: all rows)."""
+    chosen = flags(mask)
+    return np.flatnonzero(chosen).astype(np.int32) if kept is None else kept[chosen]
 
 
 class _Compiler:

@@ -64,7 +64,7 @@ class Support(allowDifferences: Boolean) {
 
   private def argsFit(kinds: Seq[String], c: Manifest.Case): Boolean =
     if (c.variadic && c.args.nonEmpty) {
-      kinds.length >= c.args.length - 1 && kinds.zipWithIndex.forall { case (k, i) =>
+      kinds.length >= c.args.length && kinds.zipWithIndex.forall { case (k, i) =>
         c.args(math.min(i, c.args.length - 1))(k)
       }
     } else {
