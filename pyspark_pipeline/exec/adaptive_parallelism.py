@@ -163,7 +163,7 @@ class _Source(Operator):
 class CollectSinkFactory(OperatorFactory):
     """Makes the sinks of the producing pipeline."""
 
-    name = "collect sink"
+    name = "CollectSink"
 
     def __init__(self, shared: AdaptiveParallelism) -> None:
         self._shared = shared
@@ -175,7 +175,7 @@ class CollectSinkFactory(OperatorFactory):
 class CollectSourceFactory(OperatorFactory):
     """Makes the sources of the consuming pipeline."""
 
-    name = "collect source"
+    name = "CollectSource"
 
     def __init__(self, shared: AdaptiveParallelism) -> None:
         self._shared = shared

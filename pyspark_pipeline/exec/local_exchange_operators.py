@@ -70,7 +70,7 @@ class LocalExchangeSourceOperator(Operator):
 class LocalExchangeSinkFactory(OperatorFactory):
     """Makes sinks; several pipelines may each have one of these on the same exchange (UNION ALL)."""
 
-    name = "local exchange sink"
+    name = "LocalExchangeSink"
 
     def __init__(self, exchange: LocalExchange) -> None:
         self._exchange = exchange
@@ -82,7 +82,7 @@ class LocalExchangeSinkFactory(OperatorFactory):
 class LocalExchangeSourceFactory(OperatorFactory):
     """Makes sources; the pipeline's ``dop`` must be the exchange's number of consumers."""
 
-    name = "local exchange source"
+    name = "LocalExchangeSource"
 
     def __init__(self, exchange: LocalExchange) -> None:
         self._exchange = exchange

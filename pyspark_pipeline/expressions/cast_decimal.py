@@ -39,11 +39,12 @@ from pyspark_pipeline.kernels.decimal_words import (
     validity_of,
     words_of,
 )
+from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.plan.expr import Call
 
 _INT64_MAX = 2**63 - 1
-_ONE = np.array([[1, 0]], dtype=np.int64)
-_ZERO = np.array([[0, 0]], dtype=np.int64)
+_ONE = frozen(np.array([[1, 0]], dtype=np.int64))
+_ZERO = frozen(np.array([[0, 0]], dtype=np.int64))
 
 
 class Rescale:
@@ -143,7 +144,8 @@ def _integral_to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
             if decimal_fast.widen_integers(integers, factor, limit, out):
                 return decimal_array(target.arrow, rows, validity_of([array]), buffer)
         plain: Any = integers.astype(np.int64)
-        return _to_decimal(array, np.stack([plain, plain >> 63], axis=1), 0, call, raises)
+        words = frozen(np.stack([plain, plain >> 63], axis=1))
+        return _to_decimal(array, words, 0, call, raises)
 
     return Kernel(run=run, can_raise=raises and target.precision - target.scale < digits)
 

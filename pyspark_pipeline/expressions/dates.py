@@ -19,7 +19,6 @@ from pyspark_pipeline.kernels import civil
 from pyspark_pipeline.kernels.decimal_words import valid_flags, validity_of
 from pyspark_pipeline.plan.expr import Call
 
-
 _DATE = [case(["date"])]
 _DAYS = ["tinyint", "smallint", "int"]
 

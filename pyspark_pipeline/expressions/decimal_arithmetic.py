@@ -23,17 +23,19 @@ from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Va
 from pyspark_pipeline.expressions.values import to_array
 from pyspark_pipeline.kernels import decimal_fast, decimal_wide
 from pyspark_pipeline.kernels.decimal_words import (
+    ONE_ROW,
     Words,
     decimal_array,
     join_words,
     new_words,
     pack_flags,
     split_words,
+    unscaled,
     valid_flags,
     validity_of,
     words_of,
 )
-from pyspark_pipeline.plan.expr import Call
+from pyspark_pipeline.plan.expr import Call, Expr, Literal
 
 _MODES = {"evalMode": ["ANSI", "LEGACY", "TRY"]}
 _BINARY = [case(["decimal"], ["decimal"], fields=_MODES)]
@@ -127,10 +129,10 @@ def _additive(call: Call, negate: bool) -> Kernel:
     drop = scale - call.type.scale
     operation = DecimalOperation(decimal_wide.OP_ADD, call, call.type, powers, drop, negate)
     needed = max(left.precision - left.scale, right.precision - right.scale) + scale + 1
-    if powers == (0, 0) and (needed <= call.type.precision or call.type.precision >= 19):
-        flip = -1 if negate else 0
-        add: Fast = lambda lw, ls, rw, rs, out: decimal_fast.add_plain(lw, ls, rw, rs, flip, out)  # noqa: E731
-        operation.fast = _then_dropped(add, drop)
+    constants = [_scaled_constant(arg, power) for arg, power in zip(call.args, powers, strict=True)]
+    aligned = all(power == 0 or constant is not None for power, constant in zip(powers, constants, strict=True))
+    if aligned and (needed <= call.type.precision or call.type.precision >= 19):
+        operation.fast = _then_dropped(_plain_addition(constants, -1 if negate else 0), drop)
     elif max(powers) <= 17:
         factors = (10 ** powers[0], 10 ** powers[1] * (-1 if negate else 1))
         limits = tuple(2**62 // abs(factor) - 1 for factor in factors)
@@ -139,6 +141,27 @@ def _additive(call: Call, negate: bool) -> Kernel:
             lambda lw, ls, rw, rs, out: decimal_fast.add_scaled(lw, ls, rw, rs, *factors, *limits, bound, out), drop
         )
     return _kernel(operation)
+
+
+def _scaled_constant(arg: Expr, power: int) -> Words | None:
+    """Return the words of a literal at the common scale, None when ``arg`` is no literal that needs scaling."""
+    if power == 0 or not isinstance(arg, Literal) or arg.value is None:
+        return None
+    return words_of(pa.scalar(Decimal(unscaled(arg.value, arg.type.scale) * 10**power), pa.decimal128(38, 0)))[0]
+
+
+def _plain_addition(constants: Sequence[Words | None], flip: int) -> Fast:
+    """Make the addition of operands of one scale; a constant operand is already scaled."""
+    left, right = constants
+
+    def add(lwords: Any, lstep: Any, rwords: Any, rstep: Any, out: Words) -> Any:
+        if left is not None:
+            lwords, lstep = left, ONE_ROW
+        if right is not None:
+            rwords, rstep = right, ONE_ROW
+        return decimal_fast.add_plain(lwords, lstep, rwords, rstep, flip, out)
+
+    return add
 
 
 def _then_dropped(fast: Fast, drop: int) -> Fast | None:

@@ -17,6 +17,7 @@ from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Va
 from pyspark_pipeline.expressions.values import decode
 from pyspark_pipeline.kernels import text_match
 from pyspark_pipeline.kernels.decimal_words import pack_flags, validity_of
+from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, Literal
 
@@ -30,7 +31,7 @@ def _in_order(value: Value, words: str) -> Value:
     if isinstance(value, pa.Scalar):
         value = pa.array([value.as_py()], pa.string())
     parts = [part.encode() for part in words.split("\0") if part]
-    ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
+    ends = frozen(np.cumsum([len(part) for part in parts], dtype=np.int64))
     out = np.empty(len(value), dtype=np.bool_)
     text_match.contains_in_order(
         *text_of(value), np.frombuffer(b"".join(parts), np.uint8), ends,

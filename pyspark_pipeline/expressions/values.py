@@ -59,8 +59,13 @@ def numbers(value: pa.Array) -> npt.NDArray[np.generic]:
     dtype = _NUMPY[value.type.id]
     data = value.buffers()[1]
     if data is None:
-        return np.zeros(len(value), dtype=dtype)
-    return np.frombuffer(data, dtype=dtype, count=len(value), offset=value.offset * dtype.itemsize)
+        data = pa.py_buffer(bytes(len(value) * dtype.itemsize))
+        return np.frombuffer(data, dtype=dtype)
+    view: npt.NDArray[np.generic] = np.frombuffer(
+        data, dtype=dtype, count=len(value), offset=value.offset * dtype.itemsize
+    )
+    view.flags.writeable = False
+    return view
 
 
 def from_numbers(values: npt.NDArray[np.generic], type_: pa.DataType, validity: pa.Buffer | None) -> pa.Array:

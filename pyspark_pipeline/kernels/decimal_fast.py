@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pyspark_pipeline.kernels.decimal_int128 import divide_half_up, magnitude, multiply_words, signed
-from pyspark_pipeline.kernels.jit import kernel
+from pyspark_pipeline.kernels.jit import frozen, kernel
 
 
 @kernel
@@ -28,8 +28,7 @@ def add_plain(left: Any, lstep: Any, right: Any, rstep: Any, flip: int, out: Any
         high |= (left[j * lstep, 1] ^ (a >> 63)) | (right[j * rstep, 1] ^ (b >> 63))
         c = b ^ flip
         total = a + c - flip
-        # A carry out of 64 bits shows in the sign; the -flip step can only carry from the largest value.
-        overflow |= ((a ^ total) & (c ^ total)) | (b ^ (b - 1)) & b & flip
+        overflow |= (a ^ total) & (c ^ total)
         out[i, 0] = total
         out[i, 1] = total >> 63
     return high == 0 and overflow >= 0
@@ -213,4 +212,4 @@ def zeroed(words: Any, step: Any, valid: Any) -> tuple[Any, Any]:
         return words, step
     clean = np.empty_like(words)
     zero_where_null(words, step, valid, clean)
-    return clean, step
+    return frozen(clean), step

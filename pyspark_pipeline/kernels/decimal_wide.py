@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pyspark_pipeline.kernels.decimal_int128 import magnitude, signed
-from pyspark_pipeline.kernels.jit import kernel
+from pyspark_pipeline.kernels.jit import frozen, kernel
 
 LIMBS = 14
 OP_ADD, OP_MULTIPLY, OP_DIVIDE, OP_REMAINDER, OP_QUOTIENT = range(5)
@@ -27,8 +27,8 @@ _TEN = np.uint64(10)
 _BILLION = np.uint64(1_000_000_000)
 
 # 10**k as limbs, k = 0 .. 115.
-POWERS = np.array(
-    [[(10**k >> (32 * limb)) & 0xFFFFFFFF for limb in range(LIMBS)] for k in range(116)], dtype=np.uint64
+POWERS = frozen(
+    np.array([[(10**k >> (32 * limb)) & 0xFFFFFFFF for limb in range(LIMBS)] for k in range(116)], dtype=np.uint64)
 )
 
 

@@ -14,6 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyspark_pipeline.kernels.jit import frozen
+
 Words = npt.NDArray[np.int64]
 
 # The step of a view: the same row for every row, or row by row.
@@ -46,12 +48,13 @@ def words_of(value: Any) -> tuple[Words, np.uint64]:
     ``words`` has shape (rows, 2); slots of NULLs hold whatever the buffer holds.
     """
     if isinstance(value, pa.Scalar):
-        return np.array([split_words(unscaled(value.as_py(), value.type.scale))], dtype=np.int64), ONE_ROW
+        words = np.array([split_words(unscaled(value.as_py(), value.type.scale))], dtype=np.int64)
+        return frozen(words), ONE_ROW
     data = value.buffers()[1]
     if data is None:
-        return np.zeros((len(value), 2), dtype=np.int64), EACH_ROW
+        return frozen(np.zeros((len(value), 2), dtype=np.int64)), EACH_ROW
     view = np.frombuffer(data, dtype=np.int64, count=2 * len(value), offset=16 * value.offset)
-    return view.reshape(-1, 2), EACH_ROW
+    return frozen(view.reshape(-1, 2)), EACH_ROW
 
 
 def new_words(rows: int) -> tuple[pa.Buffer, Words]:

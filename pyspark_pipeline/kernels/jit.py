@@ -48,3 +48,13 @@ def kernel(function: F | None = None, **options: Any) -> Any:
     """
     compile_lazily: Any = numba.njit(cache=True, nogil=True, fastmath=False, **options)
     return compile_lazily if function is None else compile_lazily(function)
+
+
+def frozen(array: Any) -> Any:
+    """Mark a numpy array read-only and return it.
+
+    Numba compiles a kernel anew for writable and read-only inputs: inputs are always frozen, so that each
+    kernel has one compiled form whoever owns the memory.
+    """
+    array.flags.writeable = False
+    return array

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.jit import kernel
+from pyspark_pipeline.kernels.jit import frozen, kernel
 
 PARSED, INVALID, TOO_LARGE = 0, 1, 2
 
@@ -21,11 +21,11 @@ def text_of(array: pa.StringArray) -> tuple[npt.NDArray[np.int32], npt.NDArray[n
     """Return (offsets of rows + 1 entries, bytes) of a string array; respects its offset."""
     _, offsets, data = array.buffers()
     if offsets is None or len(array) == 0:
-        return np.zeros(len(array) + 1, dtype=np.int32), np.zeros(1, dtype=np.uint8)
-    starts = np.frombuffer(offsets, dtype=np.int32, count=len(array) + 1, offset=4 * array.offset)
+        return frozen(np.zeros(len(array) + 1, dtype=np.int32)), frozen(np.zeros(1, dtype=np.uint8))
+    starts = frozen(np.frombuffer(offsets, dtype=np.int32, count=len(array) + 1, offset=4 * array.offset))
     if data is None or data.size == 0:
-        return starts, np.zeros(1, dtype=np.uint8)
-    return starts, np.frombuffer(data, dtype=np.uint8)
+        return starts, frozen(np.zeros(1, dtype=np.uint8))
+    return starts, frozen(np.frombuffer(data, dtype=np.uint8))
 
 
 @kernel

@@ -24,6 +24,19 @@ def decompose_aggregate(node: Aggregate, builder: PipelineBuilder) -> list[Opera
     Aggregator(node, builder.settings)  # refuses what it cannot run before anything runs
     if node.grouping and node.results is None and is_partial(node.calls):
         return [*below, StreamingAggregateFactory(node, builder.settings)]
+    if _gives_each_group_once(node):
+        below = builder.local_shuffle(below, node.grouping) if node.grouping else builder.gather(below)
     shared = AggregateContext(node, builder.settings)
-    builder.add_pipeline([*below, AggregateSinkFactory(shared)])
-    return [AggregateSourceFactory(shared)]
+    return builder.cut(below, AggregateSinkFactory(shared), AggregateSourceFactory(shared))
+
+
+def _gives_each_group_once(node: Aggregate) -> bool:
+    """Say whether the rows of a group must meet in one driver.
+
+    They need not where another stage merges the buffers: without keys every buffer is merged later, with keys
+    those of a stage that still reads arguments. A stage that only merges removes duplicates for the one above
+    (DISTINCT), so it must.
+    """
+    if node.results is not None:
+        return True
+    return bool(node.grouping) and all(call.merges for call in node.calls)

@@ -1,8 +1,9 @@
 """Which function turns a plan node into operator factories, and what the engine says it can run.
 
 ``decompose_to_pipeline``: the function of a node first decomposes the child, then either appends its
-factory to the list still open, or, where it blocks, appends a sink, closes that pipeline with
-``builder.add_pipeline`` and gives a new list that starts with its source.
+factory to the list still open, or, where it blocks, has the builder ``cut`` the pipeline between its sink and
+its source, and gives the new list. How many drivers a pipeline has is the builder's business; a function only
+says which rows must meet: those of equal keys (``local_shuffle``) or all (``gather``).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from pyspark_pipeline.errors import UnsupportedPlanError
 from pyspark_pipeline.exec.operator import OperatorFactory
+from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Node, ScanSplit, Settings
 
 
@@ -27,6 +29,17 @@ class PipelineBuilder(Protocol):
 
     def add_pipeline(self, factories: Sequence[OperatorFactory]) -> None:
         """Close a pipeline: the last factory makes sinks."""
+
+    def cut(
+        self, below: Sequence[OperatorFactory], sink: OperatorFactory, source: OperatorFactory
+    ) -> list[OperatorFactory]:
+        """Close the open pipeline ``below`` with ``sink``; open one of as many drivers with ``source``."""
+
+    def local_shuffle(self, below: Sequence[OperatorFactory], keys: Sequence[Expr]) -> list[OperatorFactory]:
+        """Give an open pipeline in which rows of equal ``keys`` (bound to ``below``'s chunks) meet in one driver."""
+
+    def gather(self, below: Sequence[OperatorFactory]) -> list[OperatorFactory]:
+        """Give an open pipeline of one driver that gets all rows."""
 
     def splits(self, input_id: int) -> Sequence[ScanSplit]:
         """Give the file splits of a scan of this instance."""

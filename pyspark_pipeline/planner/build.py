@@ -15,46 +15,36 @@ from pyspark_pipeline.exchange import ExchangeSourceFactory, SinkFactory
 from pyspark_pipeline.exec import OperatorFactory, OutputQueue, Pipeline
 from pyspark_pipeline.exec.input_queue import InputQueue
 from pyspark_pipeline.operators import decompose_node
-from pyspark_pipeline.plan.nodes import ArrowInput, ExchangeSource, Fragment, Node, ScanSplit, Settings
+from pyspark_pipeline.plan.nodes import ArrowInput, ExchangeSource, Fragment, Node, ScanSplit
+from pyspark_pipeline.planner.pipelines import PipelineSet
 
 
-class FragmentBuilder:
+class FragmentBuilder(PipelineSet):
     """Builds the pipelines of one fragment instance.
 
-    ``control`` is the task's control message: ``splits`` by scan number, ``partition`` of the instance.
+    ``control`` is the task's control message: ``splits`` by scan number, ``partition`` of the instance. ``dop``
+    is the number of threads that the instance runs on.
     """
 
-    def __init__(
-        self, fragment: Fragment, control: Mapping[str, Any], queue: OutputQueue, dop: int = 1
-    ) -> None:
+    def __init__(self, fragment: Fragment, control: Mapping[str, Any], queue: OutputQueue, dop: int = 1) -> None:
+        super().__init__(fragment.settings, dop)
         self._fragment = fragment
         self._control = control
         self._queue = queue
         self.inputs: dict[int, InputQueue] = {}
-        self._pipelines: list[Pipeline] = []
-        self.dop = dop
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of the fragment."""
-        return self._fragment.settings
 
     def build(self) -> list[Pipeline]:
         """Give the pipelines, sources first; the last one ends in the fragment's sink."""
         factories = self.decompose(self._fragment.root)
         self.add_pipeline([*factories, self._sink()])
-        return self._pipelines
+        return self.pipelines
 
     def decompose(self, node: Node) -> list[OperatorFactory]:
         """Cut the tree below ``node``; give the factories of the pipeline still open at its root."""
         if isinstance(node, (ExchangeSource, ArrowInput)):
-            queue = self.inputs.setdefault(node.input_id, InputQueue(f"input {node.input_id}"))
+            queue = self.inputs.setdefault(node.input_id, InputQueue(f"input {node.input_id}", bound=self.dop + 1))
             return [ExchangeSourceFactory(node, queue, self.settings.options["batchRows"])]
         return decompose_node(node, self)
-
-    def add_pipeline(self, factories: Sequence[OperatorFactory]) -> None:
-        """Close a pipeline: the last factory makes sinks."""
-        self._pipelines.append(Pipeline(id=len(self._pipelines), factories=tuple(factories), dop=1))
 
     def splits(self, input_id: int) -> Sequence[ScanSplit]:
         """Give the file splits of a scan of this instance; partition values are still in wire form."""

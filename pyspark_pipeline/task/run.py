@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
 
-from pyspark_pipeline.errors import CorruptFileError, SparkConditionError
+from pyspark_pipeline.errors import CorruptFileError, ResourceExhaustedError, SparkConditionError
 from pyspark_pipeline.exchange import ERROR, STATISTICS, ChunkRow, ExchangeClient, pack_rows
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, execute
 from pyspark_pipeline.exec.input_queue import InputFeed
 from pyspark_pipeline.plan.nodes import Fragment
 from pyspark_pipeline.plan.wire import decode_fragment
 from pyspark_pipeline.planner import FragmentBuilder
+from pyspark_pipeline.task.memory import instance_memory
 from pyspark_pipeline.task.statistics import fragment_metrics
 
 _PACK_BYTES = 4 << 20
@@ -33,36 +35,49 @@ def _decoded(text: str) -> Fragment:
 
 
 def run_fragment(text: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Run the fragment ``text`` (JSON) over Arrow batches of chunk rows; give batches of chunk rows."""
+    """Run the fragment ``text`` (JSON) over Arrow batches of chunk rows; give batches of chunk rows.
+
+    Closing the iterator cancels the instance. Raises :class:`EngineBugError` for a bug of the engine and
+    :class:`ResourceExhaustedError` where memory ran out; what the user's data or files did wrong is told
+    to the JVM by the last batch.
+    """
     client = ExchangeClient(batches)
     control = json.loads(client.control())
     try:
-        fragment = _decoded(text)
-        yield from _run(fragment, control, client)
+        yield from _run(make_instance(_decoded(text), control, client), int(control.get("cpus", 1)))
     except SparkConditionError as error:
         yield _message(ERROR, _condition(error))
     except CorruptFileError as error:
         yield _message(ERROR, {"kind": "corruptFile", "message": str(error), "path": _path(error)})
 
 
-def _run(fragment: Fragment, control: Mapping[str, Any], client: ExchangeClient) -> Iterator[pa.RecordBatch]:
+def make_instance(fragment: Fragment, control: Mapping[str, Any], client: ExchangeClient) -> FragmentInstance:
+    """Build the instance that ``control`` describes; ``cpus`` of it is the parallelism (``spark.task.cpus``)."""
     options = fragment.settings.options
     queue = OutputQueue(options["output.queueChunks"])
-    threads = max(1, int(control.get("cpus", 1)))
-    builder = FragmentBuilder(fragment, control, queue, dop=threads)
+    builder = FragmentBuilder(fragment, control, queue, dop=int(control.get("cpus", 1)))
     pipelines = builder.build()
     feed = InputFeed(client.stream(), builder.inputs, order=sorted(builder.inputs)) if builder.inputs else None
-    instance = FragmentInstance(pipelines, queue, feed=feed, time_slice_ms=options["timeSliceMs"])
+    return FragmentInstance(
+        pipelines, queue, memory=instance_memory(), feed=feed, time_slice_ms=options["timeSliceMs"]
+    )
+
+
+def _run(instance: FragmentInstance, threads: int) -> Iterator[pa.RecordBatch]:
     sent: list[ChunkRow] = []
     held = 0
-    for row in execute(instance, 1):
-        sent.append(row)
-        held += row.data.size
-        if held >= _PACK_BYTES:
-            yield pack_rows(sent)
-            sent, held = [], 0
-    if sent:
-        yield pack_rows(sent)
+    try:
+        with closing(execute(instance, threads)) as rows:
+            for row in rows:
+                sent.append(row)
+                held += row.data.size
+                if held >= _PACK_BYTES:
+                    yield pack_rows(sent)
+                    sent, held = [], 0
+            if sent:
+                yield pack_rows(sent)
+    except MemoryError as error:  # outside every operator: reading the input, packing the output
+        raise ResourceExhaustedError(f"no memory left to move chunks between Spark and the engine: {error}") from error
     yield _message(STATISTICS, {"metrics": fragment_metrics(instance), "profile": instance.metrics()})
 
 

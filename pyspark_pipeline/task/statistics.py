@@ -22,6 +22,8 @@ class FragmentMetric:
     families: tuple[str, ...] = ()
 
 
+_LEAVES = ("ParquetScan", "ExchangeSource", "Range")
+
 METRICS = (
     FragmentMetric(name="outputRows", description="number of output rows", kind="sum"),
     FragmentMetric(name="outputChunks", description="chunks sent", kind="sum"),
@@ -29,14 +31,17 @@ METRICS = (
     FragmentMetric(name="inputRows", description="rows read", kind="sum"),
     FragmentMetric(name="inputBatches", description="batches read", kind="sum"),
     FragmentMetric(
-        name="scanTime", description="time in scan", kind="nanos", families=("ParquetScan", "ExchangeSource", "Range")
+        name="scanTime", description="time in scan", kind="nanos", families=_LEAVES
     ),
     FragmentMetric(name="filterTime", description="time in filter", kind="nanos", families=("Filter",)),
     FragmentMetric(name="projectTime", description="time in project", kind="nanos", families=("Project",)),
     FragmentMetric(name="aggregateTime", description="time in aggregate", kind="nanos"),
     FragmentMetric(
         name="partitionTime", description="time in partitioning and sending", kind="nanos",
-        families=("HashExchange", "SingleExchange", "RoundRobinExchange", "ResultSink"),
+        families=(
+            "HashExchange", "SingleExchange", "RoundRobinExchange", "ResultSink",
+            "LocalExchangeSink", "LocalExchangeSource",
+        ),
     ),
     FragmentMetric(name="waitTime", description="time waiting", kind="nanos"),
     FragmentMetric(name="peakMemory", description="peak memory", kind="bytes"),
@@ -52,11 +57,11 @@ def fragment_metrics(instance: FragmentInstance) -> Mapping[str, int]:
         for metric in METRICS
         if metric.families
     }
-    values["aggregateTime"] = _nanos(sum(v for k, v in families.items() if k.startswith("Aggregate")))
+    values["aggregateTime"] = _nanos(sum(v for k, v in families.items() if "Aggregate" in k))
     values["waitTime"] = _nanos(report["feed_s"] + report["consumer_s"])
     values["peakMemory"] = report["peak_bytes"]
     sources = [pipeline["operators"][0] for pipeline in report["pipelines"]]
-    scans = [op for op in sources if not op["name"].startswith("Aggregate")]
+    scans = [op for op in sources if op["name"] in _LEAVES]
     sink = report["pipelines"][-1]["operators"][-1]
     values["inputRows"] = sum(_of(op, "rows_out") for op in scans)
     values["inputBatches"] = sum(_of(op, "chunks_out") for op in scans)

@@ -1,8 +1,8 @@
 """The table of the differential tests: every column mixes ordinary values with the ones that break engines."""
 
+# ruff: noqa: E501 — one line a pool reads best
 from __future__ import annotations
 
-import datetime
 import random
 from decimal import Decimal
 from typing import Any
@@ -85,6 +85,3 @@ def _convert(value: Any, type_: pa.DataType) -> Any:
     if pa.types.is_date(type_):
         return pa.scalar(value, pa.int32()).cast(type_).as_py() if abs(value) < 2_900_000 else value
     return value
-
-
-EPOCH = datetime.date(1970, 1, 1)

@@ -13,9 +13,11 @@ from tests.support.sessions import run
 from tests.support.tables import TableShelf
 
 _QUERIES_OF_A_SEED = 4
-_FIRST, _LAST = (int(part) for part in os.environ.get("PIPELINE_FUZZ_SEEDS", "0:20").split(":"))
+_FIRST, _LAST = (int(part) for part in os.environ.get("PIPELINE_FUZZ_SEEDS", "0:12").split(":"))
 
 # Spark evaluates an expression that stands twice in a query early, outside of the branch that guards it.
+# Its own row-group filter loses NaN in files whose statistics leave NaN out.
+_ORACLE = {"spark.sql.parquet.filterPushdown": "false"}
 _SETTINGS = {"spark.sql.subexpressionElimination.enabled": "false", "spark.sql.session.timeZone": "America/St_Johns"}
 
 
@@ -29,7 +31,7 @@ def test_random_queries(spark: SparkSession, tables: TableShelf, vanilla_only: b
         query = QueryMaker(seed * 1000 + number, wild=wild).query()
         for ansi in ["false", "true"] if wild else ["true"]:
             settings = {**_SETTINGS, "spark.sql.ansi.enabled": ansi}
-            vanilla = run(spark, query.sql, pipeline=False, settings=settings)
+            vanilla = run(spark, query.sql, pipeline=False, settings={**settings, **_ORACLE})
             if not wild:
                 assert vanilla.error is None, f"{query.sql}\n{vanilla.error} {vanilla.message}"
             elif vanilla.error is not None:

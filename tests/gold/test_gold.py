@@ -43,7 +43,7 @@ def test_gold(
     for statement in gold.statements:
         settings = {**settings_of(combination), **statement.settings}
         expected = statement.expected({**combination, **version})
-        vanilla = run(spark, statement.sql, pipeline=False, settings=settings)
+        vanilla = run(spark, statement.sql, pipeline=False, settings={**settings, **statement.oracle})
         pipeline = None if vanilla_only else run(spark, statement.sql, pipeline=True, settings=settings)
         place = f"{gold.path.relative_to(_FOLDER)}:{statement.line}"
         for fault in judge(expected, statement.rule, vanilla, pipeline):

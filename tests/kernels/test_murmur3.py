@@ -46,8 +46,8 @@ def signed(hashes: np.ndarray) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", VALUES)
-def test_one_column_is_sparks_hash(spark: Any, kind: str) -> None:
-    frame = spark.createDataFrame([(i, v) for i, v in enumerate(VALUES[kind])], f"i int, v {kind}")
+def test_one_column_is_sparks_hash(vanilla: Any, kind: str) -> None:
+    frame = vanilla.createDataFrame([(i, v) for i, v in enumerate(VALUES[kind])], f"i int, v {kind}")
     expected = [row[0] for row in frame.selectExpr("hash(v)", "i").orderBy("i").collect()]
     column = arrow(kind, VALUES[kind])
     assert signed(hash_rows([column], len(column))) == expected
@@ -55,12 +55,12 @@ def test_one_column_is_sparks_hash(spark: Any, kind: str) -> None:
     assert signed(hash_rows([sliced], len(column))) == expected
 
 
-def test_columns_fold_one_after_another(spark: Any) -> None:
+def test_columns_fold_one_after_another(vanilla: Any) -> None:
     kinds = list(VALUES)
     rows = [(i, *(VALUES[k][(i * 7 + n) % len(VALUES[k])] for n, k in enumerate(kinds))) for i in range(40)]
     schema = "i int, " + ", ".join(f"c{n} {k}" for n, k in enumerate(kinds))
     names = ", ".join(f"c{n}" for n in range(len(kinds)))
-    frame = spark.createDataFrame(rows, schema)
+    frame = vanilla.createDataFrame(rows, schema)
     expected = [row[0] for row in frame.selectExpr(f"hash({names})", "i").orderBy("i").collect()]
     columns = [arrow(k, [row[n + 1] for row in rows]) for n, k in enumerate(kinds)]
     assert signed(hash_rows(columns, 40)) == expected

@@ -21,7 +21,7 @@ from pyspark_pipeline.plan.nodes import (
     SingleExchange,
     Sink,
 )
-from tests.operators.kit import DEFAULTS, Builder, Chunks, fields, run, run_rows, to_table
+from tests.operators.kit import DEFAULTS, Builder, Chunks, fields, run_rows, to_table
 
 
 def buffer_types(function: str, kind: DataType) -> tuple[DataType, ...]:
@@ -145,4 +145,3 @@ def _plain(value: Any) -> Any:
     return value
 
 
-__all__ = ["run"]

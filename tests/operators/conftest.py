@@ -1,5 +1,5 @@
-"""One vanilla Spark session, the oracle of these tests."""
+"""The oracle of these tests."""
 
-from tests.kernels.conftest import spark
+from tests.kernels.vanilla import vanilla
 
-__all__ = ["spark"]
+__all__ = ["vanilla"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -13,12 +13,13 @@ from pyspark_pipeline.exchange import ChunkRow, ExchangeSourceFactory, SinkFacto
 from pyspark_pipeline.exec.execute import execute
 from pyspark_pipeline.exec.input_queue import InputFeed, InputQueue
 from pyspark_pipeline.exec.instance import FragmentInstance
-from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory, Pipeline
+from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.exec.output_queue import OutputQueue
 from pyspark_pipeline.operators import decompose_node
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
 from pyspark_pipeline.plan.nodes import ExchangeSource, Field, Node, ResultSink, ScanSplit, Settings, Sink
+from pyspark_pipeline.planner.pipelines import PipelineSet
 
 DEFAULTS = Settings(ansi=True, time_zone="UTC", options=Options({}))
 
@@ -64,7 +65,10 @@ class ChunksOperator(Operator):
         return not self._done and bool(self._left)
 
     def pull_chunk(self) -> Chunk | None:
-        return self._left.pop(0) if self._left else None
+        try:
+            return self._left.pop(0)
+        except IndexError:  # another driver was faster
+            return None
 
     def is_finished(self) -> bool:
         return self._done or not self._left
@@ -85,15 +89,21 @@ class ChunksFactory(OperatorFactory):
         return ChunksOperator(self._left)
 
 
-@dataclass
-class Builder:
-    """The planner's part, for tests."""
+class Builder(PipelineSet):
+    """The planner's part, for tests: given chunks, queues, splits and ranges as leaves."""
 
-    settings: Settings = DEFAULTS
-    scans: Mapping[int, Sequence[ScanSplit]] = field(default_factory=dict)
-    queues: dict[int, InputQueue] = field(default_factory=dict)
-    ranges: Mapping[int, tuple[int, int, int]] = field(default_factory=dict)
-    pipelines: list[list[OperatorFactory]] = field(default_factory=list)
+    def __init__(
+        self,
+        settings: Settings = DEFAULTS,
+        *,
+        dop: int = 1,
+        scans: Mapping[int, Sequence[ScanSplit]] | None = None,
+        ranges: Mapping[int, tuple[int, int, int]] | None = None,
+    ) -> None:
+        super().__init__(settings, dop)
+        self.scans = scans or {}
+        self.ranges = ranges or {}
+        self.queues: dict[int, InputQueue] = {}
 
     def decompose(self, node: Node) -> list[OperatorFactory]:
         if isinstance(node, Chunks):
@@ -102,9 +112,6 @@ class Builder:
             queue = self.queues.setdefault(node.input_id, InputQueue(f"input {node.input_id}"))
             return [ExchangeSourceFactory(node, queue, self.settings.options["batchRows"])]
         return decompose_node(node, self)
-
-    def add_pipeline(self, factories: Sequence[OperatorFactory]) -> None:
-        self.pipelines.append(list(factories))
 
     def splits(self, input_id: int) -> Sequence[ScanSplit]:
         return self.scans[input_id]
@@ -122,16 +129,15 @@ def run_rows(
     dop: int = 1,
     threads: int = 1,
 ) -> list[ChunkRow]:
-    """Run ``node`` below ``sink``; give the chunk rows that leave."""
-    made = builder or Builder()
+    """Run ``node`` below ``sink``; give the chunk rows that leave. ``dop`` counts where there is no ``builder``."""
+    made = builder or Builder(dop=dop)
     factories = made.decompose(node)
     queue = OutputQueue(made.settings.options["output.queueChunks"])
     types = tuple(f.type for f in node.output)
     factories.append(SinkFactory(sink or ResultSink(), types, made.settings, queue))
     made.add_pipeline(factories)
-    pipelines = [Pipeline(id=i, factories=tuple(p), dop=dop) for i, p in enumerate(made.pipelines)]
     feed = InputFeed(iter(inputs), made.queues) if made.queues else None
-    return list(execute(FragmentInstance(pipelines, queue, feed=feed), threads))
+    return list(execute(FragmentInstance(made.pipelines, queue, feed=feed), threads))
 
 
 def to_table(node: Node, rows: Sequence[ChunkRow]) -> pa.Table:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pyspark_pipeline.datatypes import parse_type
-from pyspark_pipeline.plan.nodes import Aggregate
+from pyspark_pipeline.plan.expr import Expr
 from tests.operators.aggregate_kit import (
     aggregate_call,
     chunks_of,
@@ -20,10 +20,9 @@ from tests.operators.aggregate_kit import (
     leaf,
     partial_node,
     rows_of,
-    run,
     run_stages,
 )
-from tests.operators.kit import column
+from tests.operators.kit import Chunks, call, column, literal, run
 
 ROWS = 700
 _random = random.Random(7)
@@ -52,83 +51,89 @@ MAKERS: dict[str, Any] = {
     "timestamp": lambda: _EPOCH + datetime.timedelta(microseconds=_random.randint(-(10**12), 10**12)),
     "timestamp_ntz": lambda: datetime.datetime(2020, 1, 1) + datetime.timedelta(microseconds=_random.randint(0, 10**9)),
 }
-NUMERIC = [k for k in MAKERS if k.startswith(("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"))]
+KINDS = list(MAKERS)
+NUMERIC = [k for k in KINDS if k.startswith(("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"))]
 SQL = {"Sum": "sum", "Average": "avg", "Min": "min", "Max": "max", "Count": "count"}
+SPEC = "k:int, " + ", ".join(f"v{i}:{kind}" for i, kind in enumerate(KINDS))
+CALLS = [
+    (name, f"v{i}")
+    for i, kind in enumerate(KINDS)
+    for name in (SQL if kind in NUMERIC else ("Min", "Max", "Count"))
+]
+CALLS_SQL = ", ".join(f"{SQL[name]}({value})" for name, value in CALLS)
 
 
-def _functions(kind: str) -> list[str]:
-    return ["Sum", "Average", "Min", "Max", "Count"] if kind in NUMERIC else ["Min", "Max", "Count"]
+def _value_columns(keys: list[int | None], nulls: float) -> dict[str, pa.Array]:
+    """Make a column of every type; key 3 has only NULLs."""
+    made = {}
+    for i, kind in enumerate(KINDS):
+        data = [None if k == 3 or _random.random() < nulls else MAKERS[kind]() for k in keys]
+        made[f"v{i}"] = pa.array(data, parse_type(kind.replace(";", ",")).arrow)
+    return made
 
 
-def _column(kind: str, nulls: float) -> pa.Array:
-    made = [None if _random.random() < nulls else MAKERS[kind]() for _ in range(ROWS)]
-    return pa.array(made, parse_type(kind.replace(";", ",")).arrow)
+def _table(nulls: float = 0.2) -> pa.Table:
+    keys = [_random.choice([1, 2, 3, None, 1000 + i]) for i in range(ROWS)]
+    return pa.table({"k": pa.array(keys, pa.int32()), **_value_columns(keys, nulls)})
 
 
-def _spark_rows(spark: Any, tmp_path: Any, table: pa.Table, query: str) -> list[tuple[Any, ...]]:
+def _spark_rows(vanilla: Any, tmp_path: Any, table: pa.Table, query: str) -> list[tuple[Any, ...]]:
     pq.write_table(table, tmp_path / "t.parquet", store_schema=False)
-    spark.read.parquet(str(tmp_path / "t.parquet")).createOrReplaceTempView("t")
-    return rows_of(spark.sql(query).toArrow())
+    vanilla.read.parquet(str(tmp_path / "t.parquet")).createOrReplaceTempView("t")
+    return rows_of(vanilla.sql(query).toArrow())
 
 
-def _nodes(kind: str, table: pa.Table) -> tuple[Any, Any]:
-    child = leaf(f"k:int, v:{kind}", chunks_of(table, 100))
-    calls = [aggregate_call(name, column(child, "v")) for name in _functions(kind)]
-    return child, calls
-
-
-@pytest.mark.parametrize("kind", MAKERS)
-def test_functions_by_key(spark: Any, tmp_path: Any, kind: str) -> None:
-    keys = pa.array([_random.choice([1, 2, 3, None, 1000 + i]) for i in range(ROWS)], pa.int32())
-    values = pa.array([None if k == 3 else v for k, v in zip(keys.to_pylist(), _column(kind, 0.2).to_pylist(),
-                                                            strict=True)], parse_type(kind.replace(";", ",")).arrow)
-    table = pa.table({"k": keys, "v": values})
-    calls_sql = ", ".join(f"{SQL[name]}(v)" for name in _functions(kind))
-    expected = _spark_rows(spark, tmp_path, table, f"select k, {calls_sql} from t group by k")
-    child, calls = _nodes(kind, table)
-    grouping = [column(child, "k")]
-    first = partial_node(child, grouping, calls)
+def _assert_stages(child: Chunks, keys: list[Expr], expected: list[tuple[Any, ...]]) -> None:
+    calls = [aggregate_call(name, column(child, value)) for name, value in CALLS]
+    first = partial_node(child, keys, calls)
     assert rows_of(run_stages(first)) == expected
     assert rows_of(run_stages(first, merge_between=True)) == expected
-    assert rows_of(run(complete_node(child, grouping, calls))) == expected
+    assert rows_of(run(complete_node(child, keys, calls))) == expected
 
 
-@pytest.mark.parametrize("kind", MAKERS)
-@pytest.mark.parametrize("empty", ["some", "all null", "no rows"])
-def test_functions_without_key(spark: Any, tmp_path: Any, kind: str, empty: str) -> None:
-    values = _column(kind, 1.0 if empty == "all null" else 0.2)
-    table = pa.table({"k": pa.array(range(ROWS), pa.int32()), "v": values}).slice(0, 0 if empty == "no rows" else ROWS)
-    calls_sql = ", ".join(f"{SQL[name]}(v)" for name in _functions(kind))
-    expected = _spark_rows(spark, tmp_path, table, f"select {calls_sql} from t")
-    child, calls = _nodes(kind, table)
-    first: Aggregate = partial_node(child, [], calls)
-    assert rows_of(run_stages(first)) == expected
-    assert rows_of(run_stages(first, merge_between=True)) == expected
-    assert rows_of(run(complete_node(child, [], calls))) == expected
+def test_functions_by_key(vanilla: Any, tmp_path: Any) -> None:
+    table = _table()
+    expected = _spark_rows(vanilla, tmp_path, table, f"select k, {CALLS_SQL} from t group by k")
+    child = leaf(SPEC, chunks_of(table, 100))
+    _assert_stages(child, [column(child, "k")], expected)
 
 
-@pytest.mark.parametrize("kind", MAKERS)
-def test_a_key_of_every_type(spark: Any, tmp_path: Any, kind: str) -> None:
-    table = pa.table({"k": pa.array(range(ROWS), pa.int32()), "v": _column(kind, 0.1)})
-    expected = _spark_rows(spark, tmp_path, table, "select v, count(k), sum(k) from t group by v")
-    child = leaf(f"k:int, v:{kind}", chunks_of(table, 64))
+@pytest.mark.parametrize("rows", ["some", "all null", "none", "one"])
+def test_functions_without_key(vanilla: Any, tmp_path: Any, rows: str) -> None:
+    table = _table(1.0 if rows == "all null" else 0.2).slice(0, {"none": 0, "one": 1}.get(rows, ROWS))
+    expected = _spark_rows(vanilla, tmp_path, table, f"select {CALLS_SQL} from t")
+    assert len(expected) == 1
+    _assert_stages(leaf(SPEC, chunks_of(table, 100)), [], expected)
+
+
+@pytest.mark.parametrize("place", range(len(KINDS)), ids=KINDS)
+def test_a_key_of_every_type(vanilla: Any, tmp_path: Any, place: int) -> None:
+    table = _table()
+    expected = _spark_rows(vanilla, tmp_path, table, f"select v{place}, count(k), sum(k) from t group by v{place}")
+    child = leaf(SPEC, chunks_of(table, 64))
     calls = [aggregate_call("Count", column(child, "k")), aggregate_call("Sum", column(child, "k"))]
-    assert rows_of(run_stages(partial_node(child, [column(child, "v")], calls))) == expected
+    assert rows_of(run_stages(partial_node(child, [column(child, f"v{place}")], calls))) == expected
 
 
-def test_keys_of_all_types_together(spark: Any, tmp_path: Any) -> None:
-    kinds = list(MAKERS)
-    names = [f"k{i}" for i in range(len(kinds))]
-    columns = {name: _column(kind, 0.3).take(pa.array([i % 37 for i in range(ROWS)]))
-               for name, kind in zip(names, kinds, strict=True)}
-    table = pa.table(columns)
-    expected = _spark_rows(
-        spark, tmp_path, table, f"select {', '.join(names)}, count(1) from t group by {', '.join(names)}"
-    )
-    child = leaf(", ".join(f"{n}:{k}" for n, k in zip(names, kinds, strict=True)), chunks_of(table, 90))
-    keys = [column(child, name) for name in names]
-    call = aggregate_call("Count", column(child, "k0"))
-    from tests.operators.kit import literal
+def test_keys_of_all_types_together(vanilla: Any, tmp_path: Any) -> None:
+    table = _table().take(pa.array([i % 37 for i in range(ROWS)]))
+    names = ", ".join(table.column_names)
+    expected = _spark_rows(vanilla, tmp_path, table, f"select {names}, count(1) from t group by {names}")
+    child = leaf(SPEC, chunks_of(table, 90))
+    keys: list[Expr] = [column(child, name) for name in table.column_names]
+    first = partial_node(child, keys, [aggregate_call("Count", literal(1, "int"))])
+    assert rows_of(run_stages(first)) == expected
 
-    call = aggregate_call("Count", literal(1, "int"))
-    assert rows_of(run_stages(partial_node(child, keys, [call]))) == expected
+
+def test_filter_clauses(vanilla: Any, tmp_path: Any) -> None:
+    table = _table()
+    query = "select k, sum(v4) filter (where v3 > 0), count(v11) filter (where v0), count(1) from t group by k"
+    expected = _spark_rows(vanilla, tmp_path, table, query)
+    child = leaf(SPEC, chunks_of(table, 100))
+    positive = call("GreaterThan", "boolean", column(child, "v3"), literal(0, "int"))
+    calls = [
+        aggregate_call("Sum", column(child, "v4"), condition=positive),
+        aggregate_call("Count", column(child, "v11"), condition=column(child, "v0")),
+        aggregate_call("Count", literal(1, "int")),
+    ]
+    assert rows_of(run_stages(partial_node(child, [column(child, "k")], calls))) == expected

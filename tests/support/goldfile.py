@@ -6,6 +6,7 @@ that statement alone. Everything else in comments is prose. The directives::
     -- tables: numbers, texts            views the file needs (file only)
     -- matrix: ansi=true,false ; tz=UTC  combinations to run (file only); default ansi=true,false ; aqe=true
     -- set: key=value ; key=value        settings of Spark
+    -- oracle: key=value                 settings for vanilla Spark alone, where it would answer wrongly
     -- expect: converted                 every operator of the plan runs in the pipeline engine (the default)
     -- expect: some                      at least one operator does
     -- expect: partly [regex]            some operators do, not all; a reason of the rest matches
@@ -28,7 +29,7 @@ from pathlib import Path
 
 from tests.support.compare import Rule
 
-_DIRECTIVE = re.compile(r"--\s*(tables|matrix|set|expect|rows|floats|zeros)(?:\[([^\]]*)\])?:\s*(.*)")
+_DIRECTIVE = re.compile(r"--\s*(tables|matrix|set|oracle|expect|rows|floats|zeros)(?:\[([^\]]*)\])?:\s*(.*)")
 _DEFAULT_MATRIX = {"ansi": ("true", "false"), "aqe": ("true",)}
 _SETTING_OF = {
     "ansi": "spark.sql.ansi.enabled",
@@ -64,6 +65,7 @@ class Statement:
     line: int
     expectations: tuple[Expectation, ...]
     settings: Mapping[str, str]
+    oracle: Mapping[str, str]
     rule: Rule
 
     def expected(self, combination: Mapping[str, str]) -> Expectation:
@@ -124,15 +126,18 @@ def _statement(
     expectations = [
         _expectation(path, line, when, text) for when, text in [*header.get("expect", []), *own.get("expect", [])]
     ]
-    settings: dict[str, str] = {}
-    for _, text in [*header.get("set", []), *own.get("set", [])]:
-        settings.update(_pairs(text))
+    settings, oracle = (
+        {key: value for _, text in [*header.get(name, []), *own.get(name, [])] for key, value in _pairs(text).items()}
+        for name in ("set", "oracle")
+    )
     rule = Rule(
         ordered=last.get("rows") == "ordered",
         relative=1e-9 if last.get("floats") == "approximate" else 0.0,
         signed_zeros=last.get("zeros") != "unsigned",
     )
-    return Statement(sql=sql, line=line, expectations=tuple(expectations), settings=settings, rule=rule)
+    return Statement(
+        sql=sql, line=line, expectations=tuple(expectations), settings=settings, oracle=oracle, rule=rule
+    )
 
 
 def _expectation(path: Path, line: int, when: str, text: str) -> Expectation:

@@ -14,7 +14,7 @@ from tests.support.conversion import Conversion
 from tests.support.goldfile import Expectation
 from tests.support.sessions import Outcome
 
-_MESSAGE_LENGTH = 1500
+_MESSAGE_LENGTH = 1800
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,17 +41,23 @@ def _file_faults(expected: Expectation, vanilla: Outcome) -> Iterator[Fault]:
     elif expected.kind == "error" and condition != expected.detail:
         yield Fault(kind="gold-file", text=f"vanilla Spark raises {vanilla.error}, the file expects {expected}")
     elif expected.kind != "error" and vanilla.error is not None:
-        yield Fault(kind="gold-file", text=f"vanilla Spark raises {vanilla.error}: {vanilla.message[:_MESSAGE_LENGTH]}")
+        yield Fault(kind="gold-file", text=f"vanilla Spark raises {vanilla.error}: {_shortened(vanilla.message)}")
 
 
 def _answer_faults(rule: Rule, vanilla: Outcome, pipeline: Outcome) -> Iterator[Fault]:
     if vanilla.error != pipeline.error:
-        message = pipeline.message[:_MESSAGE_LENGTH]
+        message = _shortened(pipeline.message)
         yield Fault(kind="error", text=f"vanilla Spark: {vanilla.error}, pipeline: {pipeline.error} {message}")
     elif vanilla.rows is not None and pipeline.rows is not None:
         text = difference(vanilla.rows, pipeline.rows, rule)
         if text is not None:
             yield Fault(kind="rows", text=text)
+
+
+def _shortened(message: str) -> str:
+    """Keep both ends: Spark's condition stands first, the last frame of a Python traceback last."""
+    half = _MESSAGE_LENGTH // 2
+    return message if len(message) <= 2 * half else f"{message[:half]} … {message[-half:]}"
 
 
 def _conversion_faults(expected: Expectation, done: Conversion | None) -> Iterator[Fault]:

@@ -23,6 +23,7 @@ SELECT 2;
 -- zeros: unsigned
 -- expect: partly Sort.*
 -- set: spark.b=2 ; spark.a=3
+-- oracle: spark.c=4
 SELECT 3
 """
 
@@ -49,6 +50,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
     assert second.rule.relative == 0 and second.settings == {"spark.a": "1"}
     assert third.rule.ordered and not third.rule.signed_zeros
     assert str(third.expected({})) == "partly Sort.*" and third.settings == {"spark.a": "3", "spark.b": "2"}
+    assert third.oracle == {"spark.c": "4"} and second.oracle == {}
 
 
 @pytest.mark.parametrize(

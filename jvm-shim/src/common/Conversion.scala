@@ -126,11 +126,13 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
   }
 
   private def operatorReason(op: SparkPlan): Option[String] = {
-    val streaming = op match {
+    val shape = op match {
       case a: BaseAggregateExec if a.isStreaming => Some("streaming aggregation is not supported")
+      case g: GlobalLimitExec if g.offset != 0 || g.limit < 0 => Some("an offset is not supported")
+      case l: BaseLimitExec if l.child.outputOrdering.nonEmpty => Some("the first of sorted rows are not supported")
       case _ => None
     }
-    streaming
+    shape
       .orElse(support.first(op.expressions))
       .orElse(op.output.flatMap(a => support.typeReason(a.dataType, s"column ${a.name}")).headOption)
       .orElse(op.children.flatMap(_.output).flatMap(a =>

@@ -55,7 +55,7 @@ object Json {
  * Writes expressions generically: class name, resolved type, children, and the scalar constructor fields by
  * name (nested case classes flattened). Collects the query contexts the expressions point at by number.
  */
-class ExpressionJson {
+class ExpressionJson(withContexts: Boolean = true) {
   import Json._
 
   val contexts: ArrayBuffer[QueryContext] = ArrayBuffer.empty
@@ -91,7 +91,7 @@ class ExpressionJson {
     ExpressionJson.scalarFields(e).foreach { case (name, v) => fields.set[ObjectNode](name, v) }
     if (!fields.isEmpty) node.set[ObjectNode]("fields", fields)
     val context = e.origin.context
-    if (context != null && e.origin.getQueryContext.nonEmpty) {
+    if (withContexts && context != null && e.origin.getQueryContext.nonEmpty) {
       node.put("context", contexts.length)
       contexts += context
     }

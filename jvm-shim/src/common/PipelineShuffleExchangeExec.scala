@@ -47,7 +47,7 @@ case class PipelineShuffleExchangeExec(
     outputPartitioning match {
       case h: HashPartitioning =>
         node.put("kind", "hash")
-        node.set[ObjectNode]("keys", Json.arr(h.expressions.map(new ExpressionJson().write)))
+        node.set[ObjectNode]("keys", Json.arr(h.expressions.map(new ExpressionJson(withContexts = false).write)))
       case _: RoundRobinPartitioning => node.put("kind", "roundRobin")
       case _ => node.put("kind", "single")
     }
@@ -74,13 +74,14 @@ case class PipelineShuffleExchangeExec(
   lazy val shuffleDependency: ShuffleDependency[Int, InternalRow, InternalRow] = {
     val rows = longMetric("numOutputRows")
     val chunks = longMetric("numChunks")
-    val keyed = inputRDD.mapPartitionsInternal { iterator =>
+    // Which rows a round robin sends where depends on the order they come in: Spark must know, to retry right.
+    val isOrderSensitive = outputPartitioning.isInstanceOf[RoundRobinPartitioning]
+    val keyed = inputRDD.mapPartitionsWithIndexInternal((_, iterator) =>
       iterator.map { row =>
         rows += row.getLong(ChunkRow.Rows)
         chunks += 1
         (row.getInt(ChunkRow.Partition), row): Product2[Int, InternalRow]
-      }
-    }
+      }, isOrderSensitive = isOrderSensitive)
     val dependency = new ShuffleDependency[Int, InternalRow, InternalRow](
       keyed,
       new ChunkPartitioner(outputPartitioning.numPartitions),

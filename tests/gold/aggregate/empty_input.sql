@@ -1,6 +1,6 @@
 -- No rows: one row without keys, none with keys; NULL results, counts of 0.
 -- tables: empty, tame, batch_plus_one
--- matrix: ansi=true,false ; aqe=true,false
+-- matrix: ansi=true ; aqe=true,false
 
 SELECT count(*), count(id), sum(id), avg(id), min(d), max(d), sum(n), avg(n) FROM empty;
 SELECT s, count(*), sum(n) FROM empty GROUP BY s;

@@ -1,6 +1,6 @@
 -- Comparisons as values (not only as filters), on each type and across types.
 -- tables: numbers, texts, times
--- matrix: ansi=true,false ; tz=America/St_Johns
+-- matrix: ansi=true ; tz=America/St_Johns
 
 SELECT id, i = l, i < l, i <= l, i > l, i >= l, i <> l, i <=> l FROM numbers;
 SELECT id, t = s, s < i, t <=> i, s >= l FROM numbers;

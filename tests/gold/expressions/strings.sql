@@ -1,6 +1,6 @@
 -- LIKE with simple patterns and SUBSTRING, by code points, on odd strings and dictionary columns.
 -- tables: texts
--- matrix: ansi=true,false
+-- matrix: ansi=true
 
 SELECT id FROM texts WHERE s LIKE 'a%';
 SELECT id FROM texts WHERE s LIKE '%c';

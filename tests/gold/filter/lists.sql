@@ -5,6 +5,8 @@
 SELECT id FROM numbers WHERE i IN (1, -1, 65536);
 SELECT id FROM numbers WHERE i IN (1, -1, NULL);
 SELECT id FROM numbers WHERE i NOT IN (1, -1);
+-- Never true: Spark reads nothing.
+-- expect: any
 SELECT id FROM numbers WHERE i NOT IN (1, -1, NULL);
 SELECT id, i IN (1, NULL) AS x, i NOT IN (0, 1) AS y, i IN (1) AS z FROM numbers;
 SELECT id FROM numbers WHERE i IN (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 65536);

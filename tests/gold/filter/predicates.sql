@@ -1,6 +1,6 @@
 -- WHERE: three-valued logic, every comparison on every type, NULL never passes.
 -- tables: numbers, texts, times
--- matrix: ansi=true,false ; tz=Asia/Kathmandu
+-- matrix: ansi=true ; tz=Asia/Kathmandu
 
 SELECT id FROM numbers WHERE b;
 SELECT id FROM numbers WHERE NOT b;
@@ -14,8 +14,11 @@ SELECT id FROM numbers WHERE i > 0 AND l < 100 AND d IS NOT NULL;
 SELECT id FROM numbers WHERE i = l;
 SELECT id FROM numbers WHERE t < s;
 SELECT id FROM numbers WHERE f = d;
+-- Spark's own row-group filter takes statistics that leave NaN out (as the Parquet specification has it) for limits.
+-- oracle: spark.sql.parquet.filterPushdown=false
 SELECT id FROM numbers WHERE d = double('NaN');
 SELECT id FROM numbers WHERE d > d2;
+-- oracle: spark.sql.parquet.filterPushdown=false
 SELECT id FROM numbers WHERE d >= double('NaN');
 SELECT id FROM numbers WHERE d <> d2;
 SELECT id FROM numbers WHERE d <=> d2;

@@ -1,0 +1,38 @@
+"""How a local exchange deals rows out by keys: the second level of the shuffle.
+
+The rows of one Spark partition have equal ``murmur3 mod n``; taken modulo the drivers the same hash would
+leave most drivers without rows. So the hash is scrambled (xorshift) before it is reduced to a driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark_pipeline.exec import Chunk
+from pyspark_pipeline.exec.local_distribution import Dealer, Distribution, by_hash
+from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
+from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows
+from pyspark_pipeline.kernels.partition import group_rows
+from pyspark_pipeline.plan.expr import Expr
+from pyspark_pipeline.plan.nodes import Settings
+
+
+def by_keys(keys: Sequence[Expr], settings: Settings) -> Distribution:
+    """Send rows of equal ``keys`` to the same consumer; each producer has its own evaluator."""
+    expressions = ExpressionSettings(ansi=settings.ansi, time_zone=settings.time_zone)
+
+    def dealer(producer: int, consumers: int) -> Dealer:
+        compiled = compile_expressions(keys, expressions)
+
+        def destinations(chunk: Chunk, count: int) -> Array:
+            return driver_ids(hash_rows(compiled.evaluate(chunk), chunk.num_rows), count)
+
+        return by_hash(destinations, _grouping)(producer, consumers)
+
+    return dealer
+
+
+def _grouping(destinations: Array, count: int) -> tuple[Array, Array]:
+    starts, rows = group_rows(destinations, count)
+    return rows, starts

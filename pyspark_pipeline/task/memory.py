@@ -1,0 +1,40 @@
+"""How much memory an instance may hold: what Spark allows a Python worker, less what the process is already.
+
+Spark turns ``spark.executor.pyspark.memory`` into ``PYSPARK_EXECUTOR_MEMORY_MB`` (MiB, one worker's share) and
+limits the worker's address space to it (``RLIMIT_AS``). The address space also holds the interpreter, its
+libraries and what chunks on the move need, which no operator counts; so the operators get a part of what is left.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pyspark_pipeline.memory import MemoryTracker
+
+VARIABLE = "PYSPARK_EXECUTOR_MEMORY_MB"
+
+_OPERATORS_SHARE = 0.8
+_LEAST_BYTES = 16 << 20
+
+
+def instance_memory() -> MemoryTracker:
+    """Make the tracker of a fragment instance; without Spark's limit it has none either."""
+    return MemoryTracker("instance", limit=operator_bytes(os.environ.get(VARIABLE), address_space_bytes()))
+
+
+def operator_bytes(allowed_mib: str | None, used: int) -> int | None:
+    """Give the bytes that operators may hold of ``allowed_mib`` MiB where ``used`` bytes are taken; None: no limit."""
+    if allowed_mib is None or int(allowed_mib) <= 0:
+        return None
+    left = (int(allowed_mib) << 20) - used
+    return max(_LEAST_BYTES, int(left * _OPERATORS_SHARE))
+
+
+def address_space_bytes() -> int:
+    """Give the size of this process's address space; 0 where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
