@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import sysconfig
@@ -28,7 +27,6 @@ class BuildWithShim(build_py):
         """Compile the shim into ``package``/jars; without Java the wheel is built without it."""
         sys.path[:0] = [str(package.parent)]
         sys.path += [sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
-        os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
         from pyspark_pipeline import shim_build
 
         try:

@@ -231,11 +231,14 @@ def _java() -> str:
 
 
 def _manifest(package: Path) -> bytes:
-    """Ask the engine, in a process of its own, what it supports: this floor imports nothing above itself."""
-    root = package.parent.resolve()  # also the working folder, which ``-m`` looks in first
-    path = os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
-    env = os.environ | {"PYTHONPATH": path}
-    command = [sys.executable, "-m", "pyspark_pipeline.manifest"]
+    """Ask the engine, in a process of its own, what it supports: this floor imports nothing above itself.
+
+    That process searches what this one does, and ``package`` first. It skips ``site``, because the one of
+    pip's isolated builds hides the environment that the build borrows its requirements from.
+    """
+    root = str(package.parent.resolve())  # also the working folder, which ``-m`` looks in first
+    env = os.environ | {"PYTHONPATH": os.pathsep.join([root, *(os.path.abspath(entry) for entry in sys.path)])}
+    command = [sys.executable, "-S", "-m", "pyspark_pipeline.manifest"]
     done = subprocess.run(command, capture_output=True, check=False, env=env, cwd=root)
     if done.returncode != 0:
         raise ShimBuildError(f"the manifest of the engine could not be made:\n{done.stderr.decode()}")

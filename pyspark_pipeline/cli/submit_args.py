@@ -6,13 +6,12 @@ import argparse
 import shlex
 import subprocess
 import sys
-from importlib.util import find_spec
 from typing import Any
 
 from pyspark_pipeline.launch import joined, submit_arguments
 from pyspark_pipeline.shim_build import find_spark, shim_jar
 
-WARM_MODULE = "pyspark_pipeline.kernels.warm"
+WARM_UP = "from pyspark_pipeline.kernels.warm_up import warm_up; warm_up()"
 
 
 def add_parser(commands: Any) -> None:
@@ -39,7 +38,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def warm_kernels() -> None:
     """Start compiling the engine's kernels into their cache, in a process that outlives this one."""
-    if find_spec(WARM_MODULE) is not None:  # the kernels may be warm already: that module looks
-        quiet = subprocess.DEVNULL
-        command = [sys.executable, "-m", WARM_MODULE]
-        subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
+    quiet = subprocess.DEVNULL  # the caller's $(...) waits for whoever holds its standard output
+    command = [sys.executable, "-c", WARM_UP]
+    subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)

@@ -24,6 +24,8 @@ def plain_schema(types: Sequence[DataType]) -> pa.Schema:
 
 def plain_chunk(chunk: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Decode the chunk's dictionaries; raise :class:`EngineBugError` where a column has not its declared type."""
+    if not len(schema):
+        return chunk
     columns = []
     for field, column in zip(schema, chunk.columns, strict=True):
         plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

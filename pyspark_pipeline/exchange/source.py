@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from pyspark_pipeline.exchange.chunk_row import ChunkRow
 from pyspark_pipeline.exchange.codec import decode_chunk, plain_schema
 from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulator
@@ -20,6 +22,7 @@ class ExchangeSourceOperator(Operator):
 
     def __init__(self, factory: ExchangeSourceFactory) -> None:
         self._queue = factory.queue
+        self._left = factory.source_left
         self._schema = factory.schema
         self._chunks = ChunkAccumulator(factory.batch_rows)
         self._dropped = False
@@ -58,8 +61,8 @@ class ExchangeSourceOperator(Operator):
     def set_finished(self) -> None:
         if not self._dropped:
             self._dropped = True
-            self._queue.drop()
             self._chunks.clear()
+            self._left()
 
     def close(self) -> None:
         self._chunks.clear()
@@ -75,6 +78,17 @@ class ExchangeSourceFactory(OperatorFactory):
         self.queue = queue
         self.schema = plain_schema([field.type for field in node.output])
         self.batch_rows = batch_rows
+        self._sources = 0
+        self._lock = threading.Lock()
 
     def create(self, dop: int, driver_sequence: int) -> ExchangeSourceOperator:
+        self._sources += 1
         return ExchangeSourceOperator(self)
+
+    def source_left(self) -> None:
+        """Learn that one source wants no more; the last one drops what is in the queue and what still comes."""
+        with self._lock:
+            self._sources -= 1
+            is_last = not self._sources
+        if is_last:
+            self.queue.drop()

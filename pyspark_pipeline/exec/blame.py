@@ -6,6 +6,7 @@ import traceback
 
 from pyspark_pipeline.errors import EngineBugError, PipelineError, ResourceExhaustedError
 from pyspark_pipeline.ids import OperatorId
+from pyspark_pipeline.memory import MemoryTracker
 
 
 def add_note(error: BaseException, note: str) -> None:
@@ -17,11 +18,12 @@ def add_note(error: BaseException, note: str) -> None:
     notes.append(note)
 
 
-def blamed(error: Exception, operator: OperatorId, call: str) -> PipelineError:
+def blamed(error: Exception, operator: OperatorId, call: str, memory: MemoryTracker | None = None) -> PipelineError:
     """Turn what an operator raised into what leaves the engine.
 
     An error of the engine's own tree stays itself and gets a note. A MemoryError (pyarrow's too) becomes
-    :class:`ResourceExhaustedError`. Everything else is a promise broken: :class:`EngineBugError` with
+    :class:`ResourceExhaustedError` that tells what the operator's tracker ``memory`` and those above it
+    know. Everything else is a promise broken: :class:`EngineBugError` with
     the original traceback as text, for the original may not pickle.
     """
     where = f"in {call} of {operator}"
@@ -29,6 +31,7 @@ def blamed(error: Exception, operator: OperatorId, call: str) -> PipelineError:
         add_note(error, where)
         return error
     if isinstance(error, MemoryError):
-        return ResourceExhaustedError(f"{where}: the allocator has no memory left: {error}")
+        known = f"; {memory.account()}" if memory is not None else ""
+        return ResourceExhaustedError(f"{where}: the allocator has no memory left: {error}{known}")
     trace = "".join(traceback.format_exception(error))
     return EngineBugError(f"{type(error).__name__}: {error}\n{where}\n{trace}")

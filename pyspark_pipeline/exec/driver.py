@@ -23,6 +23,7 @@ from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 
+from pyspark_pipeline.errors import PipelineError
 from pyspark_pipeline.exec.blame import blamed
 from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.context import OperatorContext
@@ -64,6 +65,7 @@ class Driver:
         self.scheduler: Scheduler | None = None
         self._operators = [seat.operator for seat in seats]
         self._operator_metrics = [seat.metrics for seat in seats]
+        self._contexts: list[OperatorContext] = []
         self._stages = StageRecord([seat.id.name for seat in seats])
         self._bytes = [ChunkBytes() for _ in seats]
         self._slice_ns = slice_ns
@@ -95,6 +97,7 @@ class Driver:
 
     def prepare(self, contexts: list[OperatorContext]) -> None:
         """Call ``prepare`` of every operator, source first, each with its context."""
+        self._contexts = contexts
         for index, (operator, context) in enumerate(zip(self._operators, contexts, strict=True)):
             self._stages.enter(index, OperatorStage.PREPARED)
             spent = self._measured(index, "prepare", partial(operator.prepare, context))
@@ -215,7 +218,7 @@ class Driver:
                 else:
                     end = middle
             except Exception as error:
-                raise blamed(error, self.seats[self._call[1]].id, self._call[0]) from error
+                raise self._blamed(error, self._call[1], self._call[0]) from error
             moved = True
             metrics = all_metrics[index]
             metrics.pull_ns += middle - start
@@ -346,7 +349,7 @@ class Driver:
         try:
             return question()
         except Exception as error:
-            raise blamed(error, self.seats[index].id, call) from error
+            raise self._blamed(error, index, call) from error
 
     def _measured(self, index: int, call: str, action: Callable[[], None]) -> int:
         start = clock()
@@ -354,7 +357,7 @@ class Driver:
         try:
             action()
         except Exception as error:
-            raise blamed(error, self.seats[index].id, call) from error
+            raise self._blamed(error, index, call) from error
         spent = clock() - start
         metrics = self._operator_metrics[index]
         if spent > metrics.longest_call_ns:
@@ -366,7 +369,11 @@ class Driver:
         try:
             action()
         except Exception as error:
-            errors.append(blamed(error, self.seats[index].id, call))
+            errors.append(self._blamed(error, index, call))
+
+    def _blamed(self, error: Exception, index: int, call: str) -> PipelineError:
+        memory = self._contexts[index].memory if self._contexts else None
+        return blamed(error, self.seats[index].id, call, memory)
 
     def _go(self, state: DriverState) -> None:
         self.machine.move(state)

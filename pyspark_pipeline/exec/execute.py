@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 from pyspark_pipeline.exec.blame import add_note
@@ -11,7 +11,7 @@ from pyspark_pipeline.exec.serial import SerialExecutor
 from pyspark_pipeline.exec.threaded import ThreadedExecutor
 
 
-def execute(instance: FragmentInstance, threads: int = 1) -> Iterator[Any]:
+def execute(instance: FragmentInstance, threads: int = 1) -> Generator[Any, None, None]:
     """Run ``instance`` and give what its sinks push into the output queue, in that order.
 
     With one thread the drivers run on the caller's thread, between two items; with more, on that many

@@ -124,7 +124,8 @@ def java_double(text: str, single: bool) -> float | None:
     if _JAVA_NUMBER.fullmatch(body):
         exact = float(body)
         if single and exact not in (0.0, float("inf"), float("-inf")):
-            return float(np.float32(_round_to_odd(body, exact)))
+            with np.errstate(over="ignore", under="ignore"):
+                return float(np.float32(_round_to_odd(body, exact)))
         return exact
     if _JAVA_HEX.fullmatch(body):
         return float.fromhex(body)
@@ -165,7 +166,8 @@ def _to_floating(call: Call, settings: ExpressionSettings) -> Kernel:
     return _kernel(call, parse)
 
 
-_JAVA_DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,10})?")
+# BigDecimal takes any Unicode digit of one UTF-16 unit, and an exponent of ten digits after leading zeros.
+_JAVA_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?0*\d{1,10})?")
 
 
 @function("Cast", [case(["string"], result=["decimal"])])
@@ -201,14 +203,16 @@ def _slow_decimal(text: str, call: Call) -> int | None:
     raises = call.fields["evalMode"] == "ANSI"
     try:
         trimmed = text.strip(_CONTROL)
-        if not _JAVA_DECIMAL.fullmatch(trimmed):
+        if not _JAVA_DECIMAL.fullmatch(trimmed) or max(trimmed) > "\uffff":
             raise InvalidOperation
         sign, digits, exponent = Decimal(trimmed).as_tuple()
+        assert isinstance(exponent, int)
+        if not -(2**31) < exponent <= 2**31:
+            raise InvalidOperation
     except InvalidOperation:
         if raises:
             raise conditions.cast_invalid_input(text, target, "SparkNumberFormatException", call.context) from None
         return None
-    assert isinstance(exponent, int)
     integer: int = int("".join(map(str, digits)))
     if len(digits) + exponent > 38:
         if raises:

@@ -17,7 +17,7 @@ from pyspark_pipeline.errors import SparkConditionError
 _ANSI = '"spark.sql.ansi.enabled"'
 _SUFFIX = {"tinyint": "S", "smallint": "S", "bigint": "L", "double": "D", "decimal": "BD"}
 _JAVA_NAME = {"tinyint": "byte", "smallint": "short", "int": "integer", "bigint": "long"}
-_EXACT = Context(prec=100)
+_EXACT = Context(prec=400)
 
 
 def arithmetic_overflow(kind: str, suggestion: str, context: int) -> SparkConditionError:

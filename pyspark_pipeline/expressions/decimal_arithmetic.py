@@ -1,4 +1,4 @@
-"""Decimal + - * / % div and sign (Spark: arithmetic.scala, Decimal.scala of 4.1).
+"""Decimal + - * / % div (Spark: arithmetic.scala, Decimal.scala of 4.1).
 
 Spark computes exactly (products and quotients are cut, never rounded, at 39 digits) and then rounds
 HALF_UP to the result's scale, so one rounding of the exact result is the same. A result that does not
@@ -9,7 +9,7 @@ fit its precision raises in ANSI mode and is NULL in the others. Each operation 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.arithmetic import divisor_checked
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
-from pyspark_pipeline.expressions.values import to_array
 from pyspark_pipeline.kernels import decimal_fast, decimal_wide
 from pyspark_pipeline.kernels.decimal_words import (
     ONE_ROW,
@@ -29,7 +28,6 @@ from pyspark_pipeline.kernels.decimal_words import (
     join_words,
     new_words,
     pack_flags,
-    split_words,
     unscaled,
     valid_flags,
     validity_of,
@@ -255,54 +253,3 @@ def _integral_divide(call: Call, settings: ExpressionSettings) -> Kernel:
         return pa.Array.from_buffers(pa.int64(), rows, [validity, pa.py_buffer(low)])
 
     return divisor_checked(call, divide, conditions.divide_by_zero)
-
-
-_JAVA_DIGITS = Context(prec=34, rounding=ROUND_HALF_EVEN)
-
-
-def _negated(words: Words, valid: Any, where: Any, call: Call) -> Words:
-    """Negate the chosen rows. Scala's BigDecimal rounds a negation to 34 digits, HALF_EVEN."""
-    low, high = words[:, 0], words[:, 1]
-    out = np.empty_like(words)
-    out[:, 0] = np.where(where, -low, low)
-    out[:, 1] = np.where(where, ~high + (low == 0), high)
-    if call.type.precision <= 34:
-        return out
-    # Above 34 digits, and so worth an exact look, is only what has a high word of 10**34 >> 64 or more.
-    for row in np.flatnonzero(valid & where & ((high >= 542101086242752) | (high <= -542101086242752))):
-        value = join_words(*words[row])
-        rounded = int(_JAVA_DIGITS.minus(Decimal(value)))
-        if abs(rounded) >= 10**call.type.precision:
-            original = _JAVA_DIGITS.minus(Decimal(value).scaleb(-call.type.scale, Context(prec=80)))
-            parameters = {
-                "roundedValue": str(Decimal(rounded).scaleb(-call.type.scale, Context(prec=80))),
-                "originalValue": str(original),
-                "precision": str(call.type.precision),
-                "scale": str(call.type.scale),
-            }
-            condition = "NUMERIC_VALUE_OUT_OF_RANGE.WITHOUT_SUGGESTION"
-            raise SparkConditionError("SparkArithmeticException", condition, parameters)
-        out[row] = split_words(rounded)
-    return out
-
-
-def _sign_change(call: Call, only_negative: bool) -> Kernel:
-    def run(values: Sequence[Value], rows: int) -> Value:
-        array = to_array(values[0], rows)
-        words, _ = words_of(array)
-        validity = validity_of([array])
-        where = words[:, 1] < 0 if only_negative else np.ones(rows, dtype=np.bool_)
-        out = _negated(words, valid_flags(validity, rows), where, call)
-        return decimal_array(call.type.arrow, rows, validity, pa.py_buffer(out))
-
-    return Kernel(run=run, can_raise=call.type.precision > 34)
-
-
-@function("UnaryMinus", [case(["decimal"])])
-def _unary_minus(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _sign_change(call, only_negative=False)
-
-
-@function("Abs", [case(["decimal"])])
-def _abs(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _sign_change(call, only_negative=True)

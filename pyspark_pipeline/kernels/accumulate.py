@@ -115,6 +115,28 @@ def merge_decimals(groups, words, bitmap, skip, empty, empty_skip, sums, seen): 
 
 
 @kernel
+def add_limbs(words, bitmap, skip, limbs):  # type: ignore[no-untyped-def]
+    """Add 128-bit integers to one sum of four 32-bit limbs, each kept in 64 bits; give how many were valid.
+
+    The limbs, the highest signed, hold the exact sum of up to 2**31 numbers.
+    """
+    mask = np.int64(0xFFFFFFFF)
+    a, b, c, d = limbs[0], limbs[1], limbs[2], limbs[3]
+    count = 0
+    for row in range(words.size >> 1):
+        if is_valid(bitmap, skip, row):
+            low = words[2 * row]
+            high = words[2 * row + 1]
+            a += low & mask
+            b += (low >> 32) & mask
+            c += high & mask
+            d += high >> 32
+            count += 1
+    limbs[0], limbs[1], limbs[2], limbs[3] = a, b, c, d
+    return count
+
+
+@kernel
 def mark_exceeding(sums, limit_low, limit_high, seen):  # type: ignore[no-untyped-def]
     """Mark as overflowed the sums whose size is at least a limit (two words)."""
     for group in range(seen.size):

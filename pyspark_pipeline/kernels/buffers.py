@@ -107,6 +107,11 @@ def string_parts(array: pa.Array) -> tuple[Array, Array]:
     return offsets, NO_BITS if data is None else view(data, "|u1", 1, 0, data.size)
 
 
+def rows_only(rows: int) -> pa.RecordBatch:
+    """Make a chunk of ``rows`` rows and no columns."""
+    return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
+
+
 def pack_validity(valid: Array) -> tuple[pa.Buffer | None, int]:
     """Pack bools, shape (rows,), to an Arrow validity bitmap; give it (None if all are true) and the null count."""
     nulls = int(valid.size - np.count_nonzero(valid))

@@ -102,13 +102,20 @@ class MemoryTracker:
                 tracker = tracker.parent
         return None
 
+    def account(self) -> str:
+        """Tell what is held here, what the nearest tracker with a limit (else the root) holds, and who holds most."""
+        path = list(self._path())
+        limited = next((tracker for tracker in path if tracker.limit is not None), path[-1])
+        return f"{self.name} holds {self.held} bytes; {limited._account_of_limit()}"
+
     def _complaint(self, full: MemoryTracker, nbytes: int) -> str:
-        named = full.holders()[:_HOLDERS_NAMED]
+        return f"{self.name} asked for {nbytes} bytes and holds {self.held}; {full._account_of_limit()}"
+
+    def _account_of_limit(self) -> str:
+        named = self.holders()[:_HOLDERS_NAMED]
         holders = ", ".join(f"{name} {held}" for name, held in named) or "nobody"
-        return (
-            f"{self.name} asked for {nbytes} bytes and holds {self.held}; "
-            f"{full.name} holds {full.held} of its limit {full.limit} bytes (most held by: {holders})"
-        )
+        limit = "bytes without a limit" if self.limit is None else f"of its limit {self.limit} bytes"
+        return f"{self.name} holds {self.held} {limit} (most held by: {holders})"
 
     def _path(self) -> Iterator[MemoryTracker]:
         tracker: MemoryTracker | None = self

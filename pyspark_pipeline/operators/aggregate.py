@@ -18,7 +18,7 @@ from pyspark_pipeline.plan.nodes import Aggregate
 def decompose_aggregate(node: Aggregate, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Partial with keys: append to the child's pipeline. Else: close it with a sink, start one with the source.
 
-    A grouping-only aggregation without results is partial too: it only removes duplicates early.
+    An aggregation without calls blocks: it may be the one that removes the duplicates for a DISTINCT above.
     """
     below = builder.decompose(node.child)
     Aggregator(node, builder.settings)  # refuses what it cannot run before anything runs

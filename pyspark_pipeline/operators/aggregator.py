@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.buffers import Array, rows_only
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.operators.aggregates import build_function
 from pyspark_pipeline.operators.aggregates.state import Feeding, State, StatePool
@@ -68,7 +68,7 @@ class Aggregator:
     def __init__(self, node: Aggregate, settings: Settings) -> None:
         self._node = node
         self._settings = settings
-        self._pool = StatePool()
+        self._pool = StatePool(has_keys=bool(node.grouping))
         self._functions = [build_function(call, self._pool, settings) for call in node.calls]
         self._merging = _merging_places(node)
         compiled = ExpressionSettings(ansi=settings.ansi, time_zone=settings.time_zone)
@@ -144,7 +144,7 @@ class Aggregator:
     @staticmethod
     def _chunk(columns: list[pa.Array], rows: int) -> Chunk:
         if not columns:
-            return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
+            return rows_only(rows)
         return pa.RecordBatch.from_arrays(columns, [f"c{i}" for i in range(len(columns))])
 
 
@@ -163,5 +163,5 @@ def _merging_places(node: Aggregate) -> list[list[int] | None]:
 
 
 def is_partial(calls: Sequence[AggregateCall]) -> bool:
-    """Say whether all calls turn arguments into buffers, so that rows may pass in the form of buffers."""
-    return all(call.mode == "Partial" for call in calls)
+    """Say whether there are calls and all turn arguments into buffers, so that rows may pass as buffers."""
+    return bool(calls) and all(call.mode == "Partial" for call in calls)

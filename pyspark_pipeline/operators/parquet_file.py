@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyspark_pipeline.errors import CorruptFileError, PipelineError
+from pyspark_pipeline.kernels.buffers import rows_only
 from pyspark_pipeline.operators.parquet_columns import Convert, converter, find_column
 from pyspark_pipeline.operators.parquet_legacy import LegacyCalendar
 from pyspark_pipeline.operators.row_group_pruning import ColumnBounds, comparable, may_match, pruning_columns
@@ -174,13 +175,8 @@ def _has_comparable_bounds(stored: pa.DataType, field: Field) -> bool:
     if pa.types.is_timestamp(stored):
         return bool(stored.unit in ("us", "ms") and (stored.tz is not None) == (field.type.kind == "timestamp"))
     if field.type.kind == "string":
-        return pa.types.is_string(stored) or pa.types.is_string_view(stored) or pa.types.is_large_string(stored)
+        return str(stored) in ("string", "large_string", "string_view")
     return bool(stored == field.type.arrow)
-
-
-def rows_only(rows: int) -> pa.RecordBatch:
-    """Make a chunk of ``rows`` rows and no columns."""
-    return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
 
 
 def _chunk(columns: list[Any]) -> pa.RecordBatch:

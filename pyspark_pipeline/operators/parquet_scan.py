@@ -30,8 +30,8 @@ class MorselQueue:
         self._splits = deque(splits)
         self._morsels: deque[tuple[ParquetFileReader, int, ScanSplit]] = deque()
         self._lock = threading.Lock()
-        self.files = 0
-        self.pruned = 0
+        self._files = 0
+        self._pruned = 0
 
     def is_empty(self) -> bool:
         """Say whether neither morsels nor splits are left."""
@@ -44,6 +44,13 @@ class MorselQueue:
                 self._open(self._splits.popleft())
             return self._morsels.popleft() if self._morsels else None
 
+    def take_counts(self) -> tuple[int, int]:
+        """Give the footers read and the row groups pruned since the last call."""
+        with self._lock:
+            counts = self._files, self._pruned
+            self._files = self._pruned = 0
+            return counts
+
     def clear(self) -> None:
         """Forget everything still to read."""
         with self._lock:
@@ -54,8 +61,8 @@ class MorselQueue:
         node = self._node
         reader = ParquetFileReader(split.path, self.fields, node.pushed, node.case_sensitive)
         groups, pruned = reader.row_groups(split, range(node.num_data_columns))
-        self.files += 1
-        self.pruned += pruned
+        self._files += 1
+        self._pruned += pruned
         self._morsels.extend((reader, group, split) for group in groups)
 
 
@@ -99,9 +106,9 @@ class ParquetScanOperator(Operator):
 
     def close(self) -> None:
         self._chunks = None
-        if self.context.driver_sequence == 0:
-            self.context.metrics.add(FILES, self._factory.morsels.files)
-            self.context.metrics.add(PRUNED, self._factory.morsels.pruned)
+        files, pruned = self._factory.morsels.take_counts()
+        self.context.metrics.add(FILES, files)
+        self.context.metrics.add(PRUNED, pruned)
 
 
 class ParquetScanFactory(OperatorFactory):

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
+from pyspark_pipeline.kernels.buffers import rows_only
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.streaming import StreamingOperator
 from pyspark_pipeline.plan.expr import ColumnRef
@@ -29,7 +30,7 @@ class SelectOperator(StreamingOperator):
 
     def transform(self, chunk: Chunk) -> Chunk:
         if not self._ordinals:
-            return empty_chunk(chunk.num_rows)
+            return rows_only(chunk.num_rows)
         return pa.RecordBatch.from_arrays([chunk.column(i) for i in self._ordinals], self._names)
 
 
@@ -43,11 +44,6 @@ class ProjectOperator(StreamingOperator):
 
     def transform(self, chunk: Chunk) -> Chunk:
         return pa.RecordBatch.from_arrays(self._expressions.evaluate(chunk), self._names)
-
-
-def empty_chunk(rows: int) -> Chunk:
-    """Make a chunk of ``rows`` rows without columns."""
-    return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
 
 
 class ProjectFactory(OperatorFactory):

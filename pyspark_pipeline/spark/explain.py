@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from pyspark_pipeline.task.statistics import METRICS
 
 
 def _report(frame: Any) -> Any:
     jvm = frame.sparkSession._jvm
-    return getattr(jvm.org.apache.spark.sql.pysparkpipeline, "Report")
+    return jvm.org.apache.spark.sql.pysparkpipeline.PlanReport
 
 
 def summary(frame: Any) -> dict[str, Any]:
-    """Give operators, converted, transitions (counts), reasons (texts) and fragments of a DataFrame's plan.
+    """Give operators, converted, transitions (counts), reasons (texts), fragments and breakdown_s of a DataFrame's plan.
 
     Before the frame has run, the plan is the one AQE starts with.
     """
     plan = frame._jdf.queryExecution().executedPlan()
     result: dict[str, Any] = json.loads(_report(frame).json(plan))
+    result["breakdown_s"] = _breakdown(result["fragments"])
     return result
+
+
+def _breakdown(fragments: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Add up the times of all tasks and fragments by what they were spent on, in seconds."""
+    seconds: dict[str, float] = {}
+    for fragment in fragments:
+        for metric in METRICS:
+            if metric.kind == "nanos":
+                spent = fragment["metrics"].get(metric.name, 0) / 1e9
+                seconds[metric.name] = seconds.get(metric.name, 0.0) + spent
+    return {name: round(value, 4) for name, value in seconds.items()}
 
 
 def explain(frame: Any) -> str:

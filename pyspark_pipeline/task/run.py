@@ -35,7 +35,12 @@ def _decoded(text: str) -> Fragment:
 
 
 def run_fragment(text: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Run the fragment ``text`` (JSON) over Arrow batches of chunk rows; give batches of chunk rows.
+    """Run the fragment ``text`` (JSON) over Arrow batches of chunk rows; see :func:`run_plan`."""
+    return run_plan(_decoded(text), batches)
+
+
+def run_plan(fragment: Fragment, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Run ``fragment`` over Arrow batches of chunk rows; give batches of chunk rows.
 
     Closing the iterator cancels the instance. Raises :class:`EngineBugError` for a bug of the engine and
     :class:`ResourceExhaustedError` where memory ran out; what the user's data or files did wrong is told
@@ -44,7 +49,7 @@ def run_fragment(text: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
     client = ExchangeClient(batches)
     control = json.loads(client.control())
     try:
-        yield from _run(make_instance(_decoded(text), control, client), int(control.get("cpus", 1)))
+        yield from _run(make_instance(fragment, control, client), int(control.get("cpus", 1)))
     except SparkConditionError as error:
         yield _message(ERROR, _condition(error))
     except CorruptFileError as error:

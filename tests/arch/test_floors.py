@@ -19,7 +19,8 @@ FLOORS = (
     {"operators", "exchange"},
     {"planner"},
     {"task"},
-    {"spark", "cli", "manifest"},
+    {"manifest"},
+    {"spark", "cli"},
 )
 FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names}
 MAY_IMPORT_SPARK = {"spark"}

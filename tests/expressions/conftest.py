@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from tests.expressions.oracle import Oracle
 @pytest.fixture(scope="session")
 def oracle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Oracle]:
     """Vanilla Spark over the nasty table: the session of the whole run with our engine off, or a small one."""
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     folder: Path = tmp_path_factory.mktemp("nasty")
     data: pa.Table = nasty.table()
     pq.write_table(data, folder / "nasty.parquet", store_decimal_as_integer=False)

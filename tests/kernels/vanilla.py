@@ -19,6 +19,7 @@ def vanilla() -> Iterator[Any]:
     session.conf.set("spark.sql.session.timeZone", "UTC")
     session.conf.set("spark.sql.shuffle.partitions", "1")
     session.conf.set("spark.sql.parquet.datetimeRebaseModeInRead", "CORRECTED")
+    session.sparkContext.setLogLevel("OFF")
     yield session
     if active is None:
         session.stop()

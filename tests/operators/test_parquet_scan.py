@@ -99,7 +99,8 @@ def test_pruning_reads_only_row_groups_that_may_match(numbers: Path) -> None:
     assert _rows_read(numbers, call("EqualTo", "boolean", n, literal(1500, "bigint"))) == 1000
     assert _rows_read(numbers, call("GreaterThan", "boolean", literal(1000, "bigint"), n)) == 1000
     assert _rows_read(numbers, call("LessThanOrEqual", "boolean", n, literal(1000, "bigint"))) == 2000
-    assert _rows_read(numbers, call("GreaterThanOrEqual", "boolean", d, literal(Decimal("90.00"), "decimal(12,2)"))) == 1000
+    ninety = literal(Decimal("90.00"), "decimal(12,2)")
+    assert _rows_read(numbers, call("GreaterThanOrEqual", "boolean", d, ninety)) == 1000
     assert _rows_read(numbers, call("EqualTo", "boolean", s, literal("c", "string"))) == 0
     assert _rows_read(numbers, call("IsNull", "boolean", n)) == 0
     assert _rows_read(numbers, call("IsNotNull", "boolean", s)) == 10_000

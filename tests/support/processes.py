@@ -47,11 +47,11 @@ def descendants(parent: int) -> Iterator[int]:
         yield from descendants(child)
 
 
-def python_workers(driver: int) -> list[int]:
-    """List Spark's Python workers below the Python process ``driver``: forks of the daemon its JVM started."""
+def python_workers(jvm: int) -> list[int]:
+    """List Spark's Python workers below the process ``jvm``: forks of the daemon that it started."""
     return [
         worker
-        for daemon in descendants(driver)
+        for daemon in descendants(jvm)
         if b"daemon" in _command(daemon) and b"java" not in _command(daemon).split(b"\0")[0]
         for worker in _children(daemon)
     ]

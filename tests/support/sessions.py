@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -73,6 +74,14 @@ def start(folder: Path, *, task_cpus: int = 1, vanilla: bool = False) -> SparkSe
     return spark
 
 
+def condition_of(error: Exception) -> str | None:
+    """Give Spark's error condition of an exception that a query raised, also where py4j wraps Spark's own."""
+    if isinstance(error, PySparkException):
+        return error.getCondition()
+    found = re.search(r"\bSparkException: \[([A-Z0-9_.]+)\]", str(error))
+    return found[1] if found else None
+
+
 @contextlib.contextmanager
 def configured(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     """Set run-time settings for the length of a ``with`` block."""
@@ -108,11 +117,9 @@ def run(spark: SparkSession, sql: str, *, pipeline: bool, settings: Mapping[str,
         try:
             frame = spark.sql(sql)
             rows = frame.collect()
-        except PySparkException as error:
-            failure: tuple[str, str | None] = (type(error).__name__, error.getCondition())
+        except (PySparkException, Py4JError) as error:
+            failure = (type(error).__name__, condition_of(error))
             message = str(error)
-        except Py4JError as error:
-            failure, message = (type(error).__name__, None), str(error)
         else:
             return Outcome(rows=rows, conversion=summary_of(frame) if pipeline else None)
         conversion = summary_of(frame) if pipeline and frame is not None else None

@@ -17,6 +17,7 @@ _QUERY = "SELECT id % 1000 AS k, count(*) AS n, sum(id) AS s FROM range(0, 40000
 def main(kills: int) -> None:
     spark = SparkSession.builder.appName("killed job").getOrCreate()
     spark.sql("SELECT id % 10, count(*) FROM range(0, 1000, 1, 2) GROUP BY 1").collect()
+    assert python_workers(os.getppid()), "the query before should have left idle workers"
     spark.sparkContext.setJobGroup("killed", "killed")
     killed: list[int] = []
     over = threading.Event()
@@ -24,7 +25,7 @@ def main(kills: int) -> None:
     def killer() -> None:
         time.sleep(0.3)
         while len(killed) < kills and not over.is_set():
-            killed.extend(worker for worker in python_workers(os.getpid())[:1] if kill(worker))
+            killed.extend(worker for worker in python_workers(os.getppid())[:1] if kill(worker))
             time.sleep(0.4)
 
     thread = threading.Thread(target=killer, daemon=True)

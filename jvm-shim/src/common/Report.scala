@@ -49,9 +49,6 @@ object Report {
     Report(counter.operators, counter.converted, counter.transitions, counter.reasons.toSeq, counter.fragments.toSeq)
   }
 
-  /** For callers outside the JVM. */
-  def json(plan: SparkPlan): String = of(plan).json
-
   def text(plan: SparkPlan): String = {
     val report = of(plan)
     val lines = ArrayBuffer(report.line)
@@ -142,6 +139,12 @@ private object Counter {
     case w if isWrapper(w) && w.children.length == 1 => endsInEngine(w.children.head)
     case other => Wrapping.isInEngine(other)
   }
+}
+
+/** The report for callers outside the JVM. */
+object PlanReport {
+  def json(plan: SparkPlan): String = Report.of(plan).json
+  def text(plan: SparkPlan): String = Report.text(plan)
 }
 
 /** Spark's extended explain: `spark.sql.extendedExplainProviders`. */

@@ -7,19 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.datatypes import DataType
-from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.kernels.accumulate import divide_sums
 from pyspark_pipeline.kernels.buffers import Array, fixed_array
 from pyspark_pipeline.operators.aggregates.count import CountState
 from pyspark_pipeline.operators.aggregates.registry import AggregateFunction, aggregate
 from pyspark_pipeline.operators.aggregates.state import StatePool
-from pyspark_pipeline.operators.aggregates.sum_states import DecimalSumState, DoubleSumState, overflow
+from pyspark_pipeline.operators.aggregates.sum_states import DoubleSumState, decimal_sum, out_of_range, overflow
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 
 _MODES = {"evalMode": ["ANSI", "LEGACY"]}
+_WORD = 2**64 - 1
 _DIVISION_SCALE = 39
-_MOST_EXACT_SCALE = 25
 
 
 @aggregate(
@@ -56,7 +54,7 @@ class DecimalAverage(AggregateFunction):
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
         self._sum_type = call.buffer[0]
-        self._sum = self.state(lambda: DecimalSumState(self._sum_type), "decimal sum", self._sum_type)
+        self._sum = self.state(lambda: decimal_sum(self._sum_type, pool.has_keys), "decimal sum", self._sum_type)
         self._count = self.state(CountState, "count")
 
     def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
@@ -68,55 +66,44 @@ class DecimalAverage(AggregateFunction):
 
     def result(self, start: int, stop: int) -> pa.Array:
         counts = self._count.counts.part(start, stop)
+        words, _ = self._sum.parts(start, stop)
         overflowed = self._sum.has_overflowed(start, stop) & (counts != 0)
         if self.ansi and overflowed.any():
-            raise overflow("Overflow in sum of decimals", "", self.call.context)
-        words, _ = self._sum.parts(start, stop)
-        return self._quotients(words, counts, overflowed)
-
-    def _quotients(self, sums: Array, counts: Array, overflowed: Array) -> pa.Array:
-        target = self.call.type
+            raise overflow("Overflow in sum of decimals", "try_avg", self.call.context)
         quotients = np.zeros(counts.size, dtype=np.int64)
         valid = np.zeros(counts.size, dtype=np.bool_)
-        if target.scale <= _MOST_EXACT_SCALE and target.precision >= 18:
-            factor = 10 ** (target.scale - self._sum_type.scale)
-            divide_sums(sums, counts, factor, quotients, valid)
+        if self._divides_simply():
+            divide_sums(words, counts, 10 ** (self.call.type.scale - self._sum_type.scale), quotients, valid)
         valid &= ~overflowed
-        words = np.empty(2 * counts.size, dtype=np.int64)
-        words[::2] = quotients
-        words[1::2] = quotients >> 63
+        made = np.empty(2 * counts.size, dtype=np.int64)
+        made[::2] = quotients
+        made[1::2] = quotients >> 63
         for row in np.flatnonzero(~valid & (counts != 0) & ~overflowed):
-            valid[row] = self._divide_exactly(sums, counts, int(row), words, target)
-        return fixed_array(target.arrow, words, valid)
+            value = self._divide_exactly(self._sum.total(start + int(row)), int(counts[row]))
+            if value is not None:
+                valid[row] = True
+                made[2 * row : 2 * row + 2] = np.array(
+                    [value & _WORD, (value >> 64) & _WORD], dtype=np.uint64
+                ).view(np.int64)
+        return fixed_array(self.call.type.arrow, made, valid)
 
-    def _divide_exactly(self, sums: Array, counts: Array, row: int, words: Array, target: DataType) -> bool:
-        """Divide one sum as Spark's ``Decimal./`` (39 digits of scale, half up), then round to the target's scale."""
-        total = (int(sums[2 * row + 1]) << 64) | (int(sums[2 * row]) & (2**64 - 1))
-        size = abs(total) * 10 ** (_DIVISION_SCALE - self._sum_type.scale)
-        quotient = _half_up(_half_up(size, int(counts[row])), 10 ** (_DIVISION_SCALE - target.scale))
+    def _divides_simply(self) -> bool:
+        """Say whether the sums have 128 bits and every 64-bit quotient has few enough digits for the result."""
+        return self._pool.has_keys and self.call.type.precision >= 19
+
+    def _divide_exactly(self, total: int, count: int) -> int | None:
+        """Divide as Spark's ``Decimal./`` (39 digits of scale, the rest cut off), then round half up.
+
+        Gives the unscaled value; None where it has too many digits, which in ANSI mode raises.
+        """
+        target = self.call.type
+        size: int = abs(total) * 10 ** (_DIVISION_SCALE - self._sum_type.scale) // count
+        unit: int = 10 ** (_DIVISION_SCALE - target.scale)
+        quotient, rest = divmod(size, unit)
+        quotient += 2 * rest >= unit
         if quotient >= 10**target.precision:
             if self.ansi:
-                raise _out_of_range(quotient if total >= 0 else -quotient, target, self.call.context)
-            return False
-        signed = quotient if total >= 0 else -quotient
-        words[2 * row] = np.uint64(signed & (2**64 - 1)).astype(np.int64)
-        words[2 * row + 1] = signed >> 64
-        return True
-
-
-def _half_up(dividend: int, divisor: int) -> int:
-    quotient, rest = divmod(dividend, divisor)
-    return quotient + (2 * rest >= divisor)
-
-
-def _out_of_range(value: int, target: DataType, context: int) -> SparkConditionError:
-    digits = str(abs(value)).rjust(target.scale + 1, "0")
-    whole, fraction = digits[: len(digits) - target.scale], digits[len(digits) - target.scale :]
-    parameters = {
-        "value": ("-" if value < 0 else "") + whole + ("." + fraction if fraction else ""),
-        "precision": str(target.precision),
-        "scale": str(target.scale),
-        "config": '"spark.sql.ansi.enabled"',
-    }
-    condition = "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION"
-    return SparkConditionError("SparkArithmeticException", condition, parameters, context)
+                signed = size if total >= 0 else -size
+                raise out_of_range(signed, _DIVISION_SCALE, target, self.call.context)
+            return None
+        return quotient if total >= 0 else -quotient

@@ -94,6 +94,7 @@ class Feeding:
 class StatePool:
     """The states of one aggregation: those fed with arguments, by filter, and those only merged into."""
 
+    has_keys: bool = True
     feedings: dict[Expr | None, list[Feeding]] = field(default_factory=dict)
     states: list[State] = field(default_factory=list)
     _known: dict[Any, State] = field(default_factory=dict)

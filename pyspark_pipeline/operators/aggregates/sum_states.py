@@ -6,15 +6,41 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import SparkConditionError
-from pyspark_pipeline.kernels.accumulate import add_decimals, add_doubles, add_longs, mark_exceeding, merge_decimals
+from pyspark_pipeline.kernels.accumulate import (
+    add_decimals,
+    add_doubles,
+    add_limbs,
+    add_longs,
+    mark_exceeding,
+    merge_decimals,
+)
 from pyspark_pipeline.kernels.buffers import Array, bits, decimal_words, fixed_array, validity, values
 from pyspark_pipeline.operators.aggregates.state import PerGroup, State
 
+_WORD = 2**64 - 1
 _EMPTY, _HAS_VALUE, _OVERFLOWED = 0, 1, 3
 _CONFIG = '"spark.sql.ansi.enabled"'
+
+
+def decimal_sum(sum_type: DataType, has_keys: bool) -> DecimalSumState:
+    """Make the state for a sum of decimals."""
+    return DecimalSumState(sum_type) if has_keys else WholeDecimalSumState(sum_type)
+
+
+def out_of_range(value: int, scale: int, target: DataType, context: int) -> SparkConditionError:
+    """Make Spark's NUMERIC_VALUE_OUT_OF_RANGE for value · 10**−scale."""
+    digits = str(abs(value)).rjust(scale + 1, "0")
+    whole, fraction = digits[: len(digits) - scale], digits[len(digits) - scale :]
+    text = ("-" if value < 0 else "") + whole + ("." + fraction if fraction else "")
+    parameters = {
+        "value": text, "precision": str(target.precision), "scale": str(target.scale), "config": _CONFIG
+    }  # fmt: skip
+    condition = "NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION"
+    return SparkConditionError("SparkArithmeticException", condition, parameters, context)
 
 
 def overflow(message: str, suggestion: str, context: int) -> SparkConditionError:
@@ -72,7 +98,10 @@ class DoubleSumState(State):
 
 
 class DecimalSumState(State):
-    """Sums of decimals as 128-bit integers; beyond the digits of ``sum_type`` a sum has overflowed."""
+    """Sums of decimals as 128-bit integers; beyond the digits of ``sum_type`` a sum has overflowed.
+
+    Spark stores a group's sum after every row, so a sum that ever overflowed stays so.
+    """
 
     def __init__(self, sum_type: DataType) -> None:
         self._type = sum_type
@@ -96,8 +125,13 @@ class DecimalSumState(State):
         words, seen = self._sums.part(start, stop), self._seen.part(start, stop)
         if self._type.precision < 38:
             limit = 10**self._type.precision
-            mark_exceeding(words, np.uint64(limit & (2**64 - 1)), np.int64(limit >> 64), seen)
+            mark_exceeding(words, np.uint64(limit & _WORD), np.int64(limit >> 64), seen)
         return words, seen
+
+    def total(self, group: int) -> int:
+        """Give one sum that has not overflowed, unscaled."""
+        low, high = self._sums.part(group, group + 1)
+        return (int(high) << 64) | (int(low) & _WORD)
 
     def column(self, start: int, stop: int, *, empty_is_null: bool) -> pa.Array:
         """Give the sums; NULL where overflowed, and where nothing came NULL or 0."""
@@ -112,5 +146,33 @@ class DecimalSumState(State):
 
     def has_overflowed(self, start: int, stop: int) -> Array:
         """Say which sums overflowed; bool, shape (groups,)."""
-        overflowed: Array = self.parts(start, stop)[1] == _OVERFLOWED
+        overflowed: Array = self._seen.part(start, stop) == _OVERFLOWED
         return overflowed
+
+
+class WholeDecimalSumState(DecimalSumState):
+    """The one sum of an aggregation without keys, of any size: Spark checks its digits only when it is handed on."""
+
+    def __init__(self, sum_type: DataType) -> None:
+        super().__init__(sum_type)
+        self._limbs = np.zeros(4, dtype=np.int64)
+
+    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+        if add_limbs(decimal_words(columns[0]), *validity(columns[0]), self._limbs):
+            self._seen.array[0] |= _HAS_VALUE
+
+    def merge(self, groups: Array, sums: pa.Array, empty: pa.Array | None) -> None:
+        kept = sums if empty is None else sums.filter(pc.invert(empty))
+        if kept.null_count:
+            self._seen.array[0] = _OVERFLOWED
+        self.update(groups, [kept])
+
+    def total(self, group: int) -> int:
+        return sum(int(limb) << (32 * place) for place, limb in enumerate(self._limbs))
+
+    def parts(self, start: int, stop: int) -> tuple[Array, Array]:
+        total, seen = self.total(0), self._seen.part(0, 1).copy()
+        if abs(total) >= 10**self._type.precision:
+            total, seen[0] = 0, _OVERFLOWED
+        words = np.array([total & _WORD, (total >> 64) & _WORD], dtype=np.uint64).view(np.int64)
+        return words, seen

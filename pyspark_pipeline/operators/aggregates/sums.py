@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.kernels.buffers import Array, bool_array
 from pyspark_pipeline.operators.aggregates.registry import AggregateFunction, aggregate
 from pyspark_pipeline.operators.aggregates.state import StatePool
 from pyspark_pipeline.operators.aggregates.sum_states import (
-    DecimalSumState,
     DoubleSumState,
     LongSumState,
+    decimal_sum,
+    out_of_range,
     overflow,
 )
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
@@ -63,7 +65,7 @@ class DecimalSum(AggregateFunction):
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
-        self._state = self.state(lambda: DecimalSumState(call.buffer[0]), "decimal sum", call.buffer[0])
+        self._state = self.state(lambda: decimal_sum(call.buffer[0], pool.has_keys), "decimal sum", call.buffer[0])
 
     def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
         self._state.merge(groups, buffers[0], buffers[1])
@@ -75,4 +77,13 @@ class DecimalSum(AggregateFunction):
     def result(self, start: int, stop: int) -> pa.Array:
         if self.ansi and self._state.has_overflowed(start, stop).any():
             raise overflow("Overflow in sum of decimals", "try_sum", self.call.context)
-        return self._state.column(start, stop, empty_is_null=True)
+        made = self._state.column(start, stop, empty_is_null=True)
+        if self.ansi and made.null_count and not self._state.is_empty(start, stop).all():
+            self._refuse_wide(made, start)
+        return made
+
+    def _refuse_wide(self, made: pa.Array, start: int) -> None:
+        """Raise for a sum that has a value but too many digits for its type."""
+        for row in np.flatnonzero(~np.asarray(made.is_valid()) & ~self._state.is_empty(start, start + len(made))):
+            total = self._state.total(start + int(row))
+            raise out_of_range(total, self.call.type.scale, self.call.type, self.call.context)

@@ -1,0 +1,96 @@
+"""Load every kernel before the first query needs it: from the cache on disk, or by compiling it once.
+
+A worker's daemon calls :func:`warm_up` before it forks, so its workers share the loaded code. Each kernel is
+called on a few rows through the functions that use it, which fixes the one form it is compiled for.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+
+from pyspark_pipeline.kernels import accumulate
+from pyspark_pipeline.kernels.buffers import Array, decimal_words, string_parts, validity
+from pyspark_pipeline.kernels.group_table import GroupTable
+from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_ids
+from pyspark_pipeline.kernels.partition import group_rows
+
+_LONGS = pa.array([3, None, 2**40, 3], pa.int64())
+_STRINGS = pa.array(["a", None, "bc", "a"])
+_SMALL = pa.array([Decimal(1), None, Decimal(2), Decimal(1)], pa.decimal128(10, 0))
+_WIDE = pa.array([Decimal(1), None, Decimal(10**30), Decimal(1)], pa.decimal128(38, 0))
+
+
+def warm_up() -> None:
+    """Load the kernels of hashing, partitioning, grouping and accumulating."""
+    for step in (_hashes, _groups, _sums, _extremes):
+        step()
+
+
+def _hashes() -> None:
+    columns = [
+        _LONGS,
+        pa.array([1, None, 2, 1], pa.int32()),
+        pa.array([True, None, False, True]),
+        pa.array([1.0, None, 2.0, 1.0]),
+        pa.array([1.0, None, 2.0, 1.0], pa.float32()),
+        _SMALL,
+        _WIDE,
+        _STRINGS,
+    ]
+    hashes = hash_rows(columns, 4)
+    group_rows(partition_ids(hashes, 3), 3)
+    driver_ids(hashes, 3)
+
+
+def _groups() -> None:
+    ints = pa.array([1, None, 2, 1], pa.int32())
+    flags = pa.array([True, None, False, True])
+    for keys in ([_LONGS], [_LONGS.drop_null()], [_LONGS, _WIDE, ints, flags], [_STRINGS]):
+        table = GroupTable([key.type for key in keys])
+        table.group_ids(keys)
+        table.keys(0, table.count)
+    encoded = _STRINGS.dictionary_encode()
+    table = GroupTable([pa.string()])
+    for _ in range(2):
+        table.group_ids([encoded])
+    many = pa.array([f"{i}" for i in range(2000)])
+    for keys in ([pa.array(range(0, 300_000_000, 100_000), pa.int64())], [many, many]):
+        GroupTable([key.type for key in keys]).group_ids(keys)
+
+
+def _longs(count: int) -> Array:
+    return np.zeros(count, dtype=np.int64)
+
+
+def _seen() -> Array:
+    return np.zeros(4, dtype=np.uint8)
+
+
+def _sums() -> None:
+    groups = _longs(4)
+    bits, skip = validity(_LONGS)
+    words = decimal_words(_WIDE)
+    accumulate.count_rows(groups, _longs(4))
+    accumulate.count_valid(groups, bits, skip, _longs(4))
+    accumulate.add_longs(groups, _longs(4), bits, skip, _longs(4), _seen())
+    accumulate.add_doubles(groups, np.zeros(4), bits, skip, np.zeros(4), _seen())
+    accumulate.add_decimals(groups, words, bits, skip, _longs(8), _seen())
+    accumulate.merge_decimals(groups, words, bits, skip, bits, skip, _longs(8), _seen())
+    accumulate.add_limbs(words, bits, skip, _longs(4))
+    accumulate.mark_exceeding(_longs(8), np.uint64(1), np.int64(0), _seen())
+    accumulate.divide_sums(_longs(8), _longs(4), 10_000, _longs(4), np.zeros(4, dtype=np.bool_))
+
+
+def _extremes() -> None:
+    groups = _longs(4)
+    bits, skip = validity(_STRINGS)
+    accumulate.least_longs(groups, _longs(4), bits, skip, 1, _longs(4), _seen())
+    accumulate.least_doubles(groups, np.zeros(4), bits, skip, 1, np.zeros(4), _seen())
+    accumulate.least_decimals(groups, decimal_words(_WIDE), bits, skip, 1, _longs(8), _seen())
+    arena = np.zeros(64, dtype=np.uint8)
+    starts, ends, seen = _longs(4), _longs(4), _seen()
+    accumulate.least_strings(groups, *string_parts(_STRINGS), bits, skip, 1, arena, 0, starts, ends, seen)
+    accumulate.copy_live(arena, starts, ends, seen, arena.copy())

@@ -1,0 +1,89 @@
+"""Partial aggregation that streams: reduces, or lets rows pass, and the final answer is the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pyspark_pipeline.options import Options
+from pyspark_pipeline.plan.nodes import Aggregate, Settings
+from tests.operators.aggregate_kit import (
+    aggregate_call,
+    chunks_of,
+    complete_node,
+    leaf,
+    partial_node,
+    rows_of,
+    run_stages,
+)
+from tests.operators.kit import Builder, call, column, literal, run, run_rows
+
+ROWS = 5000
+
+
+def node(groups: int, *, seed: int = 1) -> tuple[Aggregate, Aggregate]:
+    rng = np.random.default_rng(seed)
+    keys = pa.array(rng.integers(0, groups, ROWS), pa.int64(), mask=rng.random(ROWS) < 0.01)
+    values = pa.array(rng.integers(-1000, 1000, ROWS), pa.int32(), mask=rng.random(ROWS) < 0.2)
+    names = pa.array([f"n{i % 17}" if i % 5 else None for i in range(ROWS)])
+    amounts = pa.array(rng.integers(-1000, 1000, ROWS)).cast(pa.decimal128(19, 0)).cast(pa.decimal128(12, 2))
+    table = pa.table({"k": keys, "v": values, "s": names, "d": amounts})
+    child = leaf("k:bigint, v:int, s:string, d:decimal(12;2)", chunks_of(table, 300))
+    positive = call("GreaterThan", "boolean", column(child, "v"), literal(0, "int"))
+    calls = [
+        aggregate_call("Sum", column(child, "v")),
+        aggregate_call("Average", column(child, "d")),
+        aggregate_call("Sum", column(child, "d"), condition=positive),
+        aggregate_call("Min", column(child, "s")),
+        aggregate_call("Max", column(child, "s")),
+        aggregate_call("Count", column(child, "s"), condition=positive),
+    ]
+    keyed = [column(child, "k")]
+    return partial_node(child, keyed, calls), complete_node(child, keyed, calls)
+
+
+def settings(**options: Any) -> Settings:
+    texts = {f"aggregate.{key}": str(value) for key, value in options.items()}
+    return Settings(ansi=True, time_zone="UTC", options=Options(texts))
+
+
+def rows_out(first: Aggregate, made: Settings) -> int:
+    return sum(row.rows for row in run_rows(first, builder=Builder(made)))
+
+
+@pytest.mark.parametrize("groups", [10, 3000, 10**12])
+def test_the_answer_does_not_depend_on_passing(groups: int) -> None:
+    first, complete = node(groups)
+    expected = rows_of(run(complete))
+    for made in (settings(passThroughRatio=101), settings(passThroughRows=1000, passThroughRatio=1), settings()):
+        assert rows_of(run_stages(first, settings=made)) == expected
+
+
+def test_rows_pass_where_nothing_is_reduced() -> None:
+    first, _ = node(10**12)
+    assert rows_out(first, settings(passThroughRows=1000)) > 0.98 * ROWS
+    many, _ = node(500)
+    assert rows_out(many, settings(passThroughRows=1000)) == 501
+    halfway = rows_out(many, settings(passThroughRows=600, passThroughRatio=40))
+    assert ROWS - 600 <= halfway < ROWS
+
+
+def test_drivers_have_their_own_groups() -> None:
+    first, complete = node(50)
+    made = Builder(dop=3)
+    rows = run_rows(first, builder=made, threads=3)
+    assert 51 <= sum(row.rows for row in rows) <= 3 * 51
+    assert run(complete).num_rows == 51
+
+
+def test_without_calls_duplicates_never_pass() -> None:
+    """What removes duplicates for a DISTINCT above must give each group once."""
+    first, _ = node(10**12)
+    twice = pa.concat_tables([pa.table({"k": [1, 2, None, 4] * 500})])
+    child = leaf("k:bigint", chunks_of(twice, 100))
+    distinct = partial_node(child, [column(child, "k")], [])
+    assert rows_out(distinct, settings(passThroughRows=1, passThroughRatio=1)) == 4
+    assert first.calls

@@ -1,0 +1,85 @@
+"""Where local exchanges go, and how many drivers each pipeline gets."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from pyspark_pipeline.exec import Pipeline
+from pyspark_pipeline.plan.nodes import Aggregate, ExchangeSource, Limit, Node
+from tests.operators.aggregate_kit import aggregate_call
+from tests.operators.kit import Builder, column, fields
+
+SOURCE = ExchangeSource(output=fields("k:bigint, x:bigint"), input_id=0)
+MERGING = ExchangeSource(output=fields("k:bigint, s:bigint"), input_id=0)
+
+
+def cut(node: Node, dop: int) -> list[Pipeline]:
+    builder = Builder(dop=dop)
+    builder.add_pipeline(builder.decompose(node))
+    return builder.pipelines
+
+
+def shapes(node: Node, dop: int = 3) -> list[tuple[int, list[str]]]:
+    return [(p.dop, [factory.name for factory in p.factories]) for p in cut(node, dop)]
+
+
+def aggregate(*modes: str, keys: int = 1, results: bool = False) -> Aggregate:
+    child = MERGING if any(mode in ("PartialMerge", "Final") for mode in modes) else SOURCE
+    x = column(SOURCE, "x")
+    args = () if child is MERGING else (x,)
+    calls = tuple(dataclasses.replace(aggregate_call("Sum", x), mode=mode, args=args) for mode in modes)
+    grouping = (column(child, "k"),) * keys
+    output = fields("k:bigint, x:bigint") if keys else fields("x:bigint")
+    bound = tuple(column(dataclasses.replace(SOURCE, output=output), field.name) for field in output)
+    return Aggregate(output=output, grouping=grouping, calls=calls, results=bound if results else None, child=child)
+
+
+EXCHANGED = (3, ["ExchangeSource", "LocalExchangeSink"])
+
+
+def test_one_thread_needs_no_local_exchange() -> None:
+    for node in (aggregate("Final", results=True), aggregate("Final", keys=0, results=True)):
+        assert shapes(node, 1) == [(1, ["ExchangeSource", "AggregateSink"]), (1, ["AggregateSource"])]
+
+
+def test_a_final_aggregation_with_keys_meets_its_groups_by_a_local_shuffle() -> None:
+    blocking = (3, ["LocalExchangeSource", "AggregateSink"])
+    for node in (aggregate("Final", results=True), aggregate("Complete", results=True), aggregate(results=True)):
+        assert shapes(node) == [EXCHANGED, blocking, (3, ["AggregateSource"])]
+
+
+def test_a_final_aggregation_without_keys_gathers() -> None:
+    assert shapes(aggregate("Final", keys=0, results=True)) == [
+        EXCHANGED,
+        (1, ["LocalExchangeSource", "AggregateSink"]),
+        (1, ["AggregateSource"]),
+    ]
+
+
+def test_a_stage_that_only_merges_makes_each_group_once() -> None:
+    assert shapes(aggregate("PartialMerge"))[0] == EXCHANGED
+
+
+@pytest.mark.parametrize("node", [aggregate("Partial", keys=0), aggregate("PartialMerge", keys=0)])
+def test_partial_without_keys_stays_parallel(node: Node) -> None:
+    assert shapes(node) == [(3, ["ExchangeSource", "AggregateSink"]), (3, ["AggregateSource"])]
+
+
+def test_partial_with_keys_streams_in_every_driver() -> None:
+    assert shapes(aggregate("Partial")) == [(3, ["ExchangeSource", "StreamingAggregate"])]
+
+
+def test_operators_above_a_gather_have_one_driver_and_a_shuffle_widens_again() -> None:
+    single = aggregate("Final", keys=0, results=True)
+    limited = Limit(output=single.output, limit=1, child=single)
+    assert shapes(limited)[-1] == (1, ["AggregateSource", "Limit"])
+    again = Aggregate(
+        output=single.output, grouping=(column(single, "x"),), calls=(), results=(column(single, "x"),), child=limited
+    )
+    assert [dop for dop, _ in shapes(again)] == [3, 1, 1, 3, 3]
+
+
+def test_pipelines_are_numbered_from_zero() -> None:
+    assert [pipeline.id for pipeline in cut(aggregate("Final", results=True), 2)] == [0, 1, 2]

@@ -1,0 +1,88 @@
+"""Run whole fragments as a Spark task would: control message and chunk rows in, chunk rows out."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pyspark_pipeline.exchange import CONTROL, ERROR, STATISTICS, ChunkRow, pack_rows, unpack_rows
+from pyspark_pipeline.plan.nodes import Fragment, Node, ParquetScan, ResultSink, Settings, Sink
+from pyspark_pipeline.task.run import run_plan
+from tests.operators.kit import DEFAULTS, fields, to_table
+
+CPUS = (1, 3)
+
+
+@dataclass
+class Outcome:
+    """What a task gave: data rows, its statistics or its error."""
+
+    node: Node
+    rows: list[ChunkRow] = field(default_factory=list)
+    statistics: dict[str, Any] | None = None
+    error: dict[str, Any] | None = None
+
+    def table(self, partition: int | None = None) -> pa.Table:
+        return to_table(self.node, [row for row in self.rows if partition in (None, row.partition)])
+
+
+def fragment(root: Node, sink: Sink | None = None, settings: Settings = DEFAULTS) -> Fragment:
+    return Fragment(id=0, root=root, sink=sink or ResultSink(), settings=settings)
+
+
+def control(cpus: int, splits: Mapping[int, Any] | None = None) -> ChunkRow:
+    message = {"partition": 0, "cpus": cpus, "splits": {str(key): value for key, value in (splits or {}).items()}}
+    return ChunkRow(partition=CONTROL, rows=0, data=pa.py_buffer(json.dumps(message).encode()))
+
+
+def start(
+    plan: Fragment, *, cpus: int = 1, splits: Mapping[int, Any] | None = None, inputs: Sequence[ChunkRow] = ()
+) -> Iterator[pa.RecordBatch]:
+    """Begin a task; ``inputs`` are rows of input 0."""
+    moved = [ChunkRow(partition=0, rows=row.rows, data=row.data) for row in inputs]
+    return run_plan(plan, iter([pack_rows([row]) for row in (control(cpus, splits), *moved)]))
+
+
+def run_task(root: Node, sink: Sink | None = None, *, settings: Settings = DEFAULTS, **task: Any) -> Outcome:
+    """Run a task to its end."""
+    outcome = Outcome(root)
+    for batch in start(fragment(root, sink, settings), **task):
+        for row in unpack_rows(batch):
+            assert outcome.error is None, "an error is the last row"
+            assert outcome.statistics is None, "the statistics are the last row"
+            if row.partition == STATISTICS:
+                outcome.statistics = json.loads(row.data.to_pybytes())
+            elif row.partition == ERROR:
+                outcome.error = json.loads(row.data.to_pybytes())
+            else:
+                outcome.rows.append(row)
+    assert (outcome.statistics is None) != (outcome.error is None)
+    assert not engine_threads()
+    return outcome
+
+
+def engine_threads() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("pipeline-")]
+
+
+def write_files(folder: Path, table: pa.Table, files: int, row_group: int) -> list[dict[str, Any]]:
+    """Write ``table`` to Parquet files; give one split for each."""
+    rows = -(-table.num_rows // files)
+    splits = []
+    for number in range(files):
+        path = folder / f"part-{number}.parquet"
+        pq.write_table(table.slice(number * rows, rows), path, row_group_size=row_group)
+        splits.append({"path": str(path), "start": 0, "length": path.stat().st_size, "partitionValues": []})
+    return splits
+
+
+def scan(spec: str) -> ParquetScan:
+    output = fields(spec)
+    return ParquetScan(output=output, input_id=0, num_data_columns=len(output))

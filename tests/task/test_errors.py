@@ -1,0 +1,179 @@
+"""How a task ends that does not end well: every kind of error, from any thread, and being told to stop."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pyspark_pipeline.errors import EngineBugError, ResourceExhaustedError
+from pyspark_pipeline.exchange import ERROR, pack_rows, unpack_rows
+from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.operators.project import ProjectOperator
+from pyspark_pipeline.operators.range import RangeOperator
+from pyspark_pipeline.plan.nodes import ExchangeSource, Project, Range
+from pyspark_pipeline.task import run as task_run
+from pyspark_pipeline.task.memory import VARIABLE, operator_bytes
+from tests.operators.aggregate_kit import aggregate_call, complete_node
+from tests.operators.kit import call, column, fields, literal
+from tests.task.kit import CPUS, control, engine_threads, fragment, run_task, scan, start, write_files
+
+NUMBERS = Range(output=fields("n:bigint"), input_id=0)
+N = column(NUMBERS, "n")
+MANY = {0: [0, 50_000_000, 1]}
+pytestmark = pytest.mark.parametrize("cpus", CPUS)
+
+
+N_PLUS_1 = call("Add", "bigint", N, literal(1, "bigint"), evalMode="ANSI")
+
+
+def project(*exprs: Any) -> Project:
+    return Project(output=fields("a:bigint"), exprs=exprs, child=NUMBERS)
+
+
+@pytest.fixture
+def trackers(monkeypatch: pytest.MonkeyPatch) -> list[MemoryTracker]:
+    """The trackers of all instances that are made."""
+    made: list[MemoryTracker] = []
+    original = task_run.instance_memory
+
+    def remembered() -> MemoryTracker:
+        made.append(original())
+        return made[-1]
+
+    monkeypatch.setattr(task_run, "instance_memory", remembered)
+    return made
+
+
+def test_a_rule_of_spark_broken_by_a_row_is_the_last_message(cpus: int) -> None:
+    node = project(call("IntegralDivide", "bigint", literal(1, "bigint"), call(
+        "Subtract", "bigint", N, literal(700_000, "bigint"), evalMode="ANSI"), evalMode="ANSI"))
+    done = run_task(node, cpus=cpus, splits=MANY)
+    assert done.error is not None
+    assert (done.error["kind"], done.error["condition"]) == ("condition", "DIVIDE_BY_ZERO")
+    assert done.error["exception"] == "SparkArithmeticException"
+
+
+def test_a_corrupt_file_is_the_last_message_and_named(cpus: int, tmp_path: Path) -> None:
+    splits = write_files(tmp_path, pa.table({"n": range(1000)}), files=4, row_group=100)
+    bad = Path(splits[2]["path"])
+    bad.write_bytes(bad.read_bytes()[:-20])
+    done = run_task(scan("n:bigint"), cpus=cpus, splits={0: splits})
+    assert done.error is not None and done.error["kind"] == "corruptFile"
+    assert str(bad) in done.error["message"]
+
+
+def test_a_bug_of_the_engine_says_where(cpus: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: ProjectOperator, chunk: Chunk) -> Chunk:
+        return {}["no such key"]  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(ProjectOperator, "transform", broken)
+    with pytest.raises(EngineBugError) as caught:
+        list(start(fragment(project(N_PLUS_1)), cpus=cpus, splits=MANY))
+    message = str(caught.value)
+    where = r"in push_chunk of operator 1 \(Project\) of pipeline 0, driver \d"
+    assert re.search(rf"KeyError: 'no such key'\n{where}", message)
+    assert 'in broken\n    return {}["no such key"]' in message
+    assert not engine_threads()
+
+
+def test_closing_cancels_and_releases(
+    cpus: int, trackers: list[MemoryTracker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[int] = []
+    monkeypatch.setattr(RangeOperator, "close", lambda self: closed.append(1))
+    batches = start(fragment(project(N_PLUS_1)), cpus=cpus, splits=MANY)
+    first = next(batches)
+    assert first.num_rows
+    assert (cpus == 1) or engine_threads()
+    batches.close()  # type: ignore[attr-defined]
+    assert not engine_threads()
+    assert len(closed) == cpus
+    assert [tracker.held for tracker in trackers] == [0]
+
+
+def test_an_error_of_the_input_stream_arrives_as_it_is(cpus: int) -> None:
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield pack_rows([control(cpus)])
+        raise ConnectionResetError("the other side has gone")
+
+    source = ExchangeSource(output=fields("n:bigint"), input_id=0)
+    with pytest.raises(ConnectionResetError, match="the other side has gone"):
+        list(task_run.run_plan(fragment(source), batches()))
+    assert not engine_threads()
+
+
+def test_a_stream_without_control_message_is_a_bug(cpus: int) -> None:
+    with pytest.raises(EngineBugError, match="control message"):
+        list(task_run.run_plan(fragment(NUMBERS), iter([])))
+
+
+def grouped() -> Any:
+    return complete_node(NUMBERS, [N], [aggregate_call("Sum", N)])
+
+
+def test_memory_over_the_limit_names_asked_held_limit_and_holders(
+    cpus: int, trackers: list[MemoryTracker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "1")
+    with pytest.raises(ResourceExhaustedError) as caught:
+        list(start(fragment(grouped()), cpus=cpus, splits={0: [0, 4_000_000, 1]}))
+    pattern = r"asked for \d+ bytes and holds \d+; instance holds \d+ of its limit 16777216 bytes"
+    assert re.search(pattern + r" \(most held by: .*\(AggregateSink\)", str(caught.value))
+    assert [tracker.held for tracker in trackers] == [0]
+    assert not engine_threads()
+
+
+def test_an_allocator_without_memory_tells_what_is_held(cpus: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def huge(self: ProjectOperator, chunk: Chunk) -> Chunk:
+        return pa.allocate_buffer(1 << 60)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(ProjectOperator, "transform", huge)
+    with pytest.raises(ResourceExhaustedError, match=r"(?s)Project.*no memory left: .*; operator.*instance holds \d+"):
+        list(start(fragment(project(N_PLUS_1)), cpus=cpus, splits=MANY))
+
+
+def test_a_limited_address_space_is_an_error_not_a_death(cpus: int) -> None:
+    """What Spark does for ``spark.executor.pyspark.memory``: RLIMIT_AS in the worker; here no tracker helps."""
+    program = f"""
+        import resource
+        from pyspark_pipeline.errors import ResourceExhaustedError
+        from pyspark_pipeline.task.memory import address_space_bytes
+        from tests.task.test_errors import fragment, grouped, start
+        list(start(fragment(grouped()), cpus={cpus}, splits={{0: [0, 1000, 1]}}))
+        resource.setrlimit(resource.RLIMIT_AS, (address_space_bytes() + (100 << 20),) * 2)
+        try:
+            list(start(fragment(grouped()), cpus={cpus}, splits={{0: [0, 8_000_000, 1]}}))
+        except ResourceExhaustedError as error:
+            print("exhausted", error)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.startswith("exhausted"), done.stdout
+
+
+def test_the_limit_leaves_room_for_what_is_not_counted(cpus: int) -> None:
+    gib = 1 << 30
+    assert operator_bytes(None, gib) is None
+    assert operator_bytes("-1", gib) is None
+    assert operator_bytes("4096", gib) == int(3 * gib * 0.8)
+    assert operator_bytes("1024", 2 * gib) == 16 << 20
+
+
+def test_the_error_message_is_json_in_one_row(cpus: int) -> None:
+    node = project(call("IntegralDivide", "bigint", N, literal(0, "bigint"), evalMode="ANSI"))
+    *_, last = start(fragment(node), cpus=cpus, splits={0: [0, 10, 1]})
+    (row,) = unpack_rows(last)
+    assert row.partition == ERROR
+    assert json.loads(row.data.to_pybytes())["context"] == -1

@@ -1,0 +1,138 @@
+"""An instance gives the same rows with one thread and with several."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from pyspark_pipeline.plan.nodes import (
+    Aggregate,
+    ExchangeSource,
+    Filter,
+    HashExchange,
+    Limit,
+    Project,
+    Range,
+    SingleExchange,
+)
+from tests.operators.aggregate_kit import aggregate_call, complete_node, merge_node, partial_node, rows_of
+from tests.operators.kit import call, column, fields, literal
+from tests.task.kit import CPUS, Outcome, run_task, scan, write_files
+
+SPEC = "k:bigint, s:string, x:int, d:decimal(10;2), f:double"
+SCAN = scan(SPEC)
+ROWS = 30_000
+PARTITIONS = 2
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    chance = np.random.default_rng(7)
+    k = chance.integers(0, 900, ROWS)
+    x = pa.array(chance.integers(-50, 50, ROWS), pa.int32(), mask=chance.random(ROWS) < 0.1)
+    d = pa.array([Decimal(int(v)) / 100 for v in chance.integers(-9999, 9999, ROWS)], pa.decimal128(10, 2))
+    s = pa.array(np.array(["", "aa", "b", None, "ccc"], dtype=object)[k % 5], pa.string())
+    return pa.table({"k": k, "s": s, "x": x, "d": d, "f": chance.random(ROWS)})
+
+
+@pytest.fixture(scope="module")
+def splits(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    return write_files(tmp_path_factory.mktemp("rows"), table, files=3, row_group=1500)
+
+
+def two_stages(first: Aggregate, splits: list[dict[str, Any]], cpus: int) -> list[tuple[Any, ...]]:
+    """Partial, exchange, final: every task with ``cpus`` threads."""
+    keys = tuple(column(first, f.name) for f in first.output[: len(first.grouping)])
+    sink = HashExchange(keys=keys, num_partitions=PARTITIONS) if keys else SingleExchange()
+    sent = run_task(first, sink, cpus=cpus, splits={0: splits})
+    final = merge_node(first, "Final", ExchangeSource(output=first.output, input_id=0))
+    numbers = range(PARTITIONS if keys else 1)
+    done = [run_task(final, cpus=cpus, inputs=[r for r in sent.rows if r.partition == n]) for n in numbers]
+    return rows_of(pa.concat_tables([task.table() for task in done]))
+
+
+def drivers(outcome: Outcome) -> list[int]:
+    assert outcome.statistics is not None
+    return [pipeline["dop"] for pipeline in outcome.statistics["profile"]["pipelines"]]
+
+
+def test_two_stage_aggregation_by_keys(table: pa.Table, splits: list[dict[str, Any]]) -> None:
+    kept = Filter(
+        output=SCAN.output, condition=call("GreaterThan", "boolean", column(SCAN, "x"), literal(-20, "int")), child=SCAN
+    )
+    wanted = (("Sum", "d"), ("Count", "x"), ("Average", "f"), ("Min", "x"), ("Max", "s"))
+    calls = [aggregate_call(name, column(kept, of)) for name, of in wanted]
+    first = partial_node(kept, [column(kept, "k"), column(kept, "s")], calls)
+    one, three = (two_stages(first, splits, cpus) for cpus in CPUS)
+    assert one == three
+    oracle = table.filter(pc.greater(table["x"], -20)).group_by(["k", "s"]).aggregate([("d", "sum"), ("x", "count")])
+    columns = [oracle[name].to_pylist() for name in ("k", "s", "d_sum", "x_count")]
+    expected = sorted(zip(*columns, strict=True), key=repr)
+    assert sorted((row[:4] for row in three), key=repr) == expected
+
+
+def test_two_stage_aggregation_without_keys(table: pa.Table, splits: list[dict[str, Any]]) -> None:
+    calls = [aggregate_call("Sum", column(SCAN, "d")), aggregate_call("Count", column(SCAN, "x"))]
+    first = partial_node(SCAN, [], calls)
+    expected = [(pc.sum(table["d"]).as_py(), pc.count(table["x"]).as_py())]
+    for cpus in CPUS:
+        assert two_stages(first, splits, cpus) == expected
+
+
+def test_no_rows_at_all_give_one_row_without_keys(splits: list[dict[str, Any]]) -> None:
+    calls = [aggregate_call("Count", column(SCAN, "x")), aggregate_call("Max", column(SCAN, "s"))]
+    first = partial_node(SCAN, [], calls)
+    for cpus in CPUS:
+        assert two_stages(first, [], cpus) == [(0, None)]
+
+
+def test_one_stage_aggregation_and_its_drivers(table: pa.Table, splits: list[dict[str, Any]]) -> None:
+    node = complete_node(SCAN, [column(SCAN, "s")], [aggregate_call("Sum", column(SCAN, "x"))])
+    one, three = (run_task(node, cpus=cpus, splits={0: splits}) for cpus in CPUS)
+    assert rows_of(one.table()) == rows_of(three.table())
+    assert len(rows_of(three.table())) == 5
+    assert drivers(one) == [1, 1]
+    assert drivers(three) == [3, 3, 3]
+    assert three.statistics is not None and three.statistics["metrics"]["inputRows"] == ROWS
+
+
+def test_distinct_rows_meet(table: pa.Table, splits: list[dict[str, Any]]) -> None:
+    """Removing duplicates after an exchange must be complete: the stage above counts the rows."""
+    first = partial_node(SCAN, [column(SCAN, "k"), column(SCAN, "s")], [])
+    one, three = (two_stages(first, splits, cpus) for cpus in CPUS)
+    assert one == three
+    assert len(three) == len(set(three)) == table.select(["k", "s"]).group_by(["k", "s"]).aggregate([]).num_rows
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2000, ROWS + 1])
+def test_a_limit_counts_over_all_drivers(limit: int, splits: list[dict[str, Any]]) -> None:
+    node = Limit(output=SCAN.output, limit=limit, child=SCAN)
+    for cpus in CPUS:
+        done = run_task(node, cpus=cpus, splits={0: splits})
+        assert done.table().num_rows == min(limit, ROWS)
+
+
+def test_streaming_rows_of_an_exchange_source_and_a_range() -> None:
+    numbers = Range(output=fields("n:bigint"), input_id=0)
+    doubled = Project(
+        output=numbers.output,
+        exprs=(call("Multiply", "bigint", column(numbers, "n"), literal(2, "bigint"), evalMode="ANSI"),),
+        child=numbers,
+    )
+    keys = (column(doubled, "n"),)
+    for cpus in CPUS:
+        sent = run_task(doubled, HashExchange(keys=keys, num_partitions=4), cpus=cpus, splits={0: [5, 200_000, 1]})
+        parts = [sent.table(partition)["n"].to_pylist() for partition in range(4)]
+        assert sorted(n for part in parts for n in part) == [2 * (5 + i) for i in range(200_000)]
+        source = ExchangeSource(output=doubled.output, input_id=0)
+        moved = run_task(source, cpus=cpus, inputs=[row for row in sent.rows if row.partition == 1])
+        assert sorted(moved.table()["n"].to_pylist()) == sorted(parts[1])
+        counts = {row.partition: 0 for row in sent.rows}
+        for row in sent.rows:
+            assert row.sequence == counts[row.partition]
+            counts[row.partition] += 1
