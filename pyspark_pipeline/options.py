@@ -69,7 +69,7 @@ _PARSERS: Mapping[str, Callable[[Option, str], Any]] = {"boolean": _boolean, "ch
 _ALL = (
     Option(key="enabled", kind="boolean", default="true", doc="Convert eligible plans of this session."),
     Option(key="strict", kind="boolean", default="false",
-           doc="Fail instead of leaving a query to Spark when the extension cannot start or a worker lacks the engine."),
+           doc="Fail, instead of leaving queries to Spark, when the extension cannot start or a worker lacks it."),
     Option(key="allowDifferences", kind="boolean", default="false",
            doc="Also convert what differs from Spark in a stated way."),
     Option(key="cost.enabled", kind="boolean", default="true",

@@ -77,7 +77,8 @@ def metrics_page(manifest: Mapping[str, Any]) -> str:
         (f"`{c.name}`", c.description, c.unit) for c in sorted(declared_counters().values(), key=lambda c: c.name)
     ]
     return (
-        f"# Metrics\n\n{_NOTE}\n## SQL metrics of a fragment (Spark UI)\n\n{_table(['name', 'meaning', 'kind'], metrics)}"
+        f"# Metrics\n\n{_NOTE}\n## SQL metrics of a fragment (Spark UI)\n\n"
+        f"{_table(['name', 'meaning', 'kind'], metrics)}"
         f"\n## Counters of operators\n\n{_table(['name', 'meaning', 'unit'], counters)}"
     )
 

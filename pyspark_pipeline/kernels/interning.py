@@ -14,20 +14,35 @@ _FIRST_SLOTS = 1024
 
 
 @kernel(forceinline=True)
+def _word(data, at):  # type: ignore[no-untyped-def]
+    """Read eight bytes, written so that the compiler makes one load of it."""
+    return (
+        np.uint64(data[at])
+        | (np.uint64(data[at + 1]) << np.uint64(8))
+        | (np.uint64(data[at + 2]) << np.uint64(16))
+        | (np.uint64(data[at + 3]) << np.uint64(24))
+        | (np.uint64(data[at + 4]) << np.uint64(32))
+        | (np.uint64(data[at + 5]) << np.uint64(40))
+        | (np.uint64(data[at + 6]) << np.uint64(48))
+        | (np.uint64(data[at + 7]) << np.uint64(56))
+    )
+
+
+@kernel(forceinline=True)
 def _hash(data, start, end):  # type: ignore[no-untyped-def]
     mixed = np.uint64(end - start) * np.uint64(0x9E3779B97F4A7C15)
     at = start
     while at + 8 <= end:
-        word = np.uint64(0)
-        for i in range(8):
-            word |= np.uint64(data[at + i]) << np.uint64(8 * i)
-        mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ _word(data, at)) * np.uint64(0x9E3779B97F4A7C15)
         mixed = mixed ^ (mixed >> np.uint64(32))
         at += 8
-    word = np.uint64(0)
-    while at < end:
-        word = (word << np.uint64(8)) | np.uint64(data[at])
-        at += 1
+    if at < end and end - start >= 8:
+        word = _word(data, end - 8)
+    else:
+        word = np.uint64(0)
+        while at < end:
+            word = (word << np.uint64(8)) | np.uint64(data[at])
+            at += 1
     mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
     mixed = mixed ^ (mixed >> np.uint64(32))
     return mixed * np.uint64(0xD6E8FEB86659FD93)
@@ -35,11 +50,17 @@ def _hash(data, start, end):  # type: ignore[no-untyped-def]
 
 @kernel(forceinline=True)
 def _equal(left, left_start, right, right_start, length):  # type: ignore[no-untyped-def]
-    """Compare without an early exit: that loop is compiled to vector instructions."""
-    different = np.uint8(0)
-    for i in range(length):
-        different |= left[left_start + i] ^ right[right_start + i]
-    return different == 0
+    if length < 8:
+        for i in range(length):
+            if left[left_start + i] != right[right_start + i]:
+                return False
+        return True
+    at = 0
+    while at + 8 <= length:
+        if _word(left, left_start + at) != _word(right, right_start + at):
+            return False
+        at += 8
+    return _word(left, left_start + length - 8) == _word(right, right_start + length - 8)
 
 
 @kernel

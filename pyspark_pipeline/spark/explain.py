@@ -15,7 +15,7 @@ def _report(frame: Any) -> Any:
 
 
 def summary(frame: Any) -> dict[str, Any]:
-    """Give operators, converted, transitions (counts), reasons (texts), fragments and breakdown_s of a DataFrame's plan.
+    """Give operators, converted and transitions (counts), reasons (texts), fragments and breakdown_s of a plan.
 
     Before the frame has run, the plan is the one AQE starts with.
     """

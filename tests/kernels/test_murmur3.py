@@ -76,6 +76,12 @@ def test_a_dictionary_column_hashes_as_its_strings() -> None:
 def test_partition_is_pmod() -> None:
     hashes = np.array([-7, -1, 0, 5, 2**31 - 1, -(2**31)], dtype=np.int32).view(np.uint32)
     assert list(partition_ids(hashes, 5)) == [int(h) % 5 for h in hashes.view(np.int32)]
+    many = np.random.default_rng(5).integers(0, 2**32, 50_000).astype(np.uint32)
+    for count in (1, 2, 3, 7, 200, 1000, 65_537, 2**31 - 1):
+        multiples = (np.arange(-50, 50) * count).astype(np.int32).view(np.uint32)
+        for some in (many, multiples, hashes):
+            expected = some.view(np.int32).astype(np.int64) % count
+            assert np.array_equal(partition_ids(some, count), expected)
 
 
 def test_drivers_of_one_partition_are_near_uniform() -> None:

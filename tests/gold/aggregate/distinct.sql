@@ -10,8 +10,10 @@ SELECT k, count(DISTINCT i), count(*), sum(l), avg(n9), min(d) FROM tame GROUP B
 SELECT count(DISTINCT i, z), count(*) FROM tame;
 SELECT k, count(DISTINCT i, z, b) FROM tame GROUP BY k;
 SELECT count(DISTINCT str), count(str) FROM keys;
+-- expect: any
 SELECT count(DISTINCT d), count(DISTINCT f) FROM keys WHERE d IS NULL;
 SELECT b, count(DISTINCT str) FROM keys GROUP BY b;
+-- expect: any
 SELECT count(DISTINCT n38), sum(DISTINCT n9) FROM keys WHERE n9 < 1000;
 SELECT b, sum(DISTINCT n18) FROM tame GROUP BY b;
 -- expect: any

@@ -25,6 +25,7 @@ SELECT b, t, i, str, n9, count(*) FROM keys GROUP BY b, t, i, str, n9;
 SELECT dt, ts, n38, d, count(*) FROM keys GROUP BY dt, ts, n38, d;
 SELECT DISTINCT d, f FROM keys;
 SELECT DISTINCT str FROM keys;
+-- expect: any
 SELECT count(DISTINCT d), count(DISTINCT d, f) FROM keys WHERE d = 0 OR d <> d;
 SELECT d + 1 AS k, count(*) FROM keys GROUP BY d + 1;
 SELECT -0.0D * one AS k, count(*) FROM keys GROUP BY 1;

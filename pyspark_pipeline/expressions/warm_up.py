@@ -1,0 +1,93 @@
+"""Load every kernel that expressions use, by evaluating one expression for each on a few rows.
+
+See :mod:`pyspark_pipeline.kernels.warm_up`, which does the same for hashing, grouping and accumulating.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from pyspark_pipeline.datatypes import parse_type
+from pyspark_pipeline.expressions.compile import compile_expressions
+from pyspark_pipeline.expressions.registry import ExpressionSettings
+from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
+
+_SMALL = [Decimal("1.50"), None, Decimal("-2.25")]
+_LARGE = [Decimal(10**30), None, Decimal(-(10**30))]
+_COLUMNS: tuple[tuple[str, list[Any]], ...] = (
+    ("decimal(10,2)", _SMALL),
+    ("decimal(38,2)", [value * 10**28 if value is not None else None for value in _SMALL]),
+    ("string", ["1.5", None, "2"]),
+    ("int", [1, None, -2]),
+    ("bigint", [1, None, -2]),
+    ("date", [0, None, 20_000]),
+    ("string", ["2020-02-29", None, "1999-12-31"]),
+)
+_PLACES = {"small": 0, "large": 1, "text": 2, "int": 3, "bigint": 4, "date": 5, "day": 6}
+
+
+def warm_up() -> None:
+    """Load the kernels of decimals, of parsing and matching text, and of dates."""
+    arrays = [pa.array(values, parse_type(kind).arrow) for kind, values in _COLUMNS]
+    chunk = pa.RecordBatch.from_arrays(arrays, [f"c{i}" for i in range(len(arrays))])
+    dense = chunk.take(pa.array([0, 2]))
+    for expr in _expressions():
+        compiled = compile_expressions([expr], ExpressionSettings(ansi=False, time_zone="UTC"))
+        compiled.evaluate(chunk)
+        compiled.evaluate(dense)
+
+
+def _expressions() -> Iterator[Expr]:
+    small, large = _column("small"), _column("large")
+    two = Literal(type=parse_type("decimal(10,2)"), value=Decimal("2.00"))
+    for name, kind in _ARITHMETIC:
+        for left, right in ((small, small), (small, two), (large, small)):
+            yield _call(name, kind, left, right)
+    yield _call("Multiply", "decimal(38,3)", large, large)
+    for name, kind in _CASTS:
+        yield _call("Cast", kind, _column(name), timeZoneId="UTC")
+    yield _call("Like", "boolean", _column("text"), Literal(type=parse_type("string"), value="%1%5%"), escapeChar="\\")
+    for name in ("Year", "Month", "DayOfMonth"):
+        yield _call(name, "int", _column("date"))
+
+
+_ARITHMETIC = (
+    ("Add", "decimal(38,2)"),
+    ("Add", "decimal(38,1)"),
+    ("Subtract", "decimal(38,2)"),
+    ("Multiply", "decimal(38,4)"),
+    ("Multiply", "decimal(38,3)"),
+    ("Divide", "decimal(38,6)"),
+    ("Remainder", "decimal(10,2)"),
+)
+_CASTS = (
+    ("small", "decimal(10,1)"),
+    ("small", "decimal(12,4)"),
+    ("large", "decimal(38,0)"),
+    ("small", "double"),
+    ("large", "double"),
+    ("small", "int"),
+    ("large", "bigint"),
+    ("int", "decimal(12,2)"),
+    ("bigint", "decimal(38,2)"),
+    ("text", "int"),
+    ("text", "bigint"),
+    ("text", "decimal(10,2)"),
+    ("text", "double"),
+    ("day", "date"),
+    ("date", "string"),
+    ("small", "string"),
+)
+
+
+def _column(name: str) -> ColumnRef:
+    place = _PLACES[name]
+    return ColumnRef(type=parse_type(_COLUMNS[place][0]), ordinal=place)
+
+
+def _call(name: str, kind: str, *args: Expr, **fields: Any) -> Call:
+    return Call(name=name, type=parse_type(kind), args=args, fields={"evalMode": "LEGACY", **fields})

@@ -1,0 +1,152 @@
+"""The exchange sink's mechanisms one by one: choice by peer, send paths, numbering, back-pressure, the end."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pyspark_pipeline.exchange import ChunkRow, SinkFactory, decode_chunk, encode_chunk, plain_schema
+from pyspark_pipeline.exchange.channel import Channel, Sequencer
+from pyspark_pipeline.exchange.hash_sink import HashSinkOperator
+from pyspark_pipeline.exchange.single_sink import ResultSinkOperator, RoundRobinSinkOperator, SingleSinkOperator
+from pyspark_pipeline.exec import FragmentInstance, OutputQueue, Pipeline, execute
+from pyspark_pipeline.options import Options
+from pyspark_pipeline.plan.nodes import HashExchange, ResultSink, RoundRobinExchange, Settings, SingleExchange, Sink
+from tests.exec.kit import Made, Source
+from tests.operators.kit import Chunks, column, fields
+
+NODE = Chunks(output=fields("k:bigint"))
+TYPES = tuple(field.type for field in NODE.output)
+SCHEMA = plain_schema(TYPES)
+BY_KEY = HashExchange(keys=(column(NODE, "k"),), num_partitions=4)
+
+
+def chunk(start: int, rows: int) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array(np.arange(start, start + rows))], schema=SCHEMA)
+
+
+def factory(sink: Sink, queue: OutputQueue, **options: Any) -> SinkFactory:
+    texts = {f"exchange.{key}": str(value) for key, value in options.items()}
+    return SinkFactory(sink, TYPES, Settings(ansi=True, time_zone="UTC", options=Options(texts)), queue, sender=7)
+
+
+def instance(sinks: SinkFactory, given: Callable[[int], list[pa.RecordBatch]], dop: int = 1) -> FragmentInstance:
+    sources = Made("source", lambda driver: Source(given(driver)))
+    return FragmentInstance([Pipeline(id=0, factories=(sources, sinks), dop=dop)], sinks.queue)
+
+
+def channel(queue: OutputQueue, destination: int = 0, **sizes: int) -> Channel:
+    sequencer = Sequencer(3, queue, sender=7)
+    return Channel(destination=destination, sequencer=sequencer, **{"chunk_rows": 100, "chunk_bytes": 240, **sizes})
+
+
+def drained(queue: OutputQueue) -> list[ChunkRow]:
+    return [queue.pop() for _ in range(len(queue))]
+
+
+def numbers(rows: list[ChunkRow]) -> list[int]:
+    return [n for row in rows for n in decode_chunk(row.data, SCHEMA).column(0).to_pylist()]
+
+
+@pytest.mark.parametrize(
+    ("sink", "operator"),
+    [
+        (ResultSink(), ResultSinkOperator),
+        (SingleExchange(), SingleSinkOperator),
+        (BY_KEY, HashSinkOperator),
+        (HashExchange(keys=BY_KEY.keys, num_partitions=1), SingleSinkOperator),
+        (RoundRobinExchange(num_partitions=3), RoundRobinSinkOperator),
+    ],
+)
+def test_the_peer_decides_the_sink(sink: Sink, operator: type) -> None:
+    made = factory(sink, OutputQueue())
+    assert type(made.create(2, 1)) is operator
+    assert made.name == type(sink).__name__
+
+
+def test_a_channel_sends_a_chunk_at_once_and_rows_when_they_are_enough() -> None:
+    queue = OutputQueue()
+    line = channel(queue)
+    line.add_rows(chunk(0, 10), 80)
+    line.add_rows(chunk(10, 19), 152)
+    assert not len(queue) and (line.rows, line.nbytes) == (29, 232)
+    line.add_rows(chunk(29, 1), 8)
+    assert [row.rows for row in drained(queue)] == [30] and line.nbytes == 0
+    line.send_chunk(chunk(0, 5))
+    assert [row.rows for row in drained(queue)] == [5]
+    line.add_rows(chunk(0, 20), 160)
+    line.add_rows(chunk(20, 90), 10)
+    assert [row.rows for row in drained(queue)] == [20]
+    line.flush()
+    sent = drained(queue)
+    assert [row.rows for row in sent] == [90] and numbers(sent) == list(range(20, 110))
+    assert (line.sent_messages, line.sent_bytes > 0) == (4, True)
+
+
+def test_messages_are_numbered_when_they_leave_over_all_senders() -> None:
+    queue = OutputQueue()
+    sequencer = Sequencer(3, queue, sender=7)
+    data = encode_chunk(chunk(0, 1))
+
+    def sender() -> None:
+        for i in range(600):
+            sequencer.send(i % 3, -1, 1, data)
+
+    threads = [threading.Thread(target=sender) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    rows = drained(queue)
+    assert {row.sender for row in rows} == {7}
+    for destination in range(3):
+        assert [row.sequence for row in rows if row.partition == destination] == list(range(800))
+
+
+def test_rows_of_a_destination_keep_their_order_and_an_unused_one_gets_no_message() -> None:
+    queue = OutputQueue()
+    made = factory(HashExchange(keys=BY_KEY.keys, num_partitions=500), queue)
+    rows = list(execute(instance(made, lambda _: [chunk(i * 40, 40) for i in range(5)])))
+    assert len(rows) < 200 and all(row.rows for row in rows)
+    for destination in {row.partition for row in rows}:
+        mine = numbers([row for row in rows if row.partition == destination])
+        assert mine == sorted(mine)
+    assert sorted(numbers(rows)) == list(range(200))
+
+
+def endless() -> Iterator[int]:
+    yield from range(2000)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("sink", [ResultSink(), BY_KEY])
+def test_a_stalled_consumer_fills_the_queue_and_stops_the_drivers(sink: Sink, threads: int) -> None:
+    queue = OutputQueue(capacity=3)
+    running = instance(factory(sink, queue, bufferBytes=2000, chunkBytes=800), lambda _: [
+        chunk(i * 100, 100) for i in endless()], dop=2)
+    items = execute(running, threads)
+    next(items)
+    threading.Event().wait(0.2)
+    assert len(queue) <= 3 + 2 * 4
+    assert sum(driver.metrics.moves for driver in running.drivers) < 40
+    held = [next(items) for _ in range(50)]
+    assert held and any("output full" in driver.metrics.blocks for driver in running.drivers)
+    items.close()
+    assert running.memory.held == 0
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_output_ends_once_the_last_of_unequal_drivers_has_sent_its_rest(threads: int) -> None:
+    queue = OutputQueue(capacity=2)
+    made = factory(BY_KEY, queue)
+    running = instance(made, lambda driver: [chunk(driver * 1000 + i, 1) for i in range([0, 1, 300][driver])], dop=3)
+    rows = list(execute(running, threads))
+    assert sorted(numbers(rows)) == [1000, *range(2000, 2300)]
+    assert running.memory.held == 0 and running.memory.peak > 0
+    counters = running.metrics()["pipelines"][0]["operators"][-1]["counters"]
+    assert counters == {"messages_sent": len(rows), "bytes_sent": sum(row.data.size for row in rows)}

@@ -1,0 +1,97 @@
+"""The receiving end: how far the input is read ahead, when reading stops, what a driver without input does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pyspark_pipeline.exchange import ChunkRow, ExchangeSourceFactory, encode_chunk, plain_schema
+from pyspark_pipeline.exec import FragmentInstance, OperatorFactory, OutputQueue, Pipeline, execute
+from pyspark_pipeline.exec.input_queue import InputFeed, InputQueue
+from pyspark_pipeline.exec.output_sink import OutputSinkFactory
+from pyspark_pipeline.operators.limit import LimitFactory
+from pyspark_pipeline.plan.nodes import ExchangeSource
+from tests.operators.kit import fields
+
+NODE = ExchangeSource(output=fields("k:bigint"), input_id=0)
+SCHEMA = plain_schema([field.type for field in NODE.output])
+ROWS = 10
+
+
+class Input:
+    """A stream of messages of ten rows that counts how many were read."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.read = 0
+        self.bound = 2
+
+    def __iter__(self) -> Iterator[tuple[int, ChunkRow]]:
+        while self.read < self.count:
+            column = pa.array(np.arange(self.read * ROWS, (self.read + 1) * ROWS))
+            self.read += 1
+            data = encode_chunk(pa.RecordBatch.from_arrays([column], schema=SCHEMA))
+            yield 0, ChunkRow(partition=0, rows=ROWS, data=data)
+
+    def instance(self, *above: OperatorFactory, dop: int = 1, batch_rows: int = 10, room: int = 4) -> FragmentInstance:
+        queue, output = InputQueue("input 0", bound=self.bound), OutputQueue(room)
+        source = ExchangeSourceFactory(NODE, queue, batch_rows)
+        pipeline = Pipeline(id=0, factories=(source, *above, OutputSinkFactory(output)), dop=dop)
+        return FragmentInstance([pipeline], output, feed=InputFeed(iter(self), {0: queue}))
+
+
+def values(chunks: list[pa.RecordBatch]) -> list[int]:
+    return [value for chunk in chunks for value in chunk.column(0).to_pylist()]
+
+
+@pytest.mark.parametrize("dop", [1, 3])
+def test_drivers_share_one_queue_and_small_messages_are_joined(dop: int) -> None:
+    given = Input(101)
+    running = given.instance(dop=dop, batch_rows=50)
+    chunks = list(execute(running, dop))
+    assert sorted(values(chunks)) == list(range(1010))
+    assert max(chunk.num_rows for chunk in chunks) <= 50 and len(chunks) < 60
+    counters = running.metrics()["pipelines"][0]["operators"][0]["counters"]
+    assert counters["messages_received"] == 101 and counters["bytes_received"] > 1010 * 8
+
+
+@pytest.mark.parametrize(("limit", "dop"), [(0, 1), (25, 1), (25, 3)])
+def test_a_limit_reads_little_more_of_the_input_than_it_needs(limit: int, dop: int) -> None:
+    given = Input(100_000)
+    chunks = list(execute(given.instance(LimitFactory(limit), dop=dop), dop))
+    assert len(values(chunks)) == limit
+    assert given.read <= -(-limit // ROWS) + given.bound + 1 + 2 * dop
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_stalled_consumer_stops_the_reading(threads: int) -> None:
+    given = Input(100_000)
+    items = execute(given.instance(dop=threads, room=4), threads)
+    next(items)
+    threading.Event().wait(0.1)
+    assert given.read <= 1 + 4 + threads + given.bound + 2 * threads
+    items.close()
+
+
+def test_a_driver_without_input_is_blocked_until_a_message_comes() -> None:
+    running = Input(3).instance()
+    list(execute(running))
+    driver = running.drivers[0]
+    assert "INPUT_EMPTY" in driver.machine.story()
+    assert driver.metrics.blocks["input empty"] >= 1
+    assert running.missed_wakeups == 0
+
+
+def test_messages_without_rows_are_passed_over() -> None:
+    queue, output = InputQueue("input 0"), OutputQueue()
+    empty = encode_chunk(pa.RecordBatch.from_arrays([pa.array([], pa.int64())], schema=SCHEMA))
+    rows = [(0, ChunkRow(partition=0, rows=0, data=empty))] * 5
+    factories = (ExchangeSourceFactory(NODE, queue, 10), OutputSinkFactory(output))
+    running = FragmentInstance(
+        [Pipeline(id=0, factories=factories)], output, feed=InputFeed(iter(rows), {0: queue})
+    )
+    assert list(execute(running)) == []
