@@ -42,6 +42,8 @@ def _case(case: Mapping[str, Any]) -> str:
     notes += [f"argument {int(i) + 1} like `{pattern}`" for i, pattern in case.get("matches", {}).items()]
     if case.get("result"):
         notes.append("gives " + " / ".join(case["result"]))
+    if case.get("max_precision"):
+        notes.append(f"at most {case['max_precision']} digits")
     if case.get("difference"):
         notes.append(f"differs: {case['difference']}")
     return text + ("; " + "; ".join(notes) if notes else "")

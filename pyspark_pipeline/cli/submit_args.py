@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import subprocess
-import sys
 from typing import Any
 
+from pyspark_pipeline.kernels.compile_cache import compile_ahead
 from pyspark_pipeline.launch import joined, submit_arguments
 from pyspark_pipeline.shim_build import find_spark, shim_jar
 
-WARM_UP = "from pyspark_pipeline.kernels.warm_up import warm_up; warm_up()"
+WARM_MODULE = "pyspark_pipeline.task.warm"
 
 
 def add_parser(commands: Any) -> None:
@@ -37,7 +36,5 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def warm_kernels() -> None:
-    """Start compiling the engine's kernels into their cache, in a process that outlives this one."""
-    quiet = subprocess.DEVNULL  # the caller's $(...) waits for whoever holds its standard output
-    command = [sys.executable, "-c", WARM_UP]
-    subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)
+    """Start compiling the engine's kernels where this machine never did, in a process that outlives this one."""
+    compile_ahead(WARM_MODULE)

@@ -252,9 +252,10 @@ def _unscaled_value(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=run)
 
 
-@function("MakeDecimal", [case(["bigint"], result=["decimal"], fields={"nullOnOverflow": ["true"]})])
+@function("MakeDecimal", [case(["bigint"], result=["decimal"])])
 def _make_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Read a bigint as unscaled value; NULL when it has too many digits."""
+    """Read a bigint as unscaled value; NULL, or an error, when it has too many digits."""
+    raises = not call.fields["nullOnOverflow"]
 
     def run(values: Sequence[Value], rows: int) -> Value:
         array = to_array(values[0], rows)
@@ -267,7 +268,10 @@ def _make_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
             bound = 10**call.type.precision
             fits = (data > -bound) & (data < bound)
             if not fits.all():
-                validity = pack_flags(valid_flags(validity, rows) & fits)
+                valid = valid_flags(validity, rows)
+                if raises and not fits[valid].all():
+                    raise conditions.unscaled_value_too_large()
+                validity = pack_flags(valid & fits)
         return decimal_array(call.type.arrow, rows, validity, buffer)
 
-    return Kernel(run=run)
+    return Kernel(run=run, can_raise=raises)

@@ -172,6 +172,26 @@ _JAVA_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?0*\d{1,10})?")
 
 @function("Cast", [case(["string"], result=["decimal"])])
 def _to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _kernel(call, _decimal_parser(call))
+
+
+@function("Cast", [case(FLOATING, result=["decimal"], max_precision=15)])
+def _floating_to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Read the shortest digits of the double, as Java's ``Double.toString`` gives them; NaN and infinities are NULL.
+
+    Java before 19 writes some doubles with a digit more. Up to 15 digits of result that digit is rounded away.
+    """
+    parse = _decimal_parser(call)
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        array = to_array(values[0], rows).cast(pa.float64())
+        digits = array.cast(pa.string())
+        return parse(pc.if_else(pc.is_finite(array), digits, pa.scalar(None, pa.string())))
+
+    return Kernel(run=run, can_raise=call.fields["evalMode"] == "ANSI")
+
+
+def _decimal_parser(call: Call) -> Callable[[pa.Array], Value]:
     target = call.type
 
     def parse(array: pa.Array) -> Value:
@@ -194,7 +214,7 @@ def _to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
             validity = pack_flags(valid & fits)
         return decimal_array(target.arrow, rows, validity, buffer)
 
-    return _kernel(call, parse)
+    return parse
 
 
 def _slow_decimal(text: str, call: Call) -> int | None:

@@ -65,6 +65,12 @@ def decimal_out_of_range(value: int, scale: int, target: DataType, context: int)
     return SparkConditionError("SparkArithmeticException", condition, parameters, context)
 
 
+def unscaled_value_too_large() -> SparkConditionError:
+    """Make the error of an unscaled bigint with more digits than its decimal type has."""
+    condition = "UNSCALED_VALUE_TOO_LARGE_FOR_PRECISION"
+    return SparkConditionError("SparkArithmeticException", condition, {"ansiConfig": _ANSI})
+
+
 def cast_overflow(value: Any, source: DataType, target: DataType) -> SparkConditionError:
     """Make the error of a numeric cast whose value does not fit; Spark gives it no query context."""
     parameters = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -25,6 +24,7 @@ from pyspark_pipeline.expressions.registry import (
 )
 from pyspark_pipeline.expressions.values import decode, map_dictionary, scatter, to_array
 from pyspark_pipeline.plan.expr import Call, Literal
+from pyspark_pipeline.plan.wire_expr import decode_value
 
 _BOOLEANS = [case(["boolean"], ["boolean"])]
 
@@ -141,9 +141,6 @@ def _in(call: Call, settings: ExpressionSettings) -> Kernel | LazyKernel:
 
 @function("InSet", [case(ORDERED)])
 def _in_set(call: Call, settings: ExpressionSettings) -> Kernel:
-    """The field ``hset`` lists the values as literals have them; decimals as text."""
+    """The field ``hset`` lists the values in the wire form of literals."""
     type_ = call.args[0].type
-    items = call.fields["hset"]
-    if type_.is_decimal:
-        items = [item if item is None else Decimal(item) for item in items]
-    return _membership(type_, items)
+    return _membership(type_, [decode_value(item, type_) for item in call.fields["hset"]])

@@ -82,7 +82,8 @@ _REGISTER: dict[str, list[_Registration]] = {}
 def case(*args: Sequence[str], **conditions: Any) -> Case:
     """Declare one supported form: the kinds allowed for each argument, and the manifest's further conditions.
 
-    ``conditions``: variadic, same_type, result, fields, literal, matches, difference.
+    ``conditions``: variadic, same_type, result, max_precision (of a decimal result), fields, literal, matches,
+    difference.
     """
     return {"args": [list(kinds) for kinds in args], **conditions}
 
@@ -128,6 +129,8 @@ def _matches(entry: Case, call: Call) -> bool:
     if entry.get("same_type") and len({arg.type for arg in call.args}) > 1:
         return False
     if "result" in entry and call.type.kind not in entry["result"]:
+        return False
+    if call.type.precision > entry.get("max_precision", call.type.precision):
         return False
     if not all(_text(call.fields.get(name)) in allowed for name, allowed in entry.get("fields", {}).items()):
         return False

@@ -17,17 +17,19 @@ from pyspark_pipeline.expressions.registry import ExpressionSettings
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
 
 _SMALL = [Decimal("1.50"), None, Decimal("-2.25")]
-_LARGE = [Decimal(10**30), None, Decimal(-(10**30))]
+_LARGE = [Decimal("1.50") * 10**28, None, Decimal("-2.25") * 10**28]
 _COLUMNS: tuple[tuple[str, list[Any]], ...] = (
-    ("decimal(10,2)", _SMALL),
-    ("decimal(38,2)", [value * 10**28 if value is not None else None for value in _SMALL]),
+    ("decimal(9,2)", _SMALL),
+    ("decimal(38,2)", _LARGE),
     ("string", ["1.5", None, "2"]),
     ("int", [1, None, -2]),
     ("bigint", [1, None, -2]),
     ("date", [0, None, 20_000]),
     ("string", ["2020-02-29", None, "1999-12-31"]),
+    ("tinyint", [1, None, -2]),
+    ("smallint", [1, None, -2]),
 )
-_PLACES = {"small": 0, "large": 1, "text": 2, "int": 3, "bigint": 4, "date": 5, "day": 6}
+_PLACES = {"small": 0, "large": 1, "text": 2, "int": 3, "bigint": 4, "date": 5, "day": 6, "tinyint": 7, "smallint": 8}
 
 
 def warm_up() -> None:
@@ -43,7 +45,7 @@ def warm_up() -> None:
 
 def _expressions() -> Iterator[Expr]:
     small, large = _column("small"), _column("large")
-    two = Literal(type=parse_type("decimal(10,2)"), value=Decimal("2.00"))
+    two = Literal(type=parse_type("decimal(9,2)"), value=Decimal("2.00"))
     for name, kind in _ARITHMETIC:
         for left, right in ((small, small), (small, two), (large, small)):
             yield _call(name, kind, left, right)
@@ -53,6 +55,8 @@ def _expressions() -> Iterator[Expr]:
     yield _call("Like", "boolean", _column("text"), Literal(type=parse_type("string"), value="%1%5%"), escapeChar="\\")
     for name in ("Year", "Month", "DayOfMonth"):
         yield _call(name, "int", _column("date"))
+    yield _call("LastDay", "date", _column("date"))
+    yield _call("AddMonths", "date", _column("date"), _column("int"))
 
 
 _ARITHMETIC = (
@@ -61,8 +65,9 @@ _ARITHMETIC = (
     ("Subtract", "decimal(38,2)"),
     ("Multiply", "decimal(38,4)"),
     ("Multiply", "decimal(38,3)"),
+    ("Multiply", "decimal(18,4)"),
     ("Divide", "decimal(38,6)"),
-    ("Remainder", "decimal(10,2)"),
+    ("Remainder", "decimal(9,2)"),
 )
 _CASTS = (
     ("small", "decimal(10,1)"),
@@ -72,8 +77,12 @@ _CASTS = (
     ("large", "double"),
     ("small", "int"),
     ("large", "bigint"),
+    ("tinyint", "decimal(12,2)"),
+    ("smallint", "decimal(12,2)"),
     ("int", "decimal(12,2)"),
     ("bigint", "decimal(38,2)"),
+    ("text", "tinyint"),
+    ("text", "smallint"),
     ("text", "int"),
     ("text", "bigint"),
     ("text", "decimal(10,2)"),

@@ -19,7 +19,7 @@ NO_BITS: Array = np.empty(0, dtype=np.uint8)
 _TYPESTR = {1: "|i1", 2: "<i2", 4: "<i4", 8: "<i8"}
 
 
-_LARGE_BYTES = 1 << 20
+_LARGE_BYTES = 1 << 16
 
 
 def allocate(size: int, dtype: npt.DTypeLike) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.buffers import Array, allocate_zeros
 from pyspark_pipeline.kernels.group_kernels import add_to_index, find_direct, value_range
 from pyspark_pipeline.kernels.key_columns import KeyColumn
 
@@ -44,7 +44,7 @@ class DirectIndex:
     def _index(self, parts: Sequence[Array], bits: Sequence[Bits], rows: int) -> Array | None:
         if len(parts) != len(self._columns):
             return None
-        index = np.zeros(rows, dtype=np.int64)
+        index = allocate_zeros(rows, np.int64)
         stride = 1
         for values, (bitmap, skip), (low, _), size in zip(parts, bits, self._ranges, self._sizes, strict=True):
             if not add_to_index(values, bitmap, skip, low, size, stride, index):

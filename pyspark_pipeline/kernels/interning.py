@@ -15,16 +15,17 @@ _FIRST_SLOTS = 1024
 
 @kernel(forceinline=True)
 def _word(data, at):  # type: ignore[no-untyped-def]
-    """Read eight bytes, written so that the compiler makes one load of it."""
+    """Read eight bytes, written so that the compiler makes one load of it (unsigned places never wrap around)."""
+    place = np.uint64(at)
     return (
-        np.uint64(data[at])
-        | (np.uint64(data[at + 1]) << np.uint64(8))
-        | (np.uint64(data[at + 2]) << np.uint64(16))
-        | (np.uint64(data[at + 3]) << np.uint64(24))
-        | (np.uint64(data[at + 4]) << np.uint64(32))
-        | (np.uint64(data[at + 5]) << np.uint64(40))
-        | (np.uint64(data[at + 6]) << np.uint64(48))
-        | (np.uint64(data[at + 7]) << np.uint64(56))
+        np.uint64(data[place])
+        | (np.uint64(data[place + np.uint64(1)]) << np.uint64(8))
+        | (np.uint64(data[place + np.uint64(2)]) << np.uint64(16))
+        | (np.uint64(data[place + np.uint64(3)]) << np.uint64(24))
+        | (np.uint64(data[place + np.uint64(4)]) << np.uint64(32))
+        | (np.uint64(data[place + np.uint64(5)]) << np.uint64(40))
+        | (np.uint64(data[place + np.uint64(6)]) << np.uint64(48))
+        | (np.uint64(data[place + np.uint64(7)]) << np.uint64(56))
     )
 
 
@@ -41,7 +42,7 @@ def _hash(data, start, end):  # type: ignore[no-untyped-def]
     else:
         word = np.uint64(0)
         while at < end:
-            word = (word << np.uint64(8)) | np.uint64(data[at])
+            word = (word << np.uint64(8)) | np.uint64(data[np.uint64(at)])
             at += 1
     mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
     mixed = mixed ^ (mixed >> np.uint64(32))
@@ -51,10 +52,10 @@ def _hash(data, start, end):  # type: ignore[no-untyped-def]
 @kernel(forceinline=True)
 def _equal(left, left_start, right, right_start, length):  # type: ignore[no-untyped-def]
     if length < 8:
+        different = np.uint8(0)
         for i in range(length):
-            if left[left_start + i] != right[right_start + i]:
-                return False
-        return True
+            different |= left[np.uint64(left_start + i)] ^ right[np.uint64(right_start + i)]
+        return different == 0
     at = 0
     while at + 8 <= length:
         if _word(left, left_start + at) != _word(right, right_start + at):

@@ -1,42 +1,21 @@
 """The one way to compile a kernel: ``@kernel`` is numba's nopython mode with the engine's settings.
 
-Compiled code is cached on disk, in ``NUMBA_CACHE_DIR`` when the user set it, else in
-``~/.cache/pyspark_pipeline/numba`` (or the temporary directory where the home is not writable), so
-that a worker loads a kernel in milliseconds. Kernels release the interpreter lock and keep IEEE
-arithmetic exact (``fastmath`` off). Import numba only through this file: the cache directory must be
-chosen before numba is first imported.
+Compiled code is cached on disk (:mod:`~.compile_cache`), so that a worker loads a kernel in milliseconds.
+Kernels release the interpreter lock and keep IEEE arithmetic exact (``fastmath`` off). Import numba only
+through this file: the cache directory must be chosen before numba is first imported.
 """
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
+
+from pyspark_pipeline.kernels.compile_cache import choose_directory
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _choose_cache_directory() -> None:
-    """Point ``NUMBA_CACHE_DIR`` to a directory that can be written, unless the user chose one."""
-    if os.environ.get("NUMBA_CACHE_DIR"):
-        return
-    candidates = [
-        Path(os.path.expanduser("~")) / ".cache" / "pyspark_pipeline" / "numba",
-        Path(tempfile.gettempdir()) / f"pyspark_pipeline-numba-{os.getuid()}",
-    ]
-    for path in candidates:
-        try:
-            path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError:
-            continue
-        if os.access(path, os.W_OK):
-            os.environ["NUMBA_CACHE_DIR"] = str(path)
-            return
-
-
-_choose_cache_directory()
+choose_directory()
 
 import numba  # noqa: E402
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array, bits, bool_array, decimal_words, fixed_array, values
+from pyspark_pipeline.kernels.buffers import Array, allocate, bits, bool_array, decimal_words, fixed_array, values
 from pyspark_pipeline.kernels.group_kernels import unpack_bits
 from pyspark_pipeline.kernels.interning import StringInterner
 
@@ -66,7 +66,7 @@ class BooleanKey(KeyColumn):
     bits = 2
 
     def encode(self, column: pa.Array) -> tuple[Array, ...]:
-        out = np.empty(len(column), dtype=np.int64)
+        out = allocate(len(column), np.int64)
         unpack_bits(*bits(column), out)
         return (out,)
 

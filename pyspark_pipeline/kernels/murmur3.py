@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array, bits, decimal_words, string_parts, validity, values
+from pyspark_pipeline.kernels.buffers import Array, allocate, bits, decimal_words, string_parts, validity, values
 from pyspark_pipeline.kernels.jit import kernel
 
 SEED = 42
@@ -116,8 +116,10 @@ def _hash_bytes(data, start, end, seed):  # type: ignore[no-untyped-def]
     h = seed
     aligned = end - (end - start) % 4
     for i in range(start, aligned, 4):
-        word = np.uint32(data[i]) | (np.uint32(data[i + 1]) << np.uint32(8))
-        word = word | (np.uint32(data[i + 2]) << np.uint32(16)) | (np.uint32(data[i + 3]) << np.uint32(24))
+        at = np.uint64(i)  # unsigned places never wrap around, so the four reads become one
+        word = np.uint32(data[at]) | (np.uint32(data[at + np.uint64(1)]) << np.uint32(8))
+        word = word | (np.uint32(data[at + np.uint64(2)]) << np.uint32(16))
+        word = word | (np.uint32(data[at + np.uint64(3)]) << np.uint32(24))
         h = _mix_h(h, _mix_k(np.uint32(word)))
     for i in range(aligned, end):
         h = _mix_h(h, _mix_k(np.uint32(np.int64(np.int8(data[i])) & 0xFFFFFFFF)))
@@ -157,7 +159,8 @@ def _xorshift(hashes, count, ids):  # type: ignore[no-untyped-def]
 
 def hash_rows(columns: Sequence[pa.Array], rows: int) -> Array:
     """Hash every row over ``columns`` as Spark's ``hash(...)`` does; uint32, shape (rows,)."""
-    hashes = np.full(rows, SEED, dtype=np.uint32)
+    hashes = allocate(rows, np.uint32)
+    hashes[:] = SEED
     for place, column in enumerate(columns):
         if pa.types.is_dictionary(column.type):
             if place == 0 and len(column.dictionary) < rows:
@@ -211,13 +214,13 @@ def _fold_floats(column: pa.Array, bitmap: Array, skip: int, hashes: Array) -> N
 
 def partition_ids(hashes: Array, count: int) -> Array:
     """Give Spark's ``pmod(hash, count)`` for every row; int32, shape (rows,)."""
-    ids = np.empty(hashes.size, dtype=np.int32)
+    ids = allocate(hashes.size, np.int32)
     _pmod(hashes, count, ids)
     return ids
 
 
 def driver_ids(hashes: Array, count: int) -> Array:
     """Give the driver (0 ≤ it < count) of every row, decorrelated from its partition; int32, shape (rows,)."""
-    ids = np.empty(hashes.size, dtype=np.int32)
+    ids = allocate(hashes.size, np.int32)
     _xorshift(hashes, count, ids)
     return ids

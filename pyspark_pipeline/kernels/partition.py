@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.buffers import Array, allocate
 from pyspark_pipeline.kernels.jit import kernel
 
 
@@ -28,6 +28,6 @@ def group_rows(ids: Array, count: int) -> tuple[Array, Array]:
     ``rows`` (int32, shape (rows,)): the rows of destination p are ``rows[starts[p]:starts[p + 1]]``, ascending.
     """
     starts = np.zeros(count + 1, dtype=np.int64)
-    rows = np.empty(ids.size, dtype=np.int32)
+    rows = allocate(ids.size, np.int32)
     _group_rows(ids, starts, rows)
     return starts, rows

@@ -15,6 +15,7 @@ from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators.parquet_file import ParquetFileReader
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.nodes import ParquetScan, ScanSplit
+from pyspark_pipeline.plan.wire_expr import decode_value
 
 ROW_GROUPS = declare_counter("row_groups_read", "Row groups read", unit="row groups")
 PRUNED = declare_counter("row_groups_pruned", "Row groups skipped by their statistics", unit="row groups")
@@ -130,7 +131,7 @@ class ParquetScanFactory(OperatorFactory):
         if not self._partition_types or split is None:
             return chunk
         values = zip(split.partition_values, self._partition_types, strict=True)
-        constants = [constant_column(value, kind, chunk.num_rows) for value, kind in values]
+        constants = [constant_column(decode_value(value, kind), kind, chunk.num_rows) for value, kind in values]
         return pa.RecordBatch.from_arrays([*chunk.columns, *constants], self._names)
 
 

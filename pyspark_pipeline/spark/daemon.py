@@ -2,9 +2,10 @@
 
 Spark's worker calls ``importlib.invalidate_caches()`` for each task, which re-reads the directory of every
 archive on the path: Spark's own ``pyspark.zip`` and core jar cost it about 100 ms. Where pyspark is installed as a
-package those archives are not needed, so they are dropped (never the user's). pyarrow and the engine are
-imported before the fork, and the collector is frozen so that forked workers share their pages.
-It starts no thread. Then Spark's own daemon takes over.
+package those archives are not needed, so they are dropped (never the user's). pyarrow, pandas (pyarrow
+imports it in the first conversion), Spark's worker and the engine with its compiled kernels are loaded before the
+fork, and the collector is frozen so that forked workers share their pages. It starts no thread. Then
+Spark's own daemon takes over.
 """
 
 from __future__ import annotations
@@ -12,7 +13,17 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from importlib import import_module
 from importlib.util import find_spec
+
+_PRELOADED = (
+    "pandas",
+    "pyarrow.compute",
+    "pyarrow.parquet",
+    "pyspark.sql.pandas.serializers",
+    "pyspark.worker",
+    "pyspark_pipeline.spark.worker",
+)
 
 
 def _spark_archives() -> list[str]:
@@ -48,12 +59,15 @@ def drop_spark_archives() -> None:
 
 
 def preload() -> None:
-    """Import what every task needs, before the fork."""
-    import pyarrow.compute
-    import pyarrow.parquet
+    """Load what every task needs, before the fork."""
+    for module in _PRELOADED:
+        import_module(module)
+    from pyspark_pipeline.task.warm import warm
 
-    import pyspark_pipeline.spark.worker  # noqa: F401
-
+    try:
+        warm()
+    except Exception as error:  # a task then compiles what it needs itself
+        print(f"pyspark_pipeline: kernels are not preloaded: {error!r}", file=sys.stderr)
     gc.collect()
     gc.freeze()
 
@@ -64,7 +78,7 @@ def main() -> None:
     preload()
     from pyspark.daemon import manager
 
-    manager()
+    manager()  # type: ignore[no-untyped-call,unused-ignore]
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pyspark import SparkContext
 
 from pyspark_pipeline.errors import PipelineError
+from pyspark_pipeline.kernels.compile_cache import compile_ahead
 from pyspark_pipeline.launch import JARS, PLUGIN, PLUGINS, SUBMIT_ARGS, joined, launch_settings, merged_submit_args
 from pyspark_pipeline.shim_build import find_spark, shim_jar
 
@@ -28,6 +29,7 @@ def install(builder: Builder) -> Builder:
     """
     spark = find_spark()
     jar = shim_jar(spark.home)
+    compile_ahead("pyspark_pipeline.task.warm")
     active = SparkContext._active_spark_context
     if active is not None:
         if PLUGIN not in (active.getConf().get(PLUGINS) or ""):

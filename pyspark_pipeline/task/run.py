@@ -49,7 +49,11 @@ def run_plan(fragment: Fragment, batches: Iterator[pa.RecordBatch]) -> Iterator[
     client = ExchangeClient(batches)
     control = json.loads(client.control())
     try:
-        yield from _run(make_instance(fragment, control, client), int(control.get("cpus", 1)))
+        instance = make_instance(fragment, control, client)
+        yield from _run(instance, int(control.get("cpus", 1)))
+        if instance.feed is None:
+            client.expect_end()
+        yield _message(STATISTICS, {"metrics": fragment_metrics(instance), "profile": instance.metrics()})
     except SparkConditionError as error:
         yield _message(ERROR, _condition(error))
     except CorruptFileError as error:
@@ -83,8 +87,6 @@ def _run(instance: FragmentInstance, threads: int) -> Iterator[pa.RecordBatch]:
                 yield pack_rows(sent)
     except MemoryError as error:  # outside every operator: reading the input, packing the output
         raise ResourceExhaustedError(f"no memory left to move chunks between Spark and the engine: {error}") from error
-    yield _message(STATISTICS, {"metrics": fragment_metrics(instance), "profile": instance.metrics()})
-
 
 def _message(kind: int, content: Mapping[str, Any]) -> pa.RecordBatch:
     data = pa.py_buffer(json.dumps(content).encode())

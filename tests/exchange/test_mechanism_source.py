@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,6 +16,7 @@ from pyspark_pipeline.exec.input_queue import InputFeed, InputQueue
 from pyspark_pipeline.exec.output_sink import OutputSinkFactory
 from pyspark_pipeline.operators.limit import LimitFactory
 from pyspark_pipeline.plan.nodes import ExchangeSource
+from tests.exec.kit import Made, Step
 from tests.operators.kit import fields
 
 NODE = ExchangeSource(output=fields("k:bigint"), input_id=0)
@@ -65,6 +67,37 @@ def test_a_limit_reads_little_more_of_the_input_than_it_needs(limit: int, dop: i
     chunks = list(execute(given.instance(LimitFactory(limit), dop=dop), dop))
     assert len(values(chunks)) == limit
     assert given.read <= -(-limit // ROWS) + given.bound + 1 + 2 * dop
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_slow_drivers_hold_the_reading_back(threads: int) -> None:
+    given = Input(200)
+    leads: list[int] = []
+    done: list[int] = []
+
+    def work(chunk: pa.RecordBatch) -> pa.RecordBatch:
+        leads.append(given.read - len(done))
+        time.sleep(0.001)
+        done.append(1)
+        return chunk
+
+    slow = Made("slow", lambda _: Step(work=work))
+    assert len(list(execute(given.instance(slow, dop=threads), threads))) == 200
+    assert max(leads) <= given.bound + 1 + 2 * threads
+
+
+def test_what_a_satisfied_source_does_not_want_is_thrown_away() -> None:
+    """One stream for two inputs: the second must be read to its end although nobody takes the first any more."""
+    queues = {i: InputQueue(f"input {i}") for i in range(2)}
+    output = OutputQueue()
+    pipelines = []
+    for i, limit in ((0, 15), (1, 10_000)):
+        source = ExchangeSourceFactory(NODE, queues[i], 10)
+        pipelines.append(Pipeline(id=i, factories=(source, LimitFactory(limit), OutputSinkFactory(output))))
+    stream = [(i, row) for i in range(2) for _, row in Input(50)]
+    running = FragmentInstance(pipelines, output, feed=InputFeed(iter(stream), queues, order=(0, 1)))
+    assert len(values(list(execute(running)))) == 15 + 500
+    assert not len(queues[0]) and queues[0].taken <= 4
 
 
 @pytest.mark.parametrize("threads", [1, 3])

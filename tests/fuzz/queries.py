@@ -131,13 +131,10 @@ class QueryMaker:
         if depth == 0:
             return self._comparison(0)
         pick = self._random.randint(0, 7)
-        left, right = (lambda: self._condition(depth - 1)), (lambda: self._condition(depth - 1))
-        if pick == 0:
-            return f"({left()} AND {right()})"
-        if pick == 1:
-            return f"({left()} OR {right()})"
+        if pick <= 1:
+            return f"({self._condition(depth - 1)} {('AND', 'OR')[pick]} {self._condition(depth - 1)})"
         if pick == 2:
-            return f"(NOT {left()})"
+            return f"(NOT {self._condition(depth - 1)})"
         if pick == 3:
             return f"({self._value(depth - 1)} IS {self._random.choice(['', 'NOT '])}NULL)"
         if pick == 4 and "text" in self._kinds:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.sql.types import LongType
 
 from tests.support.compare import difference
@@ -36,7 +37,7 @@ def _plus_one(values: pd.Series) -> pd.Series:
     return values + 1
 
 
-def _map_batches(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+def _map_batches(batches: Iterable[pd.DataFrame]) -> Iterable[pd.DataFrame]:
     for batch in batches:
         yield batch[["id"]]
 
@@ -71,7 +72,9 @@ _ACTIONS: dict[str, Action] = {
     "is_empty": lambda _s, frame, _f: [frame.isEmpty(), frame.where("id < 0").isEmpty()],
     "take": lambda _s, frame, _f: [len(frame.where("i > 0").take(3)), len(frame.tail(2))],
     "first": lambda _s, frame, _f: [frame.where("id = 17").first(), _grouped(frame).where("k = 'x'").first()],
-    "to_pandas": lambda _s, frame, _f: sorted(map(str, frame.select("id", "i", "n9").toPandas().values.tolist())),
+    "to_pandas": lambda _s, frame, _f: sorted(
+        map(str, pd.DataFrame(frame.select("id", "i", "n9").toPandas()).to_numpy().tolist())
+    ),
     "to_arrow": lambda _s, frame, _f: sorted(map(str, frame.select("id", "d", "n38").toArrow().to_pylist())),
     "local_iterator": lambda _s, frame, _f: list(_grouped(frame).toLocalIterator(prefetchPartitions=True)),
     "rdd": lambda _s, frame, _f: frame.where("i > 0").select("id").rdd.map(tuple).collect(),
@@ -80,7 +83,7 @@ _ACTIONS: dict[str, Action] = {
     "cache": _cache,
     "stream": _stream,
     "pandas_udf": lambda _s, frame, _f: frame.where("id < 30").select(
-        "id", F.pandas_udf(_plus_one, LongType())(F.col("id"))
+        "id", pandas_udf(_plus_one, LongType())(F.col("id"))  # type: ignore[call-overload]
     ).collect(),
     "map_in_pandas": lambda _s, frame, _f: frame.where("i > 0").mapInPandas(_map_batches, "id int").groupBy(
         F.col("id") % 3

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -125,16 +125,15 @@ def _tolerant_difference(expected: Sequence[Any], actual: Sequence[Any], rule: R
         rows.sort(key=_floats_of)
     missing = []
     for row in sorted(expected, key=_floats_of):
-        found = _take(groups[fingerprint(row, rule)], lambda other, row=row: equal(row, other, rule))
-        if not found:
+        if not _take(groups[fingerprint(row, rule)], row, rule):
             missing.append(row)
     surplus = [row for rows in groups.values() for row in rows]
     return _describe(missing, surplus, len(expected), len(actual))
 
 
-def _take(rows: list[Any], matches: Callable[[Any], bool]) -> bool:
+def _take(rows: list[Any], wanted: Any, rule: Rule) -> bool:
     for index, row in enumerate(rows):
-        if matches(row):
+        if equal(wanted, row, rule):
             del rows[index]
             return True
     return False

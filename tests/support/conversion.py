@@ -22,10 +22,9 @@ class Conversion:
 
 def install(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Put the extension into a session's settings."""
-    import pyspark_pipeline  # here: the support files must load in a Spark that has no extension
+    from pyspark_pipeline.spark.install import install as with_extension  # here: --vanilla needs no extension
 
-    installed: SparkSession.Builder = pyspark_pipeline.install(builder)
-    return installed
+    return with_extension(builder)
 
 
 def summary_of(frame: DataFrame) -> Conversion:

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from tests.support import values as v
 from tests.support.nasty_tables import numbers_data
+from tests.support.sessions import configured
 from tests.support.tables import table, write
 
 
@@ -194,14 +195,8 @@ def legacy_dates(spark: SparkSession, folder: Path) -> None:
 
 
 def _write_under(spark: SparkSession, folder: Path, settings: dict[str, str], query: str) -> None:
-    before = {key: spark.conf.get(key) for key in settings}
-    for key, value in settings.items():
-        spark.conf.set(key, value)
-    try:
+    with configured(spark, settings):
         spark.sql(query).write.parquet(str(folder))
-    finally:
-        for key, value in before.items():
-            spark.conf.set(key, value or "")
 
 
 @table

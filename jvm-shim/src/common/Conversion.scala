@@ -148,7 +148,7 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
 
   private def inputReason(op: SparkPlan): Option[String] = {
     val outside = op.children.filterNot(Wrapping.isInEngine)
-    if (outside.isEmpty || jvmInput == "always") None
+    if (outside.isEmpty || jvmInput == "always" || (jvmInput == "auto" && !costOn)) None
     else Some(s"its input comes as rows from ${outside.map(_.nodeName.trim).mkString(", ")}")
   }
 }

@@ -63,6 +63,7 @@ object Manifest {
       fields(json.path("fields")).map { case (k, v) => k -> elements(v).map(_.asText).toSet }
     val literals: Seq[Int] = elements(json.path("literal")).map(_.asInt)
     val patterns: Map[Int, String] = fields(json.path("matches")).map { case (k, v) => k.toInt -> v.asText }
+    val maxPrecision: Int = json.path("max_precision").asInt(Int.MaxValue)
     val difference: Option[String] = Option(json.path("difference").asText(null)).filter(_.nonEmpty)
   }
 }

@@ -57,6 +57,7 @@ class Support(allowDifferences: Boolean) {
     argsFit(types.map(Support.kind), c) &&
       (!c.sameType || types.distinct.length <= 1) &&
       (c.result.isEmpty || c.result(Support.kind(e.dataType))) &&
+      Support.precision(e.dataType) <= c.maxPrecision &&
       c.fieldValues.forall { case (k, allowed) => fields.get(k).exists(v => allowed(v.asText)) } &&
       c.literals.forall(i => e.children.lift(i).exists(isLiteral)) &&
       c.patterns.forall { case (i, p) => e.children.lift(i).exists(literalMatches(_, p)) }
@@ -91,6 +92,11 @@ object Support {
   def kind(t: DataType): String = t match {
     case _: DecimalType => "decimal"
     case other => kinds.getOrElse(other, other.catalogString)
+  }
+
+  def precision(t: DataType): Int = t match {
+    case d: DecimalType => d.precision
+    case _ => 0
   }
 
   def isSupported(t: DataType): Boolean = t match {

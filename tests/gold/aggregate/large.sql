@@ -4,6 +4,7 @@
 
 SELECT g, count(*), sum(id), sum(n) FROM batch_plus_one GROUP BY g;
 SELECT flag, count(*), avg(n), min(id), max(id) FROM batch_plus_one GROUP BY flag;
+-- expect: any
 SELECT count(*), count(DISTINCT id), count(DISTINCT g) FROM batch_plus_one WHERE id % 2 = 0;
 SELECT count(*), min(c), max(c), sum(s) FROM (SELECT id, count(*) AS c, sum(n) AS s FROM batch_plus_one GROUP BY id);
 -- set: spark.pysparkPipeline.aggregate.passThroughRows=1000

@@ -18,5 +18,6 @@ SELECT 100.00 * sum(CASE WHEN l_shipmode LIKE 'REG%' THEN l_extendedprice * (1 -
 SELECT year(l_shipdate) AS y, month(l_shipdate) AS m, count(*), sum(l_quantity) FROM lineitem_tiny GROUP BY 1, 2;
 SELECT substring(l_comment, 1, 9) AS c, count(*), max(l_extendedprice) FROM lineitem_tiny GROUP BY 1;
 SELECT l_orderkey, l_linenumber, sum(l_tax) FROM lineitem_tiny GROUP BY l_orderkey, l_linenumber;
+-- expect: any
 SELECT count(DISTINCT l_orderkey), count(DISTINCT l_shipmode) FROM lineitem_tiny WHERE l_shipmode = 'AIR';
 SELECT l_returnflag, count(DISTINCT l_shipmode), avg(l_extendedprice) FROM lineitem_tiny GROUP BY l_returnflag;

@@ -1,7 +1,7 @@
 -- Rows that do not come from files: VALUES, range, generators; they enter a fragment as Arrow input.
 -- tables: tame
 -- matrix: ansi=true ; aqe=true,false
--- set: spark.sql.optimizer.excludedRules=org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation
+-- set: spark.sql.optimizer.excludedRules=org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation ; spark.pysparkPipeline.jvmInput=always
 -- expect: some
 
 SELECT a, count(*), sum(b) FROM VALUES (1, 2.5), (1, NULL), (NULL, 1.0), (2, -3.25) AS t(a, b) GROUP BY a;

@@ -1,0 +1,129 @@
+"""Aggregation's mechanisms: one default row, passing rows through, parallel tables, partial results merged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pyspark_pipeline.exchange import SinkFactory
+from pyspark_pipeline.exec import FragmentInstance, OperatorFactory, OutputQueue, execute
+from pyspark_pipeline.options import Options
+from pyspark_pipeline.plan.nodes import Aggregate, ExchangeSource, HashExchange, Node, Settings, SingleExchange
+from tests.exec.kit import Made, Source
+from tests.operators.aggregate_kit import aggregate_call, complete_node, leaf, merge_node, partial_node, rows_of
+from tests.operators.kit import DEFAULTS, Builder, Chunks, column, run, run_rows, to_table
+
+SPEC = "k:bigint, v:bigint"
+
+
+def child(rows: int, groups: int, chunk_rows: int = 100) -> Chunks:
+    keys = np.arange(rows) % groups if groups else np.arange(rows)
+    whole = pa.record_batch([pa.array(keys, pa.int64()), pa.array(np.arange(rows))], names=["c0", "c1"])
+    return leaf(SPEC, [whole.slice(start, chunk_rows) for start in range(0, rows, chunk_rows)])
+
+
+def sums(node: Chunks) -> list[Any]:
+    return [aggregate_call(name, column(node, "v")) for name in ("Sum", "Count", "Min")]
+
+
+def settings(**options: int) -> Settings:
+    texts = {f"aggregate.{key}": str(value) for key, value in options.items()}
+    return Settings(ansi=True, time_zone="UTC", options=Options({"batchRows": "100", **texts}))
+
+
+def expected(rows: int, groups: int) -> list[tuple[Any, ...]]:
+    by_key = [range(k, rows, groups) for k in range(groups)]
+    return sorted(((k, sum(r), len(r), min(r)) for k, r in enumerate(by_key) if len(r)), key=repr)
+
+
+def operators(first: Aggregate, given: Settings) -> tuple[list[Any], dict[str, int]]:
+    """Run a partial aggregation into a hash exchange; give its messages and its own counters."""
+    builder, queue = Builder(given), OutputQueue()
+    factories = builder.decompose(first)
+    types = tuple(field.type for field in first.output)
+    keys = (column(first, first.output[0].name),)
+    builder.add_pipeline([*factories, SinkFactory(HashExchange(keys=keys, num_partitions=3), types, given, queue)])
+    instance = FragmentInstance(builder.pipelines, queue)
+    rows = list(execute(instance))
+    return rows, instance.metrics()["pipelines"][0]["operators"][1]["counters"]
+
+
+def final(first: Aggregate, rows: list[Any], dop: int = 1) -> pa.Table:
+    node = merge_node(first, "Final", ExchangeSource(output=first.output, input_id=0))
+    return to_table(node, run_rows(node, inputs=[(0, row) for row in rows], dop=dop, threads=dop))
+
+
+class Dealing(Builder):
+    """Gives every driver a share of the leaf's chunks, so that equal keys come to all of them."""
+
+    def decompose(self, node: Node) -> list[OperatorFactory]:
+        if not isinstance(node, Chunks):
+            return super().decompose(node)
+        return [Made("Chunks", lambda driver: Source(node.chunks[driver :: self.dop]))]
+
+
+@pytest.mark.parametrize("tasks", [0, 1, 5])
+@pytest.mark.parametrize("dop", [1, 4])
+def test_without_keys_and_rows_there_is_exactly_one_row(tasks: int, dop: int) -> None:
+    """T10: whatever the number of tasks and of drivers in each, and also where no task ran at all."""
+    first = partial_node(child(0, 1), [], sums(child(0, 1)))
+    rows = [row for _ in range(tasks) for row in run_rows(first, sink=SingleExchange(), dop=dop, threads=dop)]
+    assert sum(row.rows for row in rows) == tasks * dop
+    assert final(first, rows, dop).to_pylist() == [{"r0": None, "r1": 0, "r2": None}]
+
+
+@pytest.mark.parametrize("dop", [1, 4])
+def test_with_keys_and_no_rows_there_is_none(dop: int) -> None:
+    node = child(0, 1)
+    first = partial_node(node, [column(node, "k")], sums(node))
+    assert run_rows(first, dop=dop) == []
+    assert final(first, [], dop).num_rows == 0
+    assert run(complete_node(node, [column(node, "k")], sums(node)), dop=dop).num_rows == 0
+
+
+@pytest.mark.parametrize(
+    ("groups", "ratio", "passed", "flushes"),
+    [(10, 80, 0, 1), (1000, 80, 800, 1), (1000, 101, 0, 1), (150, 75, 800, 1), (150, 76, 0, 1)],
+)
+def test_rows_pass_through_where_grouping_does_not_reduce(groups: int, ratio: int, passed: int, flushes: int) -> None:
+    """After 200 rows: from ``ratio`` groups a hundred rows on, the rest is not grouped; the answer is the same."""
+    node = child(1000, groups)
+    first = partial_node(node, [column(node, "k")], sums(node))
+    rows, counters = operators(first, settings(passThroughRows=200, passThroughRatio=ratio))
+    assert counters.get("rows_passed_through", 0) == passed
+    assert counters["partial_flushes"] == flushes
+    given = groups if not passed else groups if groups == 1000 else 150 + passed
+    assert sum(row.rows for row in rows) == given
+    assert rows_of(final(first, rows)) == expected(1000, groups)
+
+
+def test_a_table_that_outgrows_its_memory_is_flushed_and_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark_pipeline.operators.aggregate_streaming._MOST_BYTES", 20_000)
+    node = child(5000, 2500)
+    first = partial_node(node, [column(node, "k")], sums(node))
+    rows, counters = operators(first, settings(passThroughRatio=101))
+    assert counters["partial_flushes"] > 2
+    assert rows_of(final(first, rows)) == expected(5000, 2500)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_parallel_tables_give_what_one_gives(threads: int) -> None:
+    node = child(3000, 77)
+    complete = complete_node(node, [column(node, "k")], sums(node))
+    assert rows_of(run(complete, builder=Dealing(dop=4), threads=threads)) == expected(3000, 77)
+    whole = complete_node(node, [], sums(node))
+    assert rows_of(run(whole, builder=Dealing(dop=4), threads=threads)) == [(3000 * 2999 // 2, 3000, 0)]
+
+
+def test_a_merging_stage_hands_on_buffers_and_a_final_one_values() -> None:
+    node = child(1000, 5)
+    average = aggregate_call("Average", column(node, "v"))
+    first = partial_node(node, [column(node, "k")], [average])
+    merged = merge_node(first, "PartialMerge", ExchangeSource(output=first.output, input_id=0))
+    rows = run_rows(merged, inputs=[(0, row) for row in run_rows(first, builder=Builder(DEFAULTS))])
+    buffers = to_table(merged, rows)
+    assert buffers.num_columns == 3 and set(buffers.column(2).to_pylist()) == {200}
+    assert rows_of(final(first, rows)) == [(k, 497.5 + k) for k in range(5)]

@@ -1,0 +1,121 @@
+"""A fragment from its JSON to its last row, without Spark: decoded, cut, run, counted, ended by its statistics."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pyspark_pipeline.errors import OptionError, UnsupportedPlanError
+from pyspark_pipeline.exchange import CONTROL, STATISTICS, ChunkRow, decode_chunk, pack_rows, plain_schema, unpack_rows
+from pyspark_pipeline.exec import OperatorFactory
+from pyspark_pipeline.operators import PipelineBuilder, decompose_node, implements, registry
+from pyspark_pipeline.options import OPTIONS, Options
+from pyspark_pipeline.plan.nodes import Filter
+from pyspark_pipeline.task import run_fragment
+from tests.operators.kit import Builder, Chunks, call, column, fields, literal, run
+
+BIGINT = {"type": "bigint", "nullable": False}
+ID = {"id": 1, "name": "id", **BIGINT}
+REF = {"ref": 1, **BIGINT}
+ONE = {"literal": 1, "type": "bigint"}
+BUFFER = {"id": 3, "name": "sum", "type": "bigint", "nullable": True}
+SUM = {
+    "mode": "Partial", "filter": None,
+    "function": {"class": "Sum", "type": "bigint", "buffer": ["bigint"], "args": [REF], "fields": {"evalMode": "ANSI"}},
+}  # fmt: skip
+
+
+def node(op: str, output: list[Any], *children: Any, **fields_: Any) -> dict[str, Any]:
+    return {"op": op, "output": output, "fields": fields_, "children": list(children)}
+
+
+SCAN = {"op": "RangeExec", "output": [ID], "scan": 0}
+FILTER = node(
+    "FilterExec", [ID], SCAN,
+    condition={"class": "GreaterThan", "type": "boolean", "nullable": False, "args": [REF, ONE], "fields": {}},
+)  # fmt: skip
+AGGREGATE = node(
+    "HashAggregateExec", [BUFFER], FILTER,
+    groupingExpressions=[], aggregateExpressions=[SUM], aggregateAttributes=[], resultExpressions=[],
+    requiredChildDistributionExpressions=None,
+)  # fmt: skip
+
+
+def run_json(root: dict[str, Any], sink: dict[str, Any], cpus: int = 1, **options: str) -> list[ChunkRow]:
+    settings = {"ansi": True, "timeZone": "UTC", "options": options}
+    text = json.dumps({"version": 1, "id": 4, "root": root, "sink": sink, "settings": settings})
+    control = {"partition": 3, "cpus": cpus, "splits": {"0": [0, 10, 1]}}
+    row = ChunkRow(partition=CONTROL, rows=0, data=pa.py_buffer(json.dumps(control).encode()))
+    return [row for batch in run_fragment(text, iter([pack_rows([row])])) for row in unpack_rows(batch)]
+
+
+def values(rows: list[ChunkRow]) -> list[int]:
+    schema = plain_schema([field.type for field in fields("x:bigint")])
+    return [value for row in rows for value in decode_chunk(row.data, schema).column(0).to_pylist()]
+
+
+def test_a_fragment_runs_from_its_json_and_ends_in_its_statistics() -> None:
+    *data, last = run_json(AGGREGATE, {"kind": "single", "numPartitions": 1})
+    assert [(row.partition, row.rows, row.sender, row.sequence) for row in data] == [(0, 1, 3, 0)]
+    assert values(data) == [sum(range(2, 10))]
+    assert (last.partition, last.rows) == (STATISTICS, 0)
+    told = json.loads(last.data.to_pybytes())
+    metrics = told["metrics"]
+    assert (metrics["inputRows"], metrics["outputRows"], metrics["outputChunks"]) == (10, 1, 1)
+    assert metrics["outputBytes"] == data[0].data.size and metrics["scanTime"] > 0
+
+
+@pytest.mark.parametrize("cpus", [1, 3])
+def test_the_pipelines_are_cut_at_the_blocking_operator_and_numbered(cpus: int) -> None:
+    told = json.loads(run_json(AGGREGATE, {"kind": "result"}, cpus)[-1].data.to_pybytes())
+    pipelines = told["profile"]["pipelines"]
+    names = [[operator["name"] for operator in pipeline["operators"]] for pipeline in pipelines]
+    assert names == [["Range", "Filter", "AggregateSink"], ["AggregateSource", "ResultSink"]]
+    assert [(pipeline["id"], pipeline["dop"], len(pipeline["drivers"])) for pipeline in pipelines] == [
+        (0, cpus, cpus), (1, cpus, cpus)
+    ]  # fmt: skip
+    scan = pipelines[0]["operators"][0]
+    assert (scan["rows_out"], scan["chunks_out"]) == (10, 1) and scan["pull_s"] > 0
+    assert {driver["state"] for pipeline in pipelines for driver in pipeline["drivers"]} == {"finished"}
+
+
+def test_chunks_are_cut_to_the_wanted_rows() -> None:
+    *data, _ = run_json(FILTER, {"kind": "result"}, batchRows="3")
+    assert [row.rows for row in data] == [1, 3, 3, 1] and values(data) == list(range(2, 10))
+
+
+def test_what_has_no_node_or_no_operator_is_refused_before_it_runs() -> None:
+    with pytest.raises(UnsupportedPlanError, match="WindowExec has no node"):
+        run_json(node("WindowExec", [ID], SCAN), {"kind": "result"})
+    with pytest.raises(UnsupportedPlanError, match="no operator implements Chunks"):
+        decompose_node(Chunks(output=()), Builder())
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [("batchRows", "0"), ("batchRows", "many"), ("enabled", "maybe"), ("jvmInput", "sometimes"), ("unheardOf", "1")],
+)
+def test_options_are_typed_and_named_where_they_are_wrong(key: str, text: str) -> None:
+    with pytest.raises(OptionError, match=rf"spark\.pysparkPipeline\.{key} is"):
+        Options({key: text})
+    assert all(Options()[name] == option.parse(option.default) for name, option in OPTIONS.items())
+
+
+def test_an_operator_registered_outside_the_package_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_DECOMPOSERS", dict(registry._DECOMPOSERS))
+    monkeypatch.setattr(registry, "_OPERATORS", dict(registry._OPERATORS))
+
+    class Kept(Filter):
+        """A node of a user."""
+
+    @implements(Kept, execs=["KeptExec"], pipeline=["Kept"])
+    def decompose(kept: Kept, builder: PipelineBuilder) -> list[OperatorFactory]:
+        return decompose_node(Filter(output=kept.output, condition=kept.condition, child=kept.child), builder)
+
+    leaf = Chunks(output=fields("x:bigint"), chunks=(pa.record_batch([pa.array([1, 2, 3])], names=["c0"]),))
+    condition = call("GreaterThan", "boolean", column(leaf, "x"), literal(1, "bigint"))
+    assert run(Kept(output=leaf.output, condition=condition, child=leaf)).column(0).to_pylist() == [2, 3]
+    assert registry.operator_manifest()["KeptExec"] == {"node": "Kept", "pipeline": ["Kept"]}
