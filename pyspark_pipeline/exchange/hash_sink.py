@@ -74,7 +74,7 @@ class HashSinkOperator(ExchangeSinkOperator):
         starts, order = group_rows(partition_ids(hashes, self._destinations), self._destinations)
         grouped = plain_chunk(pc.take(staged, fixed_array(pa.int32(), order), boundscheck=False), self.schema)
         bounds = starts.tolist()
-        per_row = self.bytes_of.estimate(grouped) / grouped.num_rows
+        per_row = grouped.nbytes / grouped.num_rows
         for destination in range(self._destinations):
             rows = bounds[destination + 1] - bounds[destination]
             if rows:

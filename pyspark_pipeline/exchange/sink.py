@@ -75,7 +75,9 @@ class ExchangeSinkOperator(Operator):
     def push_chunk(self, chunk: Chunk) -> None:
         if chunk.num_rows:
             self.accept(chunk)
-            self.context.memory.hold(self.held_bytes())
+            if not self.context.memory.try_hold(self.held_bytes()):
+                self.flush()
+                self.context.memory.hold(self.held_bytes())
 
     @abstractmethod
     def accept(self, chunk: Chunk) -> None:

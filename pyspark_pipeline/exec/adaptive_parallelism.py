@@ -94,9 +94,9 @@ class AdaptiveParallelism:
         """Say whether source ``driver`` has got all it will get."""
         if self._closed[driver]:
             return True
-        if self.decision is Decision.COLLECTING or self._chunks[driver]:
-            return False
-        return self.decision is Decision.NARROW or self._ended[driver]
+        # In this order: a chunk put before the end must be seen by whoever sees the end.
+        ended = self.decision is Decision.NARROW or (self.decision is Decision.WIDE and self._ended[driver])
+        return ended and not self._chunks[driver]
 
     def close(self, driver: int) -> None:
         """Drop what source ``driver`` would get. Its sink ends once WIDE is decided. Repeatable."""

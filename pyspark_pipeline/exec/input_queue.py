@@ -57,7 +57,8 @@ class InputQueue:
 
     def is_finished(self) -> bool:
         """Say whether no item is here and none will come or be wanted."""
-        return not self._items and (self._ended or self._dropped)
+        # In this order: an item put before the end must be seen by whoever sees the end.
+        return (self._ended or self._dropped) and not self._items
 
     def drop(self) -> None:
         """Learn that nobody wants the items any more; what still comes is thrown away."""

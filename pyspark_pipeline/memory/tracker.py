@@ -62,6 +62,15 @@ class MemoryTracker:
         elif change < 0:
             self.release(-change)
 
+    def try_hold(self, nbytes: int) -> bool:
+        """Set what is held to ``nbytes`` and return True, or change nothing and return False."""
+        change = nbytes - self.held
+        if change > 0:
+            return self.try_consume(change)
+        if change < 0:
+            self.release(-change)
+        return True
+
     def available(self) -> int | None:
         """Give the bytes left before the nearest limit of this tracker or a parent; None without any limit."""
         left = [tracker.limit - tracker.held for tracker in self._path() if tracker.limit is not None]

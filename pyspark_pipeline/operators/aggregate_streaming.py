@@ -49,15 +49,8 @@ class StreamingAggregateOperator(Operator):
         if not self._decided and self._aggregator.rows >= self._decide_at:
             self._decided = True
             self._passes = self._aggregator.num_groups * 100 >= self._ratio * self._aggregator.rows
-        if self._passes or held > _MOST_BYTES or not self._try_hold(held):
+        if self._passes or held > _MOST_BYTES or not self.context.memory.try_hold(held):
             self._flush()
-
-    def _try_hold(self, nbytes: int) -> bool:
-        memory = self.context.memory
-        if nbytes <= memory.held:
-            memory.hold(nbytes)
-            return True
-        return memory.try_consume(nbytes - memory.held)
 
     def _flush(self) -> None:
         """Begin to give the groups so far; go on with an empty aggregator."""

@@ -101,7 +101,10 @@ class ParquetFileReader:
         nulls = statistics.null_count if statistics.has_null_count else None
         if not statistics.has_min_max:
             return ColumnBounds(nulls=nulls, rows=group.num_rows)
-        low, high = comparable(statistics.min, field.type), comparable(statistics.max, field.type)
+        try:
+            low, high = comparable(statistics.min, field.type), comparable(statistics.max, field.type)
+        except (OverflowError, ValueError):  # values that Python's dates or text cannot hold prune nothing
+            return ColumnBounds(nulls=nulls, rows=group.num_rows)
         return ColumnBounds(low=low, high=high, nulls=nulls, rows=group.num_rows)
 
     def chunks(self, index: int, batch_rows: int) -> Iterator[pa.RecordBatch]:

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import org.apache.spark._
 import org.apache.spark.api.python.{ChainedPythonFunctions, PythonFunction, SimplePythonFunction}
-import org.apache.spark.rdd.RDD
+import org.apache.spark.rdd.{DeterministicLevel, RDD}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.{FileSourceScanExec, RangeExec}
 import org.apache.spark.sql.execution.datasources.{FilePartition, FileScanRDD}
@@ -34,7 +34,8 @@ object FragmentLaunch {
       runnerConf = VersionShim.runnerConf(conf),
       runnerMetrics = fragment.metrics,
       metrics = fragment.metrics,
-      contexts = json.contexts)
+      contexts = json.contexts,
+      isParallel = sc.conf.getInt("spark.task.cpus", 1) > 1)
     new FragmentRDD(sc, launch, scans, inputs)
   }
 
@@ -84,7 +85,8 @@ case class Launch(
     runnerConf: Map[String, String],
     runnerMetrics: Map[String, SQLMetric],
     metrics: Map[String, SQLMetric],
-    contexts: Array[QueryContext])
+    contexts: Array[QueryContext],
+    isParallel: Boolean)
 
 /** One task's share of a scan: its splits as JSON, and where Spark would like to read them. */
 case class ScanPart(splits: String, locations: Seq[String])
@@ -110,6 +112,12 @@ class FragmentRDD(
 
   override protected def getPreferredLocations(split: Partition): Seq[String] =
     split.asInstanceOf[FragmentPartition].scans.flatMap(_.locations).distinct
+
+  /** Several drivers give their chunks in the order they happen to run; Spark must know, to retry right. */
+  override protected def getOutputDeterministicLevel: DeterministicLevel.Value = {
+    val level = super.getOutputDeterministicLevel
+    if (level == DeterministicLevel.DETERMINATE && launch.isParallel) DeterministicLevel.UNORDERED else level
+  }
 
   override def clearDependencies(): Unit = {
     super.clearDependencies()

@@ -101,7 +101,7 @@ class StatePool:
 
     def fed(self, make: Callable[[], S], arguments: tuple[Expr, ...], condition: Expr | None, *key: Any) -> S:
         """Give the state of this key, arguments and filter, made at the first request."""
-        wanted = (key, arguments, condition)
+        wanted = (key, repr(arguments), condition)  # by repr: literals 0.0 and -0.0 are equal
         found = self._known.get(wanted)
         if found is None:
             found = self.merged(make)
