@@ -34,7 +34,7 @@ def operator_bytes(allowed_mib: str | None, used: int) -> int | None:
 def address_space_bytes() -> int:
     """Give the size of this process's address space; 0 where the system does not tell."""
     try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        pages = int(Path("/proc/self/statm").read_bytes().split()[0])
     except (OSError, ValueError):
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE")

@@ -162,7 +162,7 @@ class QueryMaker:
         safe = self._wild or kind in ("double", "float")
         left = self._of(kind, depth if safe else 0)
         right = self._of(kind, depth) if safe else self._random.choice(_LITERALS[kind])
-        if self._table == "numbers" and not safe:
+        if self._table in ("numbers", "texts") and not safe:
             operator, right = "%", "7"
         result = f"({left} {operator} {right})"
         return result if kind in ("double", "decimal") or operator != "/" else f"CAST({result} AS {_SQL_TYPE[kind]})"
