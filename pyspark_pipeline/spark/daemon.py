@@ -15,6 +15,7 @@ import os
 import sys
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 _PRELOADED = (
     "pandas",
@@ -86,9 +87,27 @@ def main() -> None:
     reserve_little()
     drop_spark_archives()
     preload()
+    let_idle_workers_go_quietly()
     from pyspark.daemon import manager
 
     manager()  # type: ignore[no-untyped-call,unused-ignore]
+
+
+def let_idle_workers_go_quietly() -> None:
+    """Keep the traceback of a broken pipe off the user's screen when Spark drops a worker that was idle for a minute.
+
+    Over a Unix domain socket the worker's last flush fails at once; what the JVM closed needs no answer.
+    """
+    daemon: Any = import_module("pyspark.daemon")
+    spark_worker = daemon.worker
+
+    def worker(sock: Any, authenticated: Any) -> int:
+        try:
+            return int(spark_worker(sock, authenticated))
+        except BrokenPipeError:
+            return 1
+
+    daemon.worker = worker
 
 
 if __name__ == "__main__":

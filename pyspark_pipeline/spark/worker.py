@@ -17,7 +17,7 @@ from pyspark_pipeline.task import run_fragment
 pa.set_cpu_count(1)
 pa.set_io_thread_count(1)
 
-# Reading Parquet takes a quarter less time with jemalloc than with Arrow's default pool (docs/decisions/memory-pools.md).
+# Parquet is read in a quarter less time than with Arrow's default pool (docs/decisions/memory-pools.md).
 with contextlib.suppress(NotImplementedError):
     pa.set_memory_pool(pa.jemalloc_memory_pool())
 
