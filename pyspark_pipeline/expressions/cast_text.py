@@ -182,13 +182,25 @@ def _floating_to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
     Java before 19 writes some doubles with a digit more. Up to 15 digits of result that digit is rounded away.
     """
     parse = _decimal_parser(call)
+    limit = 10.0 ** (call.type.precision - call.type.scale) * 2  # above: overflow whatever the rounding
 
     def run(values: Sequence[Value], rows: int) -> Value:
         array = to_array(values[0], rows).cast(pa.float64())
-        digits = array.cast(pa.string())
-        return parse(pc.if_else(pc.is_finite(array), digits, pa.scalar(None, pa.string())))
+        fits = pc.less(pc.abs(array), pa.scalar(limit))
+        if call.fields["evalMode"] == "ANSI":
+            _refuse_large(array.filter(pc.and_(pc.invert(fits), pc.is_finite(array))), call)
+        return parse(pc.if_else(fits, array.cast(pa.string()), pa.scalar(None, pa.string())))
 
     return Kernel(run=run, can_raise=call.fields["evalMode"] == "ANSI")
+
+
+def _refuse_large(values: pa.Array, call: Call) -> None:
+    """Raise for the first of these doubles, which are too large for the target."""
+    for value in values.slice(0, 1).to_pylist():
+        if value is not None:
+            digits = Decimal(repr(value)).normalize().as_tuple()
+            unscaled = int(Decimal((digits.sign, digits.digits, max(int(digits.exponent), 0))))
+            raise conditions.decimal_out_of_range(unscaled, max(-int(digits.exponent), 0), call.type, call.context)
 
 
 def _decimal_parser(call: Call) -> Callable[[pa.Array], Value]:

@@ -31,7 +31,7 @@ _WIDENS: dict[str, tuple[str, ...]] = {
     "float": ("float", "double"),
     "double": ("double",),
     "bool": ("boolean",),
-    "date32[day]": ("date",),
+    "date32[day]": ("date", "timestamp_ntz"),
     "string": ("string", "binary"),
     "large_string": ("string", "binary"),
     "string_view": ("string", "binary"),

@@ -112,6 +112,8 @@ def _as_rows(result: Any) -> list[Any]:
 
 @pytest.mark.parametrize("name", _ACTIONS)
 def test_actions_give_what_spark_gives(spark: SparkSession, tables: TableShelf, tmp_path: Path, name: str) -> None:
+    if name == "sample" and int(spark.conf.get("spark.task.cpus") or 1) > 1:
+        pytest.skip("several drivers in an instance leave the order of its rows free, and sampling depends on it")
     results = []
     for engine in ("false", "true"):
         folder = tmp_path / engine

@@ -33,6 +33,9 @@ object Conversion {
   /** Marks what conversion has looked at. */
   private val Decided: TreeNodeTag[Boolean] = TreeNodeTag[Boolean]("pysparkpipeline.decided")
 
+  /** Expressions that read what Spark's scan leaves in a thread-local of its task. */
+  private val FileNames = Set("InputFileName", "InputFileBlockStart", "InputFileBlockLength")
+
   def isDecided(plan: SparkPlan): Boolean = plan.exists(_.getTagValue(Decided).isDefined)
 
   def decide(plan: SparkPlan): Unit = plan.setTagValue(Decided, true)
@@ -66,9 +69,11 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
   private val costOn = Settings.flag(conf, "cost.enabled")
   private val jvmInput = Settings.text(conf, "jvmInput")
   private val minScanBytes = Settings.number(conf, "cost.minScanBytes")
+  private var readsFileName = false
 
   def apply(plan: SparkPlan): SparkPlan = {
     val unwrapped = unwrap(plan)
+    readsFileName = unwrapped.exists(_.expressions.exists(_.exists(e => Conversion.FileNames(ExpressionJson.name(e)))))
     unwrapped.foreach(n => n.unsetTagValue(Conversion.Reason))
     var wrapped = SortedAggregates.restoreOrdering(wrap(unwrapped, ordered = true))
     var again = true
@@ -118,6 +123,8 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
   private def declined(plan: SparkPlan): Option[String] = plan match {
     case _: QueryStageExec | _: ReusedExchangeExec | _: PipelineShuffleExchangeExec | _: AdaptiveSparkPlanExec |
         _: AQEShuffleReadExec | _: InputAdapter | _: WholeStageCodegenExec => Some("")
+    case _: FileSourceScanExec if readsFileName =>
+      Some("the query asks for the name of the file a row comes from, which only Spark's own scan tells")
     case scan: FileSourceScanExec => ScanSupport.reason(scan, support)
     case e: ShuffleExchangeExec => exchangeReason(e)
     case op if Manifest.operators.contains(op.getClass.getSimpleName) =>

@@ -17,14 +17,15 @@ object FragmentLaunch {
   def rdd(fragment: PipelineFragmentExec, sink: ObjectNode): RDD[InternalRow] = {
     val sc = fragment.session.sparkContext
     val conf = fragment.conf
-    val json = new PlanJson(fragment, conf)
+    val root = Fusion.settled(fragment.root, fragment.subqueryExpressions)
+    val json = new PlanJson(fragment.id, root, conf)
     val text = Manifest.mapper.writeValueAsString(json.write(sink))
     val batchRows = Settings.number(conf, "batchRows").toInt
     val inputs = fragment.children.map(input => input -> input.execute()).map {
       case (_, decoded: DecodedChunkRDD) => decoded.chunks
       case (input, rows) => new RowChunkRDD(rows, input.schema, batchRows)
     }
-    val scans = Fusion.operators(fragment.root).map(_.original).collect {
+    val scans = Fusion.operators(root).map(_.original).collect {
       case scan: FileSourceScanExec => scanParts(scan)
       case range: RangeExec => rangeParts(range)
     }

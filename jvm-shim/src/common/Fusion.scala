@@ -6,7 +6,8 @@ import com.fasterxml.jackson.databind.JsonNode
 
 import org.apache.commons.lang3.StringUtils
 
-import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.execution.{FileSourceScanExec, ScalarSubquery, SparkPlan}
 
 /** Puts wrapped operators that stand together into one fragment, and cuts it at its inputs. */
 object Fusion {
@@ -33,6 +34,17 @@ object Fusion {
       fragment.copyTagsFrom(root)
       root.logicalLink.foreach(fragment.setLogicalLink)
       fragment
+  }
+
+  /** `root` with the subqueries that have run (reuse rules replace the fragment's, not those inside `root`). */
+  def settled(root: SparkPlan, finished: Seq[Expression]): SparkPlan = root match {
+    case op: PipelineOperatorExec =>
+      val over = op.original.withNewChildren(op.children.map(settled(_, finished)))
+      if (!over.expressions.exists(ExpressionJson.subqueries(_).nonEmpty)) PipelineOperatorExec(over)
+      else PipelineOperatorExec(over.transformExpressions { case s: ScalarSubquery =>
+        finished.collectFirst { case f: ScalarSubquery if f.exprId == s.exprId => f }.getOrElse(s)
+      })
+    case input => input
   }
 
   /** The fragment's operators, top first. */

@@ -54,6 +54,7 @@ object Json {
 /**
  * Writes expressions generically: class name, resolved type, children, and the scalar constructor fields by
  * name (nested case classes flattened). Collects the query contexts the expressions point at by number.
+ * A subquery, which must have run, is written as its value.
  */
 class ExpressionJson(withContexts: Boolean = true) {
   import Json._

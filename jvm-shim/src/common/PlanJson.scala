@@ -12,7 +12,7 @@ import org.apache.spark.sql.internal.SQLConf
  * Writes a fragment: every operator generically (class name, output, its expressions by field name,
  * children), scans and inputs by number.
  */
-class PlanJson(fragment: PipelineFragmentExec, conf: SQLConf) {
+class PlanJson(id: Int, root: SparkPlan, conf: SQLConf) {
   import Json._
 
   private val expressions = new ExpressionJson
@@ -22,8 +22,8 @@ class PlanJson(fragment: PipelineFragmentExec, conf: SQLConf) {
   def contexts: Array[QueryContext] = expressions.contexts.toArray
 
   def write(sink: ObjectNode): ObjectNode = {
-    val node = obj().put("version", 1).put("id", fragment.id)
-    node.set[ObjectNode]("root", operator(fragment.root))
+    val node = obj().put("version", 1).put("id", id)
+    node.set[ObjectNode]("root", operator(root))
     node.set[ObjectNode]("sink", sink)
     val options = obj()
     Settings.givenOptions(conf).foreach { case (k, v) => options.put(k, v) }

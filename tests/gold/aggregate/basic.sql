@@ -1,5 +1,6 @@
 -- count, sum, avg, min, max of every type, without keys and with one.
 -- tables: tame, numbers, keys, times, texts
+-- matrix: ansi=true
 -- floats: approximate
 
 SELECT count(*), count(i), count(nothing), count(1) FROM numbers;

@@ -1,5 +1,6 @@
 -- FILTER clauses, HAVING, and aggregates of aggregates.
 -- tables: tame, keys
+-- matrix: ansi=true
 -- floats: approximate
 
 SELECT count(*) FILTER (WHERE b), sum(i) FILTER (WHERE i > 0), avg(d) FILTER (WHERE NOT b) FROM tame;
