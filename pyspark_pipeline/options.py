@@ -80,7 +80,7 @@ _ALL = (
            doc="Whether rows made by the JVM may be the input of a fragment: by the cost rule, always, never."),
     Option(key="explain.logLevel", kind="choice", default="info", choices=("off", "debug", "info", "warn"),
            doc="Level of the one log line a query gets."),
-    Option(key="batchRows", kind="int", default="65536", minimum=1, maximum=1048576,
+    Option(key="batchRows", kind="int", default="131072", minimum=1, maximum=1048576,
            doc="Rows of a chunk at most."),
     Option(key="exchange.chunkBytes", kind="int", default="262144", minimum=1,
            doc="An exchange sink sends a destination's rows when they reach this many bytes."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -50,6 +51,7 @@ class ParquetFileReader:
         self.path = local_path(path)
         self._fields = fields
         self._pushed = pushed
+        self._idle: dict[tuple[str, ...], deque[pq.ParquetFile]] = {}
         with naming_file(self.path):
             self.metadata = pq.read_metadata(self.path)
             self._schema = self.metadata.schema.to_arrow_schema()
@@ -115,15 +117,26 @@ class ParquetFileReader:
                 yield from self._empty_chunks(index, batch_rows)
                 return
             encoded = [name for name in names if self._reads_as_dictionary(index, name)]
-            with pq.ParquetFile(
-                self.path, metadata=self.metadata, read_dictionary=encoded, coerce_int96_timestamp_unit="us"
-            ) as file:
+            with self._opened(tuple(encoded)) as file:
                 batches = file.iter_batches(batch_rows, row_groups=[index], columns=names, use_threads=False)
                 makers: list[Column] | None = None
                 for batch in batches:
                     if batch.num_rows:
                         makers = makers or [self._maker(i, batch.schema) for i in range(len(self._fields))]
                         yield _chunk([make(batch) for make in makers])
+
+    @contextmanager
+    def _opened(self, encoded: tuple[str, ...]) -> Iterator[pq.ParquetFile]:
+        """Lend an open file that nobody else reads; opening one costs as much as decoding thousands of rows."""
+        idle = self._idle.setdefault(encoded, deque())
+        try:
+            file = idle.popleft()
+        except IndexError:
+            file = pq.ParquetFile(
+                self.path, metadata=self.metadata, read_dictionary=list(encoded), coerce_int96_timestamp_unit="us"
+            )
+        yield file
+        idle.append(file)
 
     def _empty_chunks(self, index: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
         left = self.metadata.row_group(index).num_rows
