@@ -70,7 +70,10 @@ class CompiledPredicate:
         kept: npt.NDArray[np.int32] | None = None
         mask: pa.BooleanArray | None = None
         for index, node in enumerate(self.nodes):
-            passed = truth(frame.value(node), frame.num_rows)
+            value = frame.value(node)
+            if isinstance(value, pa.Scalar) and value.as_py() is True:
+                continue
+            passed = truth(value, frame.num_rows)
             mask = passed if mask is None else pc.and_(mask, passed)
             count = mask.true_count
             if count == 0:

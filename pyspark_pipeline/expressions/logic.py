@@ -75,7 +75,13 @@ def _is_null(call: Call, settings: ExpressionSettings) -> Kernel:
 
 @function("IsNotNull", [case(KINDS)])
 def _is_not_null(call: Call, settings: ExpressionSettings) -> Kernel:
-    return Kernel(run=lambda values, rows: values[0].is_valid(), null_intolerant=False)
+    def run(values: Sequence[Value], rows: int) -> Value:
+        value = values[0]
+        if isinstance(value, pa.Array) and not value.null_count:
+            return pa.scalar(True)
+        return value.is_valid()
+
+    return Kernel(run=run, null_intolerant=False)
 
 
 @function("IsNaN", [case(FLOATING)])

@@ -50,8 +50,11 @@ def truth(value: Value, rows: int) -> pa.BooleanArray:
 
 def flags(value: pa.BooleanArray) -> npt.NDArray[np.bool_]:
     """Return a boolean array without NULLs as numpy flags, shape (rows,)."""
-    result: npt.NDArray[np.bool_] = value.to_numpy(zero_copy_only=False)
-    return result
+    if not len(value):
+        return np.zeros(0, dtype=np.bool_)
+    bits = np.frombuffer(value.buffers()[1], dtype=np.uint8)
+    end = value.offset + len(value)
+    return np.unpackbits(bits[: (end + 7) // 8], bitorder="little")[value.offset : end].view(np.bool_)
 
 
 def numbers(value: pa.Array) -> npt.NDArray[np.generic]:

@@ -152,7 +152,7 @@ def test_unknown_functions_are_declined() -> None:
 
 def test_manifest_has_the_contract_form() -> None:
     """Every case has argument kinds; the conditions are those the JVM side knows."""
-    known = {"args", "variadic", "same_type", "result", "fields", "literal", "matches", "difference"}
+    known = {"args", "variadic", "same_type", "result", "max_precision", "fields", "literal", "matches", "difference"}
     for name, entry in manifest().items():
         assert entry["cases"], name
         assert all(set(case) <= known and isinstance(case["args"], list) for case in entry["cases"]), name
