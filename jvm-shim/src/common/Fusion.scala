@@ -36,13 +36,16 @@ object Fusion {
       fragment
   }
 
-  /** `root` with the subqueries that have run (reuse rules replace the fragment's, not those inside `root`). */
+  /**
+   * `root` with subqueries as the values they gave. Reuse rules replace the fragment's subqueries, not those inside
+   * `root`; and an equal subquery would not be taken for a change, so it is a literal that goes in.
+   */
   def settled(root: SparkPlan, finished: Seq[Expression]): SparkPlan = root match {
     case op: PipelineOperatorExec =>
       val over = op.original.withNewChildren(op.children.map(settled(_, finished)))
       if (!over.expressions.exists(ExpressionJson.subqueries(_).nonEmpty)) PipelineOperatorExec(over)
       else PipelineOperatorExec(over.transformExpressions { case s: ScalarSubquery =>
-        finished.collectFirst { case f: ScalarSubquery if f.exprId == s.exprId => f }.getOrElse(s)
+        finished.collectFirst { case f: ScalarSubquery if f.exprId == s.exprId => f.toLiteral }.getOrElse(s)
       })
     case input => input
   }
