@@ -1,5 +1,5 @@
 # make demo   TPC-H scale 1, one job through spark-submit without and with the extension
-# make test   the whole test suite, on Spark 4.1
+# make test   the whole test suite, on Spark 4.1: first what needs no session of the extension, then what does
 # make lint   ruff, mypy --strict, import floors
 # make test-spark43   the SQL suite on Spark 4.3
 
@@ -26,7 +26,8 @@ demo: .venv/ready
 	.venv/bin/python -m benchmarks.demo --scale $(SCALE)
 
 test: .venv/ready
-	.venv/bin/python -m pytest $(PYTEST_ARGS)
+	.venv/bin/python -m pytest $(PYTEST_ARGS) --ignore=tests/gold --ignore=tests/fuzz --ignore=tests/system
+	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/gold tests/fuzz tests/system
 
 test-spark43: .venv-spark43/ready
 	.venv-spark43/bin/python -m pytest tests/gold $(PYTEST_ARGS)

@@ -238,7 +238,8 @@ def _manifest(package: Path) -> bytes:
     """
     root = str(package.parent.resolve())  # also the working folder, which ``-m`` looks in first
     env = os.environ | {"PYTHONPATH": os.pathsep.join([root, *(os.path.abspath(entry) for entry in sys.path)])}
-    command = [sys.executable, "-S", "-m", "pyspark_pipeline.manifest"]
+    # -B: a compiled file left behind could be taken for that of a source changed within the same second.
+    command = [sys.executable, "-B", "-S", "-m", "pyspark_pipeline.manifest"]
     done = subprocess.run(command, capture_output=True, check=False, env=env, cwd=root)
     if done.returncode != 0:
         raise ShimBuildError(f"the manifest of the engine could not be made:\n{done.stderr.decode()}")
