@@ -7,7 +7,7 @@ import org.apache.spark.api.python.{ChainedPythonFunctions, PythonFunction, Simp
 import org.apache.spark.rdd.{DeterministicLevel, RDD}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.{FileSourceScanExec, RangeExec}
-import org.apache.spark.sql.execution.datasources.{FilePartition, FileScanRDD}
+import org.apache.spark.sql.execution.datasources.FileScanRDD
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch}
 
@@ -33,7 +33,6 @@ object FragmentLaunch {
       functions = Seq(ChainedPythonFunctions(Seq(function(sc.conf, text)))) -> fragment.id.toLong,
       timeZone = conf.sessionLocalTimeZone,
       runnerConf = VersionShim.runnerConf(conf),
-      runnerMetrics = fragment.metrics,
       metrics = fragment.metrics,
       contexts = json.contexts,
       isParallel = sc.conf.getInt("spark.task.cpus", 1) > 1)
@@ -84,7 +83,6 @@ case class Launch(
     functions: (Seq[ChainedPythonFunctions], Long),
     timeZone: String,
     runnerConf: Map[String, String],
-    runnerMetrics: Map[String, SQLMetric],
     metrics: Map[String, SQLMetric],
     contexts: Array[QueryContext],
     isParallel: Boolean)

@@ -19,7 +19,7 @@ object VersionShim {
     val schema = StructType(Array(StructField("struct", ChunkRow.schema)))
     new ArrowPythonRunner(
       Seq(launch.functions._1.head -> launch.functions._2), PythonEvalType.SQL_MAP_ARROW_ITER_UDF,
-      Array(Array(0)), schema, launch.timeZone, false, launch.runnerConf, launch.runnerMetrics,
+      Array(Array(0)), schema, launch.timeZone, false, launch.runnerConf, launch.metrics,
       None, None, None).compute(groups, context.partitionId(), context)
   }
 }
