@@ -64,11 +64,16 @@ class LocalExchange:
         return self._queues[consumer].changed
 
     def account_to(self, instance_memory: MemoryTracker | None) -> None:
-        """Count the buffered bytes below ``instance_memory`` (the first call decides)."""
+        """Count the buffered bytes below ``instance_memory`` (the first call decides).
+
+        What waits here is to leave the operators their memory: at most an eighth of the instance's limit.
+        """
         with self._lock:
             missing = self._memory is None and instance_memory is not None
         if missing and instance_memory is not None:
             self._memory = instance_memory.child(self.name)
+            if instance_memory.limit is not None:
+                self.max_bytes = min(self.max_bytes, instance_memory.limit // 8)
 
     # --- producers --------------------------------------------------------------------------------
 

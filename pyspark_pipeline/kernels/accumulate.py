@@ -10,6 +10,7 @@ import numpy as np
 
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
+from pyspark_pipeline.kernels.wrapping import wrapping_add, wrapping_subtract
 
 # 10 ** 38 as two words
 _LIMIT_LOW = np.uint64(0x098A224000000000)
@@ -40,7 +41,7 @@ def add_longs(groups, values, bitmap, skip, sums, seen):  # type: ignore[no-unty
             group = groups[row]
             old = sums[group]
             value = np.int64(values[row])
-            new = old + value
+            new = wrapping_add(old, value)
             overflow |= (old ^ new) & (value ^ new)
             sums[group] = new
             seen[group] = 1
@@ -61,13 +62,12 @@ def add_doubles(groups, values, bitmap, skip, sums, seen):  # type: ignore[no-un
 def exceeds(low, high, limit_low, limit_high):  # type: ignore[no-untyped-def]
     """Say whether the size of a 128-bit number is at least a limit (low word unsigned, high word)."""
     size_low = np.uint64(low)
-    size_high = high
+    size_high = np.uint64(high)
     if high < 0:
         size_low = ~size_low + np.uint64(1)
-        size_high = ~high + (1 if size_low == 0 else 0)
-        if size_high < 0:
-            return True
-    return size_high > limit_high or (size_high == limit_high and size_low >= limit_low)
+        size_high = ~size_high + np.uint64(size_low == 0)
+    most = np.uint64(limit_high)
+    return size_high > most or (size_high == most and size_low >= limit_low)
 
 
 @kernel
@@ -80,7 +80,7 @@ def add_decimals(groups, words, bitmap, skip, sums, seen):  # type: ignore[no-un
         at = 2 * group
         old = np.uint64(sums[at])
         low = old + np.uint64(words[2 * row])
-        high = sums[at + 1] + words[2 * row + 1] + np.int64(low < old)
+        high = wrapping_add(wrapping_add(sums[at + 1], words[2 * row + 1]), np.int64(low < old))
         sums[at] = np.int64(low)
         sums[at + 1] = high
         seen[group] |= 1
@@ -104,7 +104,7 @@ def merge_decimals(groups, words, bitmap, skip, empty, empty_skip, sums, seen): 
         at = 2 * group
         old = np.uint64(sums[at])
         low = old + np.uint64(words[2 * row])
-        high = sums[at + 1] + words[2 * row + 1] + np.int64(low < old)
+        high = wrapping_add(wrapping_add(sums[at + 1], words[2 * row + 1]), np.int64(low < old))
         sums[at] = np.int64(low)
         sums[at + 1] = high
         seen[group] |= 1
@@ -261,7 +261,7 @@ def divide_sums(sums, counts, factor, quotients, valid):  # type: ignore[no-unty
             left += 1
             continue
         negative = low < 0
-        size = -low if negative else low
+        size = wrapping_subtract(0, low) if negative else low
         if size < 0:
             valid[row] = False
             left += 1

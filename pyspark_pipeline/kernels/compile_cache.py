@@ -1,8 +1,8 @@
 """Where compiled kernels are cached on disk, and whether the cache is complete. Imports no compiler, so it is cheap.
 
-The directory is ``NUMBA_CACHE_DIR`` where the user set it, else ``~/.cache/pyspark_pipeline/numba``, or one in the
-temporary directory where the home is not writable. A *mark*, an empty file there, says for which state of the
-kernels' sources, compiler and processor every kernel has been compiled.
+The directory is ``NUMBA_CACHE_DIR`` where the user set it, else one below ``~/.cache/pyspark_pipeline/numba`` (or
+the temporary directory where the home is not writable) for the state of the kernels' sources, compiler and
+processor. A *mark*, an empty file there, says that every kernel has been compiled for that state.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def choose_directory() -> None:
         Path(os.path.expanduser("~")) / ".cache" / "pyspark_pipeline" / "numba",
         Path(tempfile.gettempdir()) / f"pyspark_pipeline-numba-{os.getuid()}",
     ]
-    for path in candidates:
+    for path in (candidate / _state() for candidate in candidates):
         try:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError:
@@ -78,11 +78,16 @@ def _mark() -> Path | None:
     folder = os.environ.get(_VARIABLE)
     if not folder:
         return None
+    return Path(folder) / f"complete-{_state()}"
+
+
+def _state() -> str:
+    """Name the state of compiler, processor and all sources: compiled kernels hold code of each other's files."""
     known = hashlib.sha256(f"{_version('numba')} {sys.implementation.cache_tag} {_processor()}".encode())
     for source in sorted(Path(__file__).parent.glob("*.py")):
         status = source.stat()
         known.update(f"{source} {status.st_mtime_ns} {status.st_size}\n".encode())
-    return Path(folder) / f"complete-{known.hexdigest()[:16]}"
+    return known.hexdigest()[:16]
 
 
 def _version(package: str) -> str:

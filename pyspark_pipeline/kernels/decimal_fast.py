@@ -14,6 +14,7 @@ import numpy as np
 
 from pyspark_pipeline.kernels.decimal_int128 import divide_half_up, magnitude, multiply_words, signed
 from pyspark_pipeline.kernels.jit import frozen, kernel
+from pyspark_pipeline.kernels.wrapping import wrapping_add, wrapping_multiply, wrapping_subtract
 
 
 @kernel
@@ -27,7 +28,7 @@ def add_plain(left: Any, lstep: Any, right: Any, rstep: Any, flip: int, out: Any
         b = right[j * rstep, 0]
         high |= (left[j * lstep, 1] ^ (a >> 63)) | (right[j * rstep, 1] ^ (b >> 63))
         c = b ^ flip
-        total = a + c - flip
+        total = wrapping_subtract(wrapping_add(a, c), flip)
         overflow |= (a ^ total) & (c ^ total)
         out[i, 0] = total
         out[i, 1] = total >> 63
@@ -47,7 +48,7 @@ def add_scaled(
         b = right[j * rstep, 0]
         bad |= (left[j * lstep, 1] ^ (a >> 63)) | (right[j * rstep, 1] ^ (b >> 63))
         bad |= (a > llimit) | (a < -llimit) | (b > rlimit) | (b < -rlimit)
-        total = a * lfactor + b * rfactor
+        total = wrapping_add(wrapping_multiply(a, lfactor), wrapping_multiply(b, rfactor))
         bad |= (total >= bound) | (total <= -bound)
         out[i, 0] = total
         out[i, 1] = total >> 63
@@ -63,7 +64,7 @@ def multiply_narrow(left: Any, lstep: Any, right: Any, rstep: Any, out: Any) -> 
         a = left[j * lstep, 0]
         b = right[j * rstep, 0]
         bad |= (left[j * lstep, 1] ^ (a >> 63)) | (right[j * rstep, 1] ^ (b >> 63))
-        product = a * b
+        product = wrapping_multiply(a, b)
         out[i, 0] = product
         out[i, 1] = product >> 63
     return bad == 0
@@ -120,7 +121,7 @@ def divide_rounded(left: Any, lstep: Any, right: Any, rstep: Any, factor: int, o
         ulow, uhigh = magnitude(low, high)
         divisor = np.uint64(b)
         if b < 0:
-            divisor = np.uint64(-b)
+            divisor = np.uint64(wrapping_subtract(0, b))
         ulow, uhigh = divide_half_up(ulow, uhigh, divisor)
         out[i, 0], out[i, 1] = signed(ulow, uhigh, (high < 0) != (b < 0))
     return True
@@ -176,7 +177,7 @@ def widen_integers(values: Any, factor: int, limit: int, out: Any) -> bool:
     for i in range(out.shape[0]):
         a = np.int64(values[i])
         bad |= (a > limit) | (a < -limit)
-        scaled = a * factor
+        scaled = wrapping_multiply(a, factor)
         out[i, 0] = scaled
         out[i, 1] = scaled >> 63
     return bad == 0

@@ -11,6 +11,7 @@ import numpy as np
 
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
+from pyspark_pipeline.kernels.wrapping import wrapping_subtract
 
 
 @kernel
@@ -21,10 +22,10 @@ def add_to_index(values, bitmap, skip, low, size, stride, index):  # type: ignor
     """
     for row in range(index.size):
         if is_valid(bitmap, skip, row):
-            place = values[row] - low + 1
-            if values[row] < low or place >= size or place <= 0:
+            distance = wrapping_subtract(values[row], low)
+            if values[row] < low or distance < 0 or distance >= size - 1:
                 return False
-            index[row] += place * stride
+            index[row] += (distance + 1) * stride
     return True
 
 

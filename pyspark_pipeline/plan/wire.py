@@ -1,4 +1,4 @@
-"""Decodes a fragment from the wire: one function a Spark operator class, in a table.
+"""Decodes a fragment from the wire: one function a Spark operator class, in a table (:mod:`~.registry`).
 
 The shim writes an operator as ``{"op": class, "output": […], "fields": {name: …}, "children": […]}``; leaves
 that the task feeds carry the number of their input (``Input``) or of their share of a scan (``scan``).
@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TypeVar
 
 from pyspark_pipeline.datatypes import parse_type
-from pyspark_pipeline.errors import UnsupportedPlanError
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import (
@@ -33,12 +31,9 @@ from pyspark_pipeline.plan.nodes import (
     SingleExchange,
     Sink,
 )
+from pyspark_pipeline.plan.registry import decoder_of, decodes
 from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, decode_fields, strip_alias
 
-Decode = Callable[[Json, tuple[Field, ...], tuple[Node, ...]], Node]
-_D = TypeVar("_D", bound=Decode)
-
-_OPERATORS: dict[str, Decode] = {}
 _SINKS: Mapping[str, Callable[[Json, ExpressionDecoder], Sink]] = {
     "result": lambda node, decoder: ResultSink(),
     "single": lambda node, decoder: SingleExchange(),
@@ -65,23 +60,11 @@ def decode_fragment(text: str) -> Fragment:
 
 def decode_node(node: Json) -> Node:
     """Decode one operator and what is below it."""
-    decode = _OPERATORS.get(node["op"])
-    if decode is None:
-        raise UnsupportedPlanError(f"operator {node['op']} has no node in the engine")
     children = tuple(decode_node(child) for child in node.get("children", ()))
-    return decode(node, decode_fields(node["output"]), children)
+    return decoder_of(node["op"])(node, decode_fields(node["output"]), children)
 
 
-def _decodes(*names: str) -> Callable[[_D], _D]:
-    def register(function: _D) -> _D:
-        for name in names:
-            _OPERATORS[name] = function
-        return function
-
-    return register
-
-
-@_decodes("FileSourceScanExec")
+@decodes("FileSourceScanExec")
 def _scan(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
     return ParquetScan(
         output=output,
@@ -92,35 +75,35 @@ def _scan(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> 
     )
 
 
-@_decodes("RangeExec")
+@decodes("RangeExec")
 def _range(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
     return Range(output=output, input_id=node["scan"])
 
 
-@_decodes("Input")
+@decodes("Input")
 def _input(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
     return ExchangeSource(output=output, input_id=node["input"])
 
 
-@_decodes("FilterExec")
+@decodes("FilterExec")
 def _filter(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
     decoder = ExpressionDecoder(children[0].output)
     return Filter(output=output, condition=decoder.decode(node["fields"]["condition"]), child=children[0])
 
 
-@_decodes("ProjectExec")
+@decodes("ProjectExec")
 def _project(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
     decoder = ExpressionDecoder(children[0].output)
     exprs = decoder.decode_all([strip_alias(e) for e in node["fields"]["projectList"]])
     return Project(output=output, exprs=exprs, child=children[0])
 
 
-@_decodes("LocalLimitExec", "GlobalLimitExec")
+@decodes("LocalLimitExec", "GlobalLimitExec")
 def _limit(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
     return Limit(output=output, limit=node["fields"]["limit"], child=children[0])
 
 
-@_decodes("HashAggregateExec", "SortAggregateExec")
+@decodes("HashAggregateExec", "SortAggregateExec")
 def _aggregate(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
     fields = node["fields"]
     child = children[0]

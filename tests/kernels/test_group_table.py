@@ -104,3 +104,8 @@ def test_floats_are_normalised() -> None:
     table = GroupTable([pa.float64()])
     nan = np.array([0x7FF8000000000001], dtype=np.uint64).view(np.float64)[0]
     assert table.group_ids([pa.array([0.0, -0.0, float("nan"), nan, None, 1.0])]).tolist() == [0, 0, 1, 1, 2, 3]
+
+
+@pytest.mark.parametrize("data", [[2**63 - 1], [2**63 - 1, None], [None, 2**63 - 1, 2**63 - 2], [-(2**63), 2**63 - 1]])
+def test_the_ends_of_the_range_are_no_null(data: list[int | None]) -> None:
+    check([pa.int64()], [[pa.array(data, pa.int64())]])

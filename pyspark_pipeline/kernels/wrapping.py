@@ -1,0 +1,29 @@
+"""64-bit arithmetic that may overflow: results wrap around, as Java's do.
+
+Numba promises LLVM that signed ``+ - *`` never overflow, and LLVM then drops tests of the result that only an
+overflow could fail. A kernel whose operands are not bounded computes with these instead.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyspark_pipeline.kernels.jit import kernel
+
+
+@kernel(inline="always")
+def wrapping_add(left, right):  # type: ignore[no-untyped-def]
+    """Add two int64, modulo 2**64."""
+    return np.int64(np.uint64(left) + np.uint64(right))
+
+
+@kernel(inline="always")
+def wrapping_subtract(left, right):  # type: ignore[no-untyped-def]
+    """Subtract two int64, modulo 2**64."""
+    return np.int64(np.uint64(left) - np.uint64(right))
+
+
+@kernel(inline="always")
+def wrapping_multiply(left, right):  # type: ignore[no-untyped-def]
+    """Multiply two int64, modulo 2**64."""
+    return np.int64(np.uint64(left) * np.uint64(right))
