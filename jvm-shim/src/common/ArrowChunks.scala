@@ -26,7 +26,8 @@ class DecodedChunkRDD(val chunks: RDD[InternalRow], schema: StructType) extends 
   override protected def getPartitions: Array[Partition] = firstParent[InternalRow].partitions
 
   override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
-    val reader = new ChunkReader(schema, context)
+    val reader = new ChunkReader(schema, ArrowChunks.allocator("pysparkpipeline chunk reader"))
+    context.addTaskCompletionListener[Unit](_ => reader.close())
     val projection = UnsafeProjection.create(schema)
     firstParent[InternalRow].iterator(split, context).flatMap { row =>
       reader.read(row.getBinary(ChunkRow.Data)).rowIterator().asScala.map(projection)
@@ -41,18 +42,18 @@ object ArrowChunks {
     ArrowUtils.toArrowSchema(renamed, "UTC", true, false)
   }
 
+  def allocator(name: String): BufferAllocator = ArrowUtils.rootAllocator.newChildAllocator(name, 0, Long.MaxValue)
+
   def allocator(name: String, context: TaskContext): BufferAllocator = {
-    val allocator = ArrowUtils.rootAllocator.newChildAllocator(name, 0, Long.MaxValue)
+    val allocator = this.allocator(name)
     context.addTaskCompletionListener[Unit](_ => allocator.close())
     allocator
   }
 }
 
-/** Decodes record batch messages one after another; a batch is valid until the next. */
-class ChunkReader(schema: StructType, context: TaskContext) {
-  private val allocator = ArrowChunks.allocator("pysparkpipeline chunk reader", context)
+/** Decodes record batch messages one after another; a batch is valid until the next. Closes `allocator` too. */
+class ChunkReader(schema: StructType, allocator: BufferAllocator) extends AutoCloseable {
   private val root = VectorSchemaRoot.create(ArrowChunks.arrowSchema(schema), allocator)
-  context.addTaskCompletionListener[Unit](_ => root.close())
   private val loader = new VectorLoader(root)
   private val columns: Array[ColumnVector] =
     root.getFieldVectors.asScala.map(v => new ArrowColumnVector(v): ColumnVector).toArray
@@ -62,6 +63,11 @@ class ChunkReader(schema: StructType, context: TaskContext) {
     val batch = MessageSerializer.deserializeRecordBatch(channel, allocator)
     try loader.load(batch) finally batch.close()
     new ColumnarBatch(columns, root.getRowCount)
+  }
+
+  override def close(): Unit = {
+    root.close()
+    allocator.close()
   }
 }
 
