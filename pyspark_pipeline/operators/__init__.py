@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pyspark_pipeline.operators import aggregate, limit, parquet_scan, project
+from pyspark_pipeline.operators import aggregate, joins, limit, parquet_scan, project
 from pyspark_pipeline.operators import filter as filter_rows
 from pyspark_pipeline.operators import range as range_source
 from pyspark_pipeline.operators.aggregates import aggregate_manifest
@@ -21,6 +21,7 @@ __all__ = [
     "filter_rows",
     "implements",
     "is_implemented",
+    "joins",
     "limit",
     "manifest",
     "parquet_scan",

@@ -1,0 +1,106 @@
+"""From entries to pairs of rows: which probe row meets which build row, in pieces of bounded size.
+
+The rows of an entry are listed by ``offsets`` (rows + 1 of them, by entry) and ``rows``: build rows of equal
+keys lie together. Row numbers are int32; −1 stands for "no row".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyspark_pipeline.kernels.jit import kernel
+
+
+@kernel
+def list_rows(entries, offsets, rows):  # type: ignore[no-untyped-def]
+    """Fill ``offsets`` (zeros, rows + 1) and ``rows`` from the entry of every build row (−1: in no list)."""
+    for row in range(entries.size):
+        if entries[row] >= 0:
+            offsets[entries[row] + 1] += 1
+    for entry in range(entries.size):
+        offsets[entry + 1] += offsets[entry]
+    for row in range(entries.size):
+        entry = entries[row]
+        if entry >= 0:
+            rows[offsets[entry]] = row
+            offsets[entry] += 1
+    for entry in range(entries.size, 0, -1):
+        offsets[entry] = offsets[entry - 1]
+    offsets[0] = 0
+
+
+@kernel
+def count_pairs(entries, offsets, keeps_unmatched):  # type: ignore[no-untyped-def]
+    """Count the pairs of all probe rows; a row without a match counts one where ``keeps_unmatched``."""
+    total = np.int64(0)
+    for row in range(entries.size):
+        entry = entries[row]
+        if entry >= 0:
+            total += np.int64(offsets[entry + 1]) - np.int64(offsets[entry])
+        elif keeps_unmatched:
+            total += 1
+    return total
+
+
+@kernel
+def expand_pairs(entries, offsets, rows, keeps_unmatched, row, within, probe, build):  # type: ignore[no-untyped-def]
+    """Fill ``probe`` and ``build`` with the next pairs, from match ``within`` of probe row ``row`` on.
+
+    Gives the row and the match to go on from. There are at least as many pairs left as the outputs have room.
+    """
+    at = np.int64(0)
+    limit = np.int64(probe.size)
+    while at < limit:
+        entry = entries[row]
+        if entry < 0:
+            if keeps_unmatched:
+                probe[at] = row
+                build[at] = -1
+                at += 1
+            row += 1
+            continue
+        first = np.int64(offsets[entry]) + within
+        end = np.int64(offsets[entry + 1])
+        stop = min(end, first + limit - at)
+        for place in range(first, stop):
+            probe[at] = row
+            build[at] = rows[place]
+            at += 1
+        if stop == end:
+            row += 1
+            within = np.int64(0)
+        else:
+            within += stop - first
+    return row, within
+
+
+@kernel
+def matched_pairs(entries, probe, build):  # type: ignore[no-untyped-def]
+    """Write the rows that have an entry, with their entries."""
+    at = 0
+    for row in range(entries.size):
+        if entries[row] >= 0:
+            probe[at] = row
+            build[at] = entries[row]
+            at += 1
+
+
+@kernel
+def mark_rows(rows, flags):  # type: ignore[no-untyped-def]
+    """Set the flag of every row (−1: none). Several threads may mark: they only ever write ones."""
+    for i in range(rows.size):
+        if rows[i] >= 0:
+            flags[rows[i]] = 1
+
+
+@kernel
+def flagged_rows(flags, wanted, start, rows):  # type: ignore[no-untyped-def]
+    """Write the numbers of the next rows from ``start`` on whose flag is ``wanted``; give their count and the end."""
+    at = 0
+    row = start
+    while row < flags.size and at < rows.size:
+        if flags[row] == wanted:
+            rows[at] = row
+            at += 1
+        row += 1
+    return at, row

@@ -1,0 +1,104 @@
+"""The built side of a join: its kept columns, whole, and the table that finds their rows by key.
+
+A :class:`BuildCollector` takes one driver's chunks; :func:`build_side` makes the side of all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
+from pyspark_pipeline.exec.chunk_concat import concat_chunks
+from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
+from pyspark_pipeline.kernels.buffers import Array, fixed_array
+from pyspark_pipeline.kernels.join_table import JoinTable
+from pyspark_pipeline.plan.expr import Expr
+
+_LARGE = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+
+
+class BuildCollector:
+    """Chunks of the build side: their keys evaluated, of their columns those that are kept."""
+
+    def __init__(self, keys: Sequence[Expr], kept: Sequence[int], settings: ExpressionSettings) -> None:
+        self.rows = 0
+        self.nbytes = 0
+        self.key_types = [key.type.arrow for key in keys]
+        self.keys: list[list[pa.Array]] = [[] for _ in keys]
+        self.columns: list[list[pa.Array]] = [[] for _ in kept]
+        self._kept = kept
+        self._expressions = compile_expressions(keys, settings)
+        self._bytes = ChunkBytes()
+
+    def add(self, chunk: Chunk) -> None:
+        """Take a chunk."""
+        self.rows += chunk.num_rows
+        self.nbytes += self._bytes.estimate(chunk)
+        for chunks, key in zip(self.keys, self._expressions.evaluate(chunk), strict=True):
+            chunks.append(key)
+        for chunks, ordinal in zip(self.columns, self._kept, strict=True):
+            chunks.append(chunk.column(ordinal))
+
+
+class BuildSide:
+    """The built rows. Never changes: any number of threads, and of tasks, may use it.
+
+    ``types``: the types of the kept columns.
+    """
+
+    def __init__(self, parts: Sequence[BuildCollector], types: Sequence[pa.DataType]) -> None:
+        first = parts[0]
+        self.rows = sum(part.rows for part in parts)
+        keys = [[key for part in parts for key in part.keys[i]] for i in range(len(first.keys))]
+        self.table = JoinTable(first.key_types, keys, self.rows)
+        self._types = types
+        self.columns = []
+        for place, kind in enumerate(types):
+            self.columns.append(_whole([array for part in parts for array in part.columns[place]], kind))
+            for part in parts:
+                part.columns[place] = []
+        self.nbytes = self.table.nbytes + sum(column.nbytes for column in self.columns)
+
+    def take(self, place: int, rows: pa.Array) -> pa.Array:
+        """Give the rows (int32; NULL gives NULL) of kept column ``place``."""
+        taken = pc.take(self.columns[place], rows, boundscheck=False)
+        if taken.type in (pa.large_string(), pa.large_binary()):
+            return taken.cast(self._types[place])
+        return taken
+
+
+def collect(
+    chunks: Iterable[Chunk],
+    keys: Sequence[Expr],
+    kept: Sequence[int],
+    types: Sequence[pa.DataType],
+    settings: ExpressionSettings,
+) -> BuildSide:
+    """Build the side of given chunks, with columns ``kept``, which are of ``types``."""
+    collector = BuildCollector(keys, kept, settings)
+    for chunk in chunks:
+        if chunk.num_rows:
+            collector.add(chunk)
+    return BuildSide([collector], types)
+
+
+def row_numbers(rows: Array, *, with_missing: bool = False) -> pa.Array:
+    """Make an Arrow array of int32 row numbers; −1 becomes NULL where ``with_missing``."""
+    return fixed_array(pa.int32(), rows, rows >= 0 if with_missing else None)
+
+
+def _whole(arrays: list[pa.Array], kind: pa.DataType) -> pa.Array:
+    """Join the arrays of one column; strings too long for 32-bit offsets get 64-bit ones."""
+    if not arrays:
+        return pa.array([], kind)
+    try:
+        return concat_chunks([pa.RecordBatch.from_arrays([array], ["c0"]) for array in arrays]).column(0)
+    except pa.ArrowInvalid:
+        large = _LARGE.get(kind)
+        if large is None:
+            raise
+        return pa.concat_arrays([array.cast(large) for array in arrays])

@@ -1,0 +1,195 @@
+"""What comes out of a join for one probe chunk, by what the join emits; and at the end, for the build side.
+
+An emission gets the chunk with the entry of each of its rows and gives chunks of bounded size one by one
+(None where a piece of the work made no rows). ``matched`` holds a flag for every build row where that matters;
+drivers share it and only ever set flags.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.kernels.buffers import Array, allocate, bool_array, rows_only
+from pyspark_pipeline.kernels.join_pairs import flagged_rows, mark_rows
+from pyspark_pipeline.operators.joins.build_side import BuildSide, row_numbers
+from pyspark_pipeline.operators.joins.columns import JoinColumns
+from pyspark_pipeline.operators.joins.residual import Residual
+from pyspark_pipeline.plan.joins import Emits, JoinShape
+
+_FILTER_FROM = 0.25
+
+
+class Emission(ABC):
+    """Makes the output of probe chunks."""
+
+    def __init__(
+        self,
+        shape: JoinShape,
+        columns: JoinColumns,
+        side: BuildSide,
+        matched: Array | None,
+        residual: Residual | None,
+        batch_rows: int,
+    ) -> None:
+        self._shape = shape
+        self._columns = columns
+        self._side = side
+        self._matched = matched
+        self._residual = residual
+        self._batch_rows = batch_rows
+
+    @abstractmethod
+    def chunks(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
+        """Give the output for a chunk whose rows have ``entries`` (int32; −1: none), ``found`` of them."""
+
+    def _pairs(self, chunk: Chunk, entries: Array, found: int) -> Iterator[tuple[Array, Array]]:
+        """Give the pairs of rows that match, in pieces; mark the build rows in them."""
+        pairs = self._side.table.pairs(entries, found, keeps_unmatched=False, most=self._batch_rows)
+        for probe, build in pairs:
+            if self._residual is not None:
+                probe, build = self._residual.filter(chunk, self._side, probe, build)
+            self._mark(build)
+            yield probe, build
+
+    def _mark(self, build: Array) -> None:
+        if self._matched is not None:
+            mark_rows(build, self._matched)
+
+
+class PairEmission(Emission):
+    """Columns of both sides."""
+
+    def chunks(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
+        keeps = self._shape.keeps_probe
+        if self._residual is not None and keeps:
+            yield from self._kept_after_condition(chunk, entries, found)
+        elif self._residual is not None or not keeps:
+            yield from self._matching(chunk, entries, found)
+        else:
+            yield from self._kept(chunk, entries, found)
+
+    def _matching(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
+        if self._residual is None and self._side.table.is_unique and found == chunk.num_rows:
+            self._mark(entries)
+            yield self._joined(chunk, None, row_numbers(entries))
+            return
+        for probe, build in self._pairs(chunk, entries, found):
+            yield self._joined(chunk, probe, row_numbers(build)) if probe.size else None
+
+    def _kept(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
+        missing = found < chunk.num_rows
+        table = self._side.table
+        for probe, build in table.pairs(entries, found, keeps_unmatched=True, most=self._batch_rows):
+            self._mark(build)
+            rows = row_numbers(build, with_missing=missing)
+            yield self._joined(chunk, None if table.is_unique else probe, rows)
+
+    def _kept_after_condition(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
+        hit = np.zeros(chunk.num_rows, dtype=np.uint8)
+        for probe, build in self._pairs(chunk, entries, found):
+            mark_rows(probe, hit)
+            yield self._joined(chunk, probe, row_numbers(build)) if probe.size else None
+        unmatched = np.flatnonzero(hit == 0).astype(np.int32)
+        if unmatched.size:
+            yield self._joined(chunk, unmatched, pa.nulls(unmatched.size, pa.int32()))
+
+    def _joined(self, chunk: Chunk, probe: Array | None, build: pa.Array) -> Chunk:
+        """Put probe rows (None: all as they are) beside build rows (NULL: NULLs)."""
+        if probe is not None and chunk.num_columns:
+            chunk = chunk.take(row_numbers(probe))
+        side = self._side
+        return _in_order(self._shape, chunk.columns, [side.take(i, build) for i in range(len(side.columns))], len(build))
+
+
+class MatchEmission(Emission):
+    """Rows of the probe side by whether they have a match."""
+
+    def chunks(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
+        if self._residual is None:
+            yield self._chosen(chunk, entries >= 0, found)
+            return
+        hit = np.zeros(chunk.num_rows, dtype=np.uint8)
+        for probe, _ in self._pairs(chunk, entries, found):
+            mark_rows(probe, hit)
+            yield None
+        yield self._chosen(chunk, hit != 0, int(np.count_nonzero(hit)))
+
+    def _chosen(self, chunk: Chunk, hit: Array, count: int) -> Chunk | None:
+        if self._shape.emits is Emits.PROBE_FLAGGED:
+            columns = [*chunk.columns, bool_array(hit)]
+            return pa.RecordBatch.from_arrays(columns, [f"c{i}" for i in range(len(columns))])
+        if self._shape.emits is Emits.PROBE_UNMATCHED:
+            hit, count = ~hit, hit.size - count
+        return _selected(chunk, hit, count)
+
+
+class MarkEmission(Emission):
+    """Nothing for probe chunks: they only mark the build rows, which come at the end."""
+
+    def chunks(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
+        for _ in self._pairs(chunk, entries, found):
+            yield None
+
+
+_BY_EMITS: dict[Emits, type[Emission]] = {
+    Emits.PAIRS: PairEmission,
+    Emits.PROBE_MATCHED: MatchEmission,
+    Emits.PROBE_UNMATCHED: MatchEmission,
+    Emits.PROBE_FLAGGED: MatchEmission,
+    Emits.BUILD_MATCHED: MarkEmission,
+    Emits.BUILD_UNMATCHED: MarkEmission,
+}
+
+
+def make_emission(
+    shape: JoinShape,
+    columns: JoinColumns,
+    side: BuildSide,
+    matched: Array | None,
+    residual: Residual | None,
+    batch_rows: int,
+) -> Emission:
+    """Make the emission of a join. ``matched``: uint8, one for every build row, where the shape marks them."""
+    return _BY_EMITS[shape.emits](shape, columns, side, matched, residual, batch_rows)
+
+
+def build_rest(
+    shape: JoinShape, columns: JoinColumns, side: BuildSide, matched: Array, batch_rows: int
+) -> Iterator[Chunk | None]:
+    """Give, after all probe rows, the build rows that come without a probe row."""
+    wanted = 1 if shape.emits is Emits.BUILD_MATCHED else 0
+    start = 0
+    while start < side.rows:
+        rows = allocate(min(batch_rows, side.rows - start), np.int32)
+        count, start = flagged_rows(matched, wanted, start, rows)
+        if not count:
+            return
+        numbers = row_numbers(rows[:count])
+        taken = [side.take(i, numbers) for i in range(len(side.columns))]
+        nulls = [pa.nulls(count, kind) for kind in columns.probe_types] if shape.emits is Emits.PAIRS else []
+        yield _in_order(shape, nulls, taken, count)
+
+
+def _in_order(shape: JoinShape, probe: list[pa.Array], build: list[pa.Array], rows: int) -> Chunk:
+    columns = [*probe, *build] if shape.probe_is_left else [*build, *probe]
+    if not columns:
+        return rows_only(rows)
+    return pa.RecordBatch.from_arrays(columns, [f"c{i}" for i in range(len(columns))])
+
+
+def _selected(chunk: Chunk, wanted: Array, count: int) -> Chunk | None:
+    """Keep ``count`` rows, those ``wanted``."""
+    if count == chunk.num_rows:
+        return chunk
+    if not count:
+        return None
+    if not chunk.num_columns:
+        return rows_only(count)
+    if count >= _FILTER_FROM * chunk.num_rows:
+        return chunk.filter(bool_array(wanted))
+    return chunk.take(row_numbers(np.flatnonzero(wanted).astype(np.int32)))

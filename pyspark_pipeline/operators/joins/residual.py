@@ -1,0 +1,33 @@
+"""The condition that a pair of rows must fulfil besides equal keys."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.expressions import ExpressionSettings, compile_predicate
+from pyspark_pipeline.kernels.buffers import Array, values
+from pyspark_pipeline.operators.joins.build_side import BuildSide, row_numbers
+from pyspark_pipeline.operators.joins.columns import ResidualColumns
+
+
+class Residual:
+    """Filters pairs. Only the columns that the condition reads are gathered; the row numbers go along as columns."""
+
+    def __init__(self, columns: ResidualColumns, settings: ExpressionSettings) -> None:
+        self._columns = columns
+        self._predicate = compile_predicate(columns.condition, settings)
+        count = len(columns.probe) + len(columns.build) + 2
+        self._names = [f"c{i}" for i in range(count)]
+
+    def filter(self, chunk: Chunk, side: BuildSide, probe: Array, build: Array) -> tuple[Array, Array]:
+        """Give the pairs (int32 row numbers of chunk and build side) for which the condition is true."""
+        probe_rows, build_rows = row_numbers(probe), row_numbers(build)
+        gathered = [chunk.column(i).take(probe_rows) for i in self._columns.probe]
+        gathered += [side.take(i, build_rows) for i in self._columns.build]
+        pairs = pa.RecordBatch.from_arrays([*gathered, probe_rows, build_rows], self._names)
+        left = self._predicate.filter(pairs)
+        if left is pairs:
+            return probe, build
+        last = left.num_columns - 1
+        return values(left.column(last - 1)), values(left.column(last))

@@ -1,0 +1,126 @@
+"""What the drivers of a join's build pipeline and probe pipeline share.
+
+The build drivers meet at a barrier; the last one makes the side of all parts and publishes it through the
+bridge, for which the probe drivers wait. Where build rows are marked, the probe drivers meet at a barrier at
+their end; the last one gives the build rows that are still due (no driver waits: the others are finished).
+The lock guards the counts of drivers.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+
+from pyspark_pipeline.exec.barrier import Barrier
+from pyspark_pipeline.exec.bridge import Bridge
+from pyspark_pipeline.exec.event import Event
+from pyspark_pipeline.expressions import ExpressionSettings
+from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.operators.joins.build_side import BuildCollector, BuildSide
+from pyspark_pipeline.operators.joins.columns import JoinColumns
+from pyspark_pipeline.plan.expr import Expr
+from pyspark_pipeline.plan.joins import Emits, HashJoin, Join
+from pyspark_pipeline.plan.nodes import Settings
+
+
+class JoinShared:
+    """The meeting place of one join. ``fetch`` gives the built side where no pipeline builds it (a broadcast)."""
+
+    def __init__(self, join: Join, settings: Settings, fetch: Callable[[], BuildSide] | None = None) -> None:
+        hashed = join if isinstance(join, HashJoin) else None
+        self.shape = join.shape
+        self.columns = JoinColumns.of(join)
+        self.probe_keys: tuple[Expr, ...] = hashed.probe_keys if hashed else ()
+        self.build_keys: tuple[Expr, ...] = hashed.build_keys if hashed else ()
+        self.build_types = [join.build.output[i].type.arrow for i in self.columns.kept]
+        self.is_null_aware = hashed is not None and hashed.null_aware
+        self.settings = ExpressionSettings(ansi=settings.ansi, time_zone=settings.time_zone)
+        self.batch_rows: int = settings.options["batchRows"]
+        self.bridge: Bridge[BuildSide] = Bridge("the built side of a join")
+        self.unwanted = Event("the built side of a join is not wanted")
+        self.is_unwanted = False
+        self.is_void = False
+        self.matched: Array | None = None
+        self._fetch = fetch
+        self._build_barrier: Barrier[BuildCollector] | None = None
+        self._probe_barrier: Barrier[None] | None = None
+        self._tracker: MemoryTracker | None = None
+        self._probes = self._ended = self._closed = 0
+        self._lock = threading.Lock()
+
+    # --- the build pipeline -----------------------------------------------------------------------
+
+    def expect_builders(self, dop: int) -> None:
+        """Learn how many drivers build."""
+        if self._build_barrier is None:
+            self._build_barrier = Barrier(dop)
+
+    def collector(self) -> BuildCollector:
+        """Make the collector of one build driver."""
+        return BuildCollector(self.build_keys, self.columns.kept, self.settings)
+
+    def hand_in(self, driver_sequence: int, part: BuildCollector, memory: MemoryTracker | None) -> int:
+        """Take a build driver's part; after the last one build and publish. Give the rows built by this call."""
+        assert self._build_barrier is not None
+        parts = self._build_barrier.arrive(driver_sequence, part)
+        if parts is None or self.is_unwanted:
+            return 0
+        side = BuildSide(parts, self.build_types)
+        if memory is not None:
+            self._tracker = memory.child("the built side of a join")
+            self._tracker.hold(side.nbytes)
+        self._publish(side)
+        return side.rows
+
+    def _publish(self, side: BuildSide) -> None:
+        if self.shape.marks_build:
+            self.matched = np.zeros(side.rows, dtype=np.uint8)
+        self.is_void = self._gives_nothing(side)
+        self.bridge.publish(side)
+
+    def _gives_nothing(self, side: BuildSide) -> bool:
+        """Say whether no probe row can bring any output, so that the probe side need not be read."""
+        if self.is_null_aware and side.table.has_nulls:
+            return True
+        if self.shape.marks_build:
+            return not side.rows and not self.shape.keeps_probe
+        pairs = self.shape.emits is Emits.PAIRS and not self.shape.keeps_probe
+        return not side.table.valid_rows and (pairs or self.shape.emits is Emits.PROBE_MATCHED)
+
+    # --- the probe pipeline -----------------------------------------------------------------------
+
+    def expect_probes(self, dop: int) -> None:
+        """Learn how many drivers probe."""
+        if self._probe_barrier is None:
+            self._probe_barrier = Barrier(dop)
+            self._probes = dop
+
+    def open(self) -> None:
+        """Fetch the built side where it is a broadcast; the first probe driver does it for all."""
+        with self._lock:
+            if self._fetch is not None and not self.bridge.is_ready():
+                self._publish(self._fetch())
+
+    def is_last_probe(self, driver_sequence: int) -> bool:
+        """Learn that a probe driver has done all its chunks; say whether it was the last."""
+        assert self._probe_barrier is not None
+        return self._probe_barrier.arrive(driver_sequence, None) is not None
+
+    def probe_ended(self) -> None:
+        """Learn that a probe driver wants nothing any more; after the last one the built side is not wanted."""
+        with self._lock:
+            self._ended += 1
+            if self._ended < self._probes:
+                return
+        self.is_unwanted = True
+        self.unwanted.notify()
+
+    def probe_closed(self) -> None:
+        """Learn that a probe driver is closed; the last one releases the built side."""
+        with self._lock:
+            self._closed += 1
+            if self._closed == self._probes and self._tracker is not None:
+                self._tracker.close()
