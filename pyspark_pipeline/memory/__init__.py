@@ -1,5 +1,6 @@
 """Memory counted and bounded: a tree of trackers, worker → fragment instance → operator."""
 
+from pyspark_pipeline.memory.sized import Sized, SizedValue
 from pyspark_pipeline.memory.tracker import MemoryTracker
 
-__all__ = ["MemoryTracker"]
+__all__ = ["MemoryTracker", "Sized", "SizedValue"]

@@ -8,11 +8,13 @@ says which rows must meet: those of equal keys (``local_shuffle``) or all (``gat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from pyspark_pipeline.errors import UnsupportedPlanError
-from pyspark_pipeline.exec.operator import OperatorFactory
+from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
+from pyspark_pipeline.memory import SizedValue
+from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Node, ScanSplit, Settings
 
@@ -46,6 +48,15 @@ class PipelineBuilder(Protocol):
 
     def range_slice(self, input_id: int) -> tuple[int, int, int]:
         """Give this instance's slice of a range: first number, count of numbers, step."""
+
+    def broadcast_value(
+        self, source: BroadcastSource, key: Hashable, make: Callable[[Sequence[Chunk]], SizedValue]
+    ) -> SizedValue:
+        """Give what ``make`` makes of a broadcast's chunks, all with rows; once a worker process for each ``key``.
+
+        ``key`` is all else that decides what is made (what it is, the key columns). The value is shared with other
+        threads, tasks and fragments: it must not change after.
+        """
 
 
 Decompose = Callable[[Any, PipelineBuilder], list[OperatorFactory]]

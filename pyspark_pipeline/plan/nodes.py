@@ -191,9 +191,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fragment:
-    """The plan that one task of one stage runs."""
+    """The plan that one task of one stage runs; ``broadcasts`` are Spark's ids of those it reads, by number."""
 
     id: int
     root: Node
     sink: Sink
     settings: Settings
+    broadcasts: tuple[int, ...] = ()

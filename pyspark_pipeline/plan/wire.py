@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.options import Options
+from pyspark_pipeline.plan import broadcasts as _broadcasts  # noqa: F401
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import (
     Aggregate,
@@ -55,6 +56,7 @@ def decode_fragment(text: str) -> Fragment:
         root=root,
         sink=_SINKS[sink["kind"]](sink, ExpressionDecoder(root.output)),
         settings=Settings(ansi=settings["ansi"], time_zone=settings["timeZone"], options=Options(settings["options"])),
+        broadcasts=tuple(node.get("broadcasts", ())),
     )
 
 

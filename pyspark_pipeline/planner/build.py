@@ -7,14 +7,19 @@ the fragment's sink.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
+
+import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.exchange import ExchangeSourceFactory, SinkFactory
+from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, no_broadcast
 from pyspark_pipeline.exec import OperatorFactory, OutputQueue, Pipeline
 from pyspark_pipeline.exec.input_queue import InputQueue
+from pyspark_pipeline.memory import SizedValue
 from pyspark_pipeline.operators import decompose_node
+from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.nodes import ArrowInput, ExchangeSource, Fragment, Node, ScanSplit
 from pyspark_pipeline.planner.pipelines import PipelineSet
 
@@ -26,11 +31,19 @@ class FragmentBuilder(PipelineSet):
     is the number of threads that the instance runs on.
     """
 
-    def __init__(self, fragment: Fragment, control: Mapping[str, Any], queue: OutputQueue, dop: int = 1) -> None:
+    def __init__(
+        self,
+        fragment: Fragment,
+        control: Mapping[str, Any],
+        queue: OutputQueue,
+        dop: int = 1,
+        broadcasts: Broadcasts | None = None,
+    ) -> None:
         super().__init__(fragment.settings, dop)
         self._fragment = fragment
         self._control = control
         self._queue = queue
+        self._broadcasts = broadcasts or Broadcasts((), no_broadcast, BroadcastCache(0))
         self.inputs: dict[int, InputQueue] = {}
 
     def build(self) -> list[Pipeline]:
@@ -62,6 +75,12 @@ class FragmentBuilder(PipelineSet):
         """Give this instance's slice of a range: first number, count of numbers, step."""
         first, count, step = self._control["splits"][str(input_id)]
         return first, count, step
+
+    def broadcast_value(
+        self, source: BroadcastSource, key: Hashable, make: Callable[[Sequence[pa.RecordBatch]], SizedValue]
+    ) -> SizedValue:
+        """Give what ``make`` makes of the broadcast's chunks; ``key`` is all else that decides what it makes."""
+        return self._broadcasts.value(source, key, make)
 
     def _sink(self) -> OperatorFactory:
         types: tuple[DataType, ...] = tuple(field.type for field in self._fragment.root.output)

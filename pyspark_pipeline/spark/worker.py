@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from pyspark_pipeline.spark.broadcasts import read_broadcast
 from pyspark_pipeline.task import run_fragment
 
 # Spark already runs a task per core: Arrow's own pools would only add to them.
@@ -29,4 +30,4 @@ class FragmentFunction:
         self._text = text
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return run_fragment(self._text, batches)
+        return run_fragment(self._text, batches, read_broadcast)

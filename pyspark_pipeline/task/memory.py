@@ -16,11 +16,19 @@ VARIABLE = "PYSPARK_EXECUTOR_MEMORY_MB"
 
 _OPERATORS_SHARE = 0.8
 _LEAST_BYTES = 16 << 20
+_IDLE_BYTES = 256 << 20
+_IDLE_SHARE = 8
 
 
 def instance_memory() -> MemoryTracker:
     """Make the tracker of a fragment instance; without Spark's limit it has none either."""
     return MemoryTracker("instance", limit=operator_bytes(os.environ.get(VARIABLE), address_space_bytes()))
+
+
+def idle_broadcast_bytes() -> int:
+    """Give the bytes that what was made of broadcasts may hold while no task reads them."""
+    allowed = int(os.environ.get(VARIABLE, "0")) << 20
+    return min(_IDLE_BYTES, allowed // _IDLE_SHARE) if allowed > 0 else _IDLE_BYTES
 
 
 def operator_bytes(allowed_mib: str | None, used: int) -> int | None:

@@ -17,15 +17,17 @@ import pyarrow as pa
 
 from pyspark_pipeline.errors import CorruptFileError, ResourceExhaustedError, SparkConditionError
 from pyspark_pipeline.exchange import ERROR, STATISTICS, ChunkRow, ExchangeClient, pack_rows
+from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, ReadBroadcast, no_broadcast
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, execute
 from pyspark_pipeline.exec.input_queue import InputFeed
 from pyspark_pipeline.plan.nodes import Fragment
 from pyspark_pipeline.plan.wire import decode_fragment
 from pyspark_pipeline.planner import FragmentBuilder
-from pyspark_pipeline.task.memory import instance_memory
+from pyspark_pipeline.task.memory import idle_broadcast_bytes, instance_memory
 from pyspark_pipeline.task.statistics import fragment_metrics
 
 _PACK_BYTES = 4 << 20
+_BROADCASTS = BroadcastCache(idle_broadcast_bytes())
 
 
 @lru_cache(maxsize=64)
@@ -34,14 +36,19 @@ def _decoded(text: str) -> Fragment:
     return decode_fragment(text)
 
 
-def run_fragment(text: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def run_fragment(
+    text: str, batches: Iterator[pa.RecordBatch], read_broadcast: ReadBroadcast = no_broadcast
+) -> Iterator[pa.RecordBatch]:
     """Run the fragment ``text`` (JSON) over Arrow batches of chunk rows; see :func:`run_plan`."""
-    return run_plan(_decoded(text), batches)
+    return run_plan(_decoded(text), batches, read_broadcast)
 
 
-def run_plan(fragment: Fragment, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def run_plan(
+    fragment: Fragment, batches: Iterator[pa.RecordBatch], read_broadcast: ReadBroadcast = no_broadcast
+) -> Iterator[pa.RecordBatch]:
     """Run ``fragment`` over Arrow batches of chunk rows; give batches of chunk rows.
 
+    ``read_broadcast`` gives the messages of one of the fragment's broadcasts, by Spark's id.
     Closing the iterator cancels the instance. Raises :class:`EngineBugError` for a bug of the engine and
     :class:`ResourceExhaustedError` where memory ran out; what the user's data or files did wrong is told
     to the JVM by the last batch.
@@ -49,7 +56,7 @@ def run_plan(fragment: Fragment, batches: Iterator[pa.RecordBatch]) -> Iterator[
     client = ExchangeClient(batches)
     control = json.loads(client.control())
     try:
-        instance = make_instance(fragment, control, client)
+        instance = make_instance(fragment, control, client, read_broadcast)
         yield from _run(instance, int(control.get("cpus", 1)))
         if instance.feed is None:
             client.expect_end()
@@ -60,11 +67,17 @@ def run_plan(fragment: Fragment, batches: Iterator[pa.RecordBatch]) -> Iterator[
         yield _message(ERROR, {"kind": "corruptFile", "message": str(error), "path": _path(error)})
 
 
-def make_instance(fragment: Fragment, control: Mapping[str, Any], client: ExchangeClient) -> FragmentInstance:
+def make_instance(
+    fragment: Fragment,
+    control: Mapping[str, Any],
+    client: ExchangeClient,
+    read_broadcast: ReadBroadcast = no_broadcast,
+) -> FragmentInstance:
     """Build the instance that ``control`` describes; ``cpus`` of it is the parallelism (``spark.task.cpus``)."""
     options = fragment.settings.options
     queue = OutputQueue(options["output.queueChunks"])
-    builder = FragmentBuilder(fragment, control, queue, dop=int(control.get("cpus", 1)))
+    broadcasts = Broadcasts(fragment.broadcasts, read_broadcast, _BROADCASTS)
+    builder = FragmentBuilder(fragment, control, queue, dop=int(control.get("cpus", 1)), broadcasts=broadcasts)
     pipelines = builder.build()
     feed = InputFeed(client.stream(), builder.inputs, order=sorted(builder.inputs)) if builder.inputs else None
     return FragmentInstance(

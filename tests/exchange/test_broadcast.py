@@ -1,0 +1,190 @@
+"""Broadcasts in a worker: read once, made once for each key, held while a task may read them, then bounded."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import struct
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.core.broadcast import Broadcast, _broadcastRegistry
+
+from pyspark_pipeline.errors import EngineBugError
+from pyspark_pipeline.exchange import encode_chunk
+from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, no_broadcast
+from pyspark_pipeline.plan.broadcasts import BroadcastSource
+from pyspark_pipeline.plan.wire import decode_fragment, decode_node
+from pyspark_pipeline.spark.broadcasts import read_broadcast
+from tests.operators.kit import fields
+
+CHUNKS = [pa.record_batch({"c0": [1, None], "c1": ["a", None]}), pa.record_batch({"c0": [3], "c1": ["größer"]})]
+EMPTY = CHUNKS[0].slice(0, 0)
+SOURCE = BroadcastSource(output=fields("n:bigint, s:string"), broadcast=0)
+
+
+def messages(chunks: Sequence[pa.RecordBatch]) -> list[bytes]:
+    return [encode_chunk(chunk).to_pybytes() for chunk in chunks]
+
+
+def pickled(chunks: Sequence[pa.RecordBatch]) -> bytes:
+    """The file as the JVM writes it."""
+    records = b"".join(b"\x8e" + struct.pack("<Q", len(data)) + data for data in messages(chunks))
+    return b"\x80\x04](" + records + b"e."
+
+
+class Made:
+    """A value of a chosen size."""
+
+    def __init__(self, nbytes: int) -> None:
+        self.nbytes = nbytes
+
+
+class Reader:
+    """Counts what is read."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def __call__(self, broadcast_id: int) -> Sequence[bytes]:
+        self.asked.append(broadcast_id)
+        return messages([*CHUNKS, EMPTY])
+
+
+@pytest.mark.parametrize("chunks", [[], CHUNKS])
+def test_the_file_is_a_pickled_list(chunks: list[pa.RecordBatch]) -> None:
+    assert pickle.loads(pickled(chunks)) == messages(chunks)
+
+
+def test_what_spark_registered_is_read_and_not_kept(tmp_path: Path) -> None:
+    file = tmp_path / "broadcast"
+    file.write_bytes(pickled(CHUNKS))
+    _broadcastRegistry[7] = Broadcast(path=str(file))
+    try:
+        assert read_broadcast(7) == messages(CHUNKS)
+        assert not hasattr(_broadcastRegistry[7], "_value")
+    finally:
+        del _broadcastRegistry[7]
+
+
+def test_what_spark_decrypted_is_taken(tmp_path: Path) -> None:
+    file = tmp_path / "decrypted"
+    file.write_bytes(pickled(CHUNKS))
+    with file.open("rb") as stream:
+        _broadcastRegistry[8] = Broadcast(sock_file=stream)  # type: ignore[arg-type,unused-ignore]
+    try:
+        assert read_broadcast(8) == messages(CHUNKS)
+    finally:
+        del _broadcastRegistry[8]
+
+
+def test_a_broadcast_that_did_not_come_is_a_bug() -> None:
+    with pytest.raises(EngineBugError, match="broadcast 9 has not come"):
+        read_broadcast(9)
+
+
+def test_a_value_is_made_once_of_the_chunks_with_rows() -> None:
+    read = Reader()
+    cache = BroadcastCache(0)
+    tables = []
+    for _ in range(2):  # two tasks
+        broadcasts = Broadcasts([41], read, cache)
+        for _ in range(2):
+            tables.append(broadcasts.value(SOURCE, "table", pa.Table.from_batches))
+    assert read.asked == [41]
+    assert len({id(table) for table in tables}) == 1
+    assert tables[0].to_batches() == CHUNKS
+
+
+def test_keys_and_broadcasts_have_values_of_their_own() -> None:
+    read = Reader()
+    broadcasts = Broadcasts([4, 5], read, BroadcastCache(0))
+    other = BroadcastSource(output=SOURCE.output, broadcast=1)
+    values = [broadcasts.value(source, key, lambda _: Made(1)) for source in (SOURCE, other) for key in ("a", "b")]
+    assert read.asked == [4, 4, 5, 5]
+    assert len({id(value) for value in values}) == 4
+
+
+def test_a_number_that_the_fragment_lacks_is_a_bug() -> None:
+    with pytest.raises(EngineBugError, match="a fragment of 0 broadcasts asks for number 0"):
+        Broadcasts((), no_broadcast, BroadcastCache(0)).value(SOURCE, "k", lambda _: Made(1))
+    with pytest.raises(EngineBugError, match="where there are none"):
+        Broadcasts((3,), no_broadcast, BroadcastCache(0)).value(SOURCE, "k", lambda _: Made(1))
+
+
+def test_what_the_task_reads_stays_whatever_its_size() -> None:
+    cache = BroadcastCache(10)
+    cache.begin_task([1, 2])
+    values = [cache.value(i, "k", lambda: Made(1000)) for i in (1, 2)]
+    cache.begin_task([1, 2])
+    assert [cache.value(i, "k", lambda: Made(1)) for i in (1, 2)] == values
+    assert cache.statistics() == {"values": 2, "bytes": 2000, "idleValues": 0, "idleBytes": 0}
+
+
+def test_idle_values_go_by_age_when_they_are_too_large() -> None:
+    cache = BroadcastCache(10)
+    cache.begin_task([1, 2, 3])
+    for i in (1, 2, 3, 1):
+        cache.value(i, "k", lambda: Made(5))
+    cache.begin_task([])
+    assert cache.statistics() == {"values": 2, "bytes": 10, "idleValues": 2, "idleBytes": 10}
+    made = []
+
+    def make() -> Made:
+        made.append(True)
+        return Made(5)
+
+    for i in (1, 3, 2):
+        cache.value(i, "k", make)
+    assert len(made) == 1, "only the one used longest ago was dropped"
+
+
+def test_a_failure_leaves_nothing_behind() -> None:
+    cache = BroadcastCache(0)
+    with pytest.raises(MemoryError):
+        cache.value(1, "k", lambda: (_ for _ in ()).throw(MemoryError()))
+    assert cache.value(1, "k", lambda: Made(3)).nbytes == 3
+
+
+def test_threads_that_ask_together_get_one_value() -> None:
+    cache = BroadcastCache(0)
+    cache.begin_task([1])
+    inside = threading.Event()
+    go = threading.Event()
+    made: list[Made] = []
+    got: list[Made] = []
+
+    def make() -> Made:
+        inside.set()
+        go.wait(10)
+        made.append(Made(1))
+        return made[-1]
+
+    threads = [threading.Thread(target=lambda: got.append(cache.value(1, "k", make))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    assert inside.wait(10)
+    go.set()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 1
+    assert all(value is made[0] for value in got)
+    assert len(got) == 4
+
+
+def test_the_wire() -> None:
+    output = [{"id": 5, "name": "n", "type": "bigint", "nullable": True}]
+    node = decode_node({"op": "Broadcast", "output": output, "broadcast": 2})
+    assert isinstance(node, BroadcastSource)
+    assert (node.broadcast, node.children, [field.id for field in node.output]) == (2, (), [5])
+    text = {
+        "id": 1,
+        "root": {"op": "Input", "output": output, "input": 0},
+        "sink": {"kind": "result"},
+        "settings": {"ansi": True, "timeZone": "UTC", "options": {}},
+    }
+    assert decode_fragment(json.dumps(text)).broadcasts == ()
+    assert decode_fragment(json.dumps({**text, "broadcasts": [9, 4, 9]})).broadcasts == (9, 4, 9)
