@@ -16,6 +16,7 @@ from pyspark_pipeline.kernels.buffers import Array, decimal_words, string_parts,
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_ids
 from pyspark_pipeline.kernels.partition import group_rows
+from pyspark_pipeline.kernels.sort_fields import SortColumn, order_rows
 
 _LONGS = pa.array([3, None, 2**40, 3], pa.int64())
 _STRINGS = pa.array(["a", None, "bc", "a"])
@@ -25,7 +26,7 @@ _WIDE = pa.array([Decimal(1), None, Decimal(10**30), Decimal(1)], pa.decimal128(
 
 def warm_up() -> None:
     """Load the kernels of hashing, partitioning, grouping and accumulating."""
-    for step in (_hashes, _groups, _sums, _extremes):
+    for step in (_hashes, _groups, _sums, _extremes, _orders):
         step()
 
 
@@ -94,3 +95,7 @@ def _extremes() -> None:
     starts, ends, seen = _longs(4), _longs(4), _seen()
     accumulate.least_strings(groups, *string_parts(_STRINGS), bits, skip, 1, arena, 0, starts, ends, seen)
     accumulate.copy_live(arena, starts, ends, seen, arena.copy())
+
+
+def _orders() -> None:
+    order_rows([SortColumn(_STRINGS, False, True)], 4)

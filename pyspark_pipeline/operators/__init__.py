@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pyspark_pipeline.operators import aggregate, joins, limit, parquet_scan, project
+from pyspark_pipeline.operators import aggregate, joins, limit, parquet_scan, project, sort, top_n
 from pyspark_pipeline.operators import filter as filter_rows
 from pyspark_pipeline.operators import range as range_source
 from pyspark_pipeline.operators.aggregates import aggregate_manifest
@@ -27,6 +27,8 @@ __all__ = [
     "parquet_scan",
     "project",
     "range_source",
+    "sort",
+    "top_n",
 ]
 
 

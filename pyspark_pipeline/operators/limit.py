@@ -1,4 +1,4 @@
-"""Limit: the first rows of this instance, counted over all its drivers."""
+"""Limit: the first rows of this instance, without those the offset skips, counted over all its drivers."""
 
 from __future__ import annotations
 
@@ -11,18 +11,30 @@ from pyspark_pipeline.plan.nodes import Limit
 
 
 class RowQuota:
-    """The rows that may still pass, shared by all drivers."""
+    """The rows still to be skipped and those that may then still pass, shared by all drivers.
 
-    def __init__(self, limit: int) -> None:
-        self.left = limit
+    ``limit`` counts the skipped rows too; None lets everything after them pass.
+    """
+
+    def __init__(self, limit: int | None, offset: int = 0) -> None:
+        self._end = limit
+        self._offset = offset
+        self._seen = 0
         self._lock = threading.Lock()
 
-    def take(self, rows: int) -> int:
-        """Take up to ``rows`` from the quota; give how many were left to take."""
+    @property
+    def is_used_up(self) -> bool:
+        """Whether no further row may pass."""
+        return self._end is not None and self._seen >= max(self._end, 0)
+
+    def take(self, rows: int) -> tuple[int, int]:
+        """Count ``rows`` more rows; give how many of them are to be skipped, and how many pass after those."""
         with self._lock:
-            taken = min(rows, self.left)
-            self.left -= taken
-            return taken
+            first = self._seen
+            last = first + rows if self._end is None else min(first + rows, self._end)
+            self._seen = max(first, last)
+            skipped = min(max(self._offset - first, 0), rows)
+            return skipped, max(last - first - skipped, 0)
 
 
 class LimitOperator(StreamingOperator):
@@ -33,14 +45,14 @@ class LimitOperator(StreamingOperator):
         self._quota = quota
 
     def need_input(self) -> bool:
-        return self._quota.left > 0 and super().need_input()
+        return not self._quota.is_used_up and super().need_input()
 
     def transform(self, chunk: Chunk) -> Chunk:
-        taken = self._quota.take(chunk.num_rows)
-        return chunk if taken == chunk.num_rows else chunk.slice(0, taken)
+        skipped, passed = self._quota.take(chunk.num_rows)
+        return chunk if passed == chunk.num_rows else chunk.slice(skipped, passed)
 
     def is_finished(self) -> bool:
-        return self._pending is None and (self._finishing or self._quota.left == 0)
+        return self._pending is None and (self._finishing or self._quota.is_used_up)
 
 
 class LimitFactory(OperatorFactory):
@@ -48,14 +60,14 @@ class LimitFactory(OperatorFactory):
 
     name = "Limit"
 
-    def __init__(self, limit: int) -> None:
-        self._quota = RowQuota(limit)
+    def __init__(self, limit: int | None, offset: int = 0) -> None:
+        self._quota = RowQuota(limit, offset)
 
     def create(self, dop: int, driver_sequence: int) -> LimitOperator:
         return LimitOperator(self._quota)
 
 
-@implements(Limit, execs=["LocalLimitExec", "GlobalLimitExec"], pipeline=["Limit"])
+@implements(Limit, execs=["LocalLimitExec", "GlobalLimitExec", "CollectLimitExec"], pipeline=["Limit"])
 def decompose_limit(node: Limit, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append a limit to the child's pipeline."""
-    return [*builder.decompose(node.child), LimitFactory(node.limit)]
+    return [*builder.decompose(node.child), LimitFactory(node.limit, node.offset)]

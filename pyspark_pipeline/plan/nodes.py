@@ -144,10 +144,14 @@ class Aggregate(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit(Node):
-    """The first ``limit`` rows of this instance."""
+    """The rows of this instance from row ``offset`` (from 0) up to row ``limit``; to the last where that is None.
 
-    limit: int
+    As in Spark's ``GlobalLimitExec``, ``limit`` counts the rows that the offset leaves out too.
+    """
+
+    limit: int | None
     child: Node
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

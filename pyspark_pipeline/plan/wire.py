@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan import broadcasts as _broadcasts  # noqa: F401
+from pyspark_pipeline.plan import sorts as _sorts  # noqa: F401
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import (
     Aggregate,
@@ -100,9 +101,11 @@ def _project(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) 
     return Project(output=output, exprs=exprs, child=children[0])
 
 
-@decodes("LocalLimitExec", "GlobalLimitExec")
+@decodes("LocalLimitExec", "GlobalLimitExec", "CollectLimitExec")
 def _limit(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
-    return Limit(output=output, limit=node["fields"]["limit"], child=children[0])
+    limit = node["fields"]["limit"]
+    offset = node["fields"].get("offset", 0)
+    return Limit(output=output, limit=limit if limit >= 0 else None, offset=offset, child=children[0])
 
 
 @decodes("HashAggregateExec", "SortAggregateExec")

@@ -1,0 +1,87 @@
+"""Strings as sort words: bytes after the common prefix, renumbered by the alphabet in use, packed into 64 bits.
+
+A byte's code is its rank among the bytes that occur, from 1; code 0 is the end of the string, so a prefix
+sorts before what it is a prefix of, and the words compare as the strings do (unsigned bytes, Spark's
+``UTF8String.compareTo``). Digits take four bits, sixteen of them one word.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from pyspark_pipeline.kernels.buffers import Array, allocate, string_parts, validity
+from pyspark_pipeline.kernels.jit import kernel
+
+
+@kernel
+def _extent(offsets, data, bitmap, skip):  # type: ignore[no-untyped-def]
+    """Give (length of the prefix that all valid strings share, length of the longest); (0, 0) for none."""
+    shared = -1
+    longest = 0
+    first = 0
+    for row in range(offsets.size - 1):
+        if bitmap.size and not (bitmap[(skip + row) >> 3] >> ((skip + row) & 7)) & 1:
+            continue
+        start, length = offsets[row], offsets[row + 1] - offsets[row]
+        longest = max(longest, length)
+        if shared < 0:
+            first, shared = start, length
+            continue
+        shared = min(shared, length)
+        at = 0
+        while at < shared and data[start + at] == data[first + at]:
+            at += 1
+        shared = at
+    return max(shared, 0), longest
+
+
+@kernel
+def _mark_bytes(offsets, data, bitmap, skip, prefix, seen):  # type: ignore[no-untyped-def]
+    for row in range(offsets.size - 1):
+        if bitmap.size and not (bitmap[(skip + row) >> 3] >> ((skip + row) & 7)) & 1:
+            continue
+        for at in range(offsets[row] + prefix, offsets[row + 1]):
+            seen[data[at]] = 1
+
+
+@kernel
+def _pack(offsets, data, rows, first, codes, width, chars, out):  # type: ignore[no-untyped-def]
+    """Pack ``chars`` codes from byte ``first`` of each string of ``rows``; 0 where it has ended."""
+    shift = np.uint64(width)
+    for i in range(rows.size):
+        row = rows[i]
+        at, end = offsets[row] + first, offsets[row + 1]
+        word = np.uint64(0)
+        for j in range(chars):
+            word <<= shift
+            if at + j < end:
+                word |= np.uint64(codes[data[at + j]])
+        out[i] = word
+
+
+class TextWords:
+    """The sort words of a plain string or binary column: ``count`` words of ``bits`` bits each.
+
+    Words of NULL rows mean nothing.
+    """
+
+    def __init__(self, column: pa.Array) -> None:
+        self._offsets, self._data = string_parts(column)
+        bitmap, skip = validity(column)
+        prefix, longest = _extent(self._offsets, self._data, bitmap, skip)
+        seen = np.zeros(256, dtype=np.uint8)
+        _mark_bytes(self._offsets, self._data, bitmap, skip, prefix, seen)
+        self._first = int(prefix)
+        self._codes = np.cumsum(seen, dtype=np.int64).astype(np.uint16)
+        self._width = max(1, int(self._codes[255]).bit_length())
+        self._chars = max(1, min(64 // self._width, int(longest - prefix)))
+        self.bits = self._width * self._chars
+        self.count = -(-int(longest - prefix) // self._chars)
+
+    def word(self, number: int, rows: Array) -> Array:
+        """Give word ``number`` of the strings of ``rows`` (int64 row numbers): uint64, shape (rows.size,)."""
+        out = allocate(rows.size, np.uint64)
+        first = self._first + number * self._chars
+        _pack(self._offsets, self._data, rows, first, self._codes, self._width, self._chars, out)
+        return out

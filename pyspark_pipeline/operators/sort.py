@@ -1,0 +1,176 @@
+"""Sort: every driver's sink sorts what it gets, one source gives the rows of all in order (a local merge).
+
+The sinks hand their runs to the source through :class:`SortContext`. Several drivers sort in parallel; their
+runs are merged by the source of driver 0, the other sources give nothing, so that order survives above.
+"""
+
+from __future__ import annotations
+
+from pyspark_pipeline.exec.context import OperatorContext
+from pyspark_pipeline.exec.event import Event
+from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.operators.sort_collect import RunCollector
+from pyspark_pipeline.operators.sort_keys import RowOrder
+from pyspark_pipeline.operators.sort_runs import RunMerge, SortedRun
+from pyspark_pipeline.plan.nodes import Settings
+from pyspark_pipeline.plan.sorts import Sort
+
+
+class SortContext:
+    """The runs of one sort on their way from the sinks to the source: given once by each sink, taken once."""
+
+    def __init__(self, node: Sort, settings: Settings) -> None:
+        self.keys = node.keys
+        self.settings = settings
+        self.batch_rows: int = settings.options["batchRows"]
+        self.is_dropped = False
+        self.changed = Event("sort is complete")
+        self._waiting: set[int] = set()
+        self._collectors: dict[int, RunCollector] = {}
+        RowOrder(self.keys, settings)  # refuses what it cannot run before anything runs
+
+    def order(self) -> RowOrder:
+        """Make an evaluator of the keys; each driver has its own."""
+        return RowOrder(self.keys, self.settings)
+
+    def add_sink(self, driver_sequence: int) -> None:
+        """Register a sink; all do before anything runs."""
+        self._waiting.add(driver_sequence)
+
+    def complete(self, driver_sequence: int, collector: RunCollector) -> None:
+        """Take the runs of a driver that has got all its input."""
+        self._collectors[driver_sequence] = collector
+        self._waiting.discard(driver_sequence)
+        self.changed.notify()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every sink has given its runs."""
+        return not self._waiting
+
+    def collectors(self) -> list[RunCollector]:
+        """Give what was handed over, by driver."""
+        return [self._collectors[driver] for driver in sorted(self._collectors)]
+
+    def drop(self) -> None:
+        """Say that nobody wants the rows; the sinks take no more."""
+        self.is_dropped = True
+        self.changed.notify()
+
+
+class SortSinkOperator(Operator):
+    """Collects chunks into runs; sorts when the last has come, or earlier where memory is short."""
+
+    def __init__(self, shared: SortContext, driver_sequence: int) -> None:
+        self._shared = shared
+        self._driver = driver_sequence
+        self._collector: RunCollector | None = None
+        self._finishing = False
+        shared.add_sink(driver_sequence)
+
+    def prepare(self, context: OperatorContext) -> None:
+        super().prepare(context)
+        context.wake_on(self._shared.changed)
+        self._collector = RunCollector(self._shared.order(), self._shared.batch_rows, context)
+
+    def need_input(self) -> bool:
+        return not self._finishing and not self._shared.is_dropped
+
+    def push_chunk(self, chunk: Chunk) -> None:
+        if self._collector is not None:
+            self._collector.add(chunk)
+
+    def set_finishing(self) -> None:
+        self._finishing = True
+        collector, self._collector = self._collector, None
+        if collector is not None:
+            if self._shared.is_dropped:
+                collector.close()
+            else:
+                collector.finish()
+            self._shared.complete(self._driver, collector)
+
+    def is_finished(self) -> bool:
+        return self._finishing or self._shared.is_dropped
+
+    def close(self) -> None:
+        if self._collector is not None:
+            self._collector.close()
+
+
+class SortSourceOperator(Operator):
+    """Gives all rows in order (driver 0), or nothing (the others)."""
+
+    def __init__(self, shared: SortContext, driver_sequence: int) -> None:
+        self._shared = shared
+        self._merged: SortedRun | None = None
+        self._gives = driver_sequence == 0
+        self._done = not self._gives
+
+    def prepare(self, context: OperatorContext) -> None:
+        super().prepare(context)
+        context.wake_on(self._shared.changed)
+
+    def has_output(self) -> bool:
+        return not self._done and self._shared.is_complete
+
+    def pull_chunk(self) -> Chunk | None:
+        if self._merged is None:
+            runs = [run for collector in self._shared.collectors() for run in collector.runs]
+            self._merged = RunMerge(runs, self._shared.order(), self._shared.batch_rows)
+        chunk = self._merged.next_chunk()
+        if chunk is None:
+            self._done = True
+            self._release()
+        return chunk
+
+    def is_finished(self) -> bool:
+        return self._done
+
+    def set_finished(self) -> None:
+        if not self._done:
+            self._done = True
+            self._shared.drop()
+
+    def close(self) -> None:
+        if self._gives:
+            self._release()
+
+    def _release(self) -> None:
+        if self._merged is not None:
+            self._merged.close()
+        for collector in self._shared.collectors():
+            collector.close()
+
+
+class SortSinkFactory(OperatorFactory):
+    """Makes the sinks."""
+
+    name = "SortSink"
+
+    def __init__(self, shared: SortContext) -> None:
+        self._shared = shared
+
+    def create(self, dop: int, driver_sequence: int) -> SortSinkOperator:
+        return SortSinkOperator(self._shared, driver_sequence)
+
+
+class SortSourceFactory(OperatorFactory):
+    """Makes the sources; they run with as many drivers as the sinks, but one gives the rows."""
+
+    name = "SortSource"
+
+    def __init__(self, shared: SortContext) -> None:
+        self._shared = shared
+
+    def create(self, dop: int, driver_sequence: int) -> SortSourceOperator:
+        return SortSourceOperator(self._shared, driver_sequence)
+
+
+@implements(Sort, execs=["SortExec"], pipeline=["SortSink", "SortSource"])
+def decompose_sort(node: Sort, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Close the child's pipeline with a sink, start one with the source."""
+    below = builder.decompose(node.child)
+    shared = SortContext(node, builder.settings)
+    return builder.cut(below, SortSinkFactory(shared), SortSourceFactory(shared))

@@ -1,0 +1,35 @@
+"""The order that sort keys give the rows of a chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
+from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.sort_fields import SortColumn, order_rows
+from pyspark_pipeline.plan.nodes import Settings
+from pyspark_pipeline.plan.sorts import SortKey
+
+
+class RowOrder:
+    """Evaluates sort keys over chunks of one kind and orders their rows.
+
+    Raises :class:`UnsupportedPlanError` when made with an expression that is not supported.
+    """
+
+    def __init__(self, keys: Sequence[SortKey], settings: Settings) -> None:
+        self.keys = tuple(keys)
+        expressions = ExpressionSettings(ansi=settings.ansi, time_zone=settings.time_zone)
+        self._compiled = compile_expressions([key.expr for key in keys], expressions)
+
+    def columns(self, chunk: Chunk) -> list[SortColumn]:
+        """Evaluate the keys."""
+        arrays = self._compiled.evaluate(chunk)
+        return [
+            SortColumn(array, key.descending, key.nulls_first) for array, key in zip(arrays, self.keys, strict=True)
+        ]
+
+    def sorted_rows(self, chunk: Chunk) -> Array:
+        """Give the row numbers of ``chunk`` in order, stably: int64, shape (rows,)."""
+        return order_rows(self.columns(chunk), chunk.num_rows)[0]

@@ -1,0 +1,104 @@
+"""TopN: the first rows in sort order, with no more than those rows kept.
+
+Rows collect until there are twice as many as are to be kept; then only the best stay.
+"""
+
+from __future__ import annotations
+
+from pyspark_pipeline.exec.chunk_concat import concat_chunks
+from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.operators.sort_keys import RowOrder
+from pyspark_pipeline.operators.sort_runs import take_rows
+from pyspark_pipeline.plan.nodes import Settings
+from pyspark_pipeline.plan.sorts import TopN
+
+_LEAST_ROWS = 4096
+
+
+class TopNOperator(Operator):
+    """Keeps the best ``limit`` rows of its driver; at the end gives them in order, without the first ``offset``."""
+
+    def __init__(self, order: RowOrder, limit: int, offset: int, batch_rows: int) -> None:
+        self._order = order
+        self._limit = limit
+        self._offset = offset
+        self._batch_rows = batch_rows
+        self._kept: list[Chunk] = []
+        self._rows = 0
+        self._finishing = False
+
+    def need_input(self) -> bool:
+        return not self._finishing and self._limit > self._offset
+
+    def push_chunk(self, chunk: Chunk) -> None:
+        if chunk.num_rows > self._limit:
+            chunk = self._best([chunk])
+        self._kept.append(chunk)
+        self._rows += chunk.num_rows
+        if self._rows > max(2 * self._limit, _LEAST_ROWS):
+            self._keep_best()
+        self.context.memory.hold(sum(kept.nbytes for kept in self._kept))
+
+    def has_output(self) -> bool:
+        return self._finishing and bool(self._kept)
+
+    def pull_chunk(self) -> Chunk | None:
+        kept = self._kept[0]
+        if kept.num_rows <= self._batch_rows:
+            self._kept = []
+            return kept
+        self._kept = [kept.slice(self._batch_rows)]
+        return kept.slice(0, self._batch_rows)
+
+    def set_finishing(self) -> None:
+        self._finishing = True
+        if self._kept:
+            self._keep_best()
+            best = self._kept[0].slice(self._offset)
+            self._kept = [best] if best.num_rows else []
+
+    def is_finished(self) -> bool:
+        return not self._kept and (self._finishing or self._limit <= self._offset)
+
+    def set_finished(self) -> None:
+        self._finishing = True
+        self._kept = []
+
+    def close(self) -> None:
+        self._kept = []
+        self.context.memory.hold(0)
+
+    def _keep_best(self) -> None:
+        best = self._best(self._kept)
+        self._kept, self._rows = [best], best.num_rows
+
+    def _best(self, chunks: list[Chunk]) -> Chunk:
+        together = concat_chunks(chunks)
+        return take_rows(together, self._order.sorted_rows(together)[: self._limit])
+
+
+class TopNFactory(OperatorFactory):
+    """Makes the operators."""
+
+    name = "TopN"
+
+    def __init__(self, node: TopN, settings: Settings, *, offset: int) -> None:
+        self._node = node
+        self._settings = settings
+        self._offset = offset
+        RowOrder(node.keys, settings)  # refuses what it cannot run before anything runs
+
+    def create(self, dop: int, driver_sequence: int) -> TopNOperator:
+        order = RowOrder(self._node.keys, self._settings)
+        return TopNOperator(order, self._node.limit, self._offset, self._settings.options["batchRows"])
+
+
+@implements(TopN, execs=["TakeOrderedAndProjectExec"], pipeline=["TopN"])
+def decompose_top_n(node: TopN, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Append a top-n; where several drivers run, one for each, and a last one for the rows of all."""
+    below = builder.decompose(node.child)
+    each = [*below, TopNFactory(node, builder.settings, offset=0)]
+    gathered = builder.gather(each)
+    last = TopNFactory(node, builder.settings, offset=node.offset)
+    return [*below, last] if gathered[0] is below[0] else [*gathered, last]

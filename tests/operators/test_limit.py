@@ -1,0 +1,43 @@
+"""Limit lets the rows from its offset to its limit pass, and no more are asked for than that takes."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from pyspark_pipeline.operators.limit import RowQuota
+from pyspark_pipeline.plan.nodes import Limit
+from tests.operators.aggregate_kit import chunks_of, leaf
+from tests.operators.kit import Chunks, run
+
+
+def numbers(rows: int, chunk_rows: int) -> Chunks:
+    return leaf("k:bigint", chunks_of(pa.table({"k": pa.array(range(rows), pa.int64())}), chunk_rows))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 10, 11])
+@pytest.mark.parametrize("chunk_rows", [1, 4, 100])
+@pytest.mark.parametrize("limit", [None, 0, 1, 4, 5, 10, 20])
+@pytest.mark.parametrize("offset", [0, 1, 4, 7, 20])
+def test_rows_from_offset_to_limit_pass(rows: int, chunk_rows: int, limit: int | None, offset: int) -> None:
+    child = numbers(rows, chunk_rows)
+    node = Limit(output=child.output, limit=limit, offset=offset, child=child)
+    assert run(node)["k"].to_pylist() == list(range(rows))[offset:limit]
+
+
+def test_drivers_share_the_quota() -> None:
+    child = numbers(1000, 10)
+    node = Limit(output=child.output, limit=25, offset=5, child=child)
+    made = run(node, dop=3, threads=3)["k"].to_pylist()
+    assert len(made) == len(set(made)) == 20
+
+
+def test_the_quota_is_used_up_by_skipped_rows_too() -> None:
+    quota = RowQuota(5, 3)
+    assert not quota.is_used_up
+    assert quota.take(2) == (2, 0)
+    assert quota.take(2) == (1, 1)
+    assert not quota.is_used_up
+    assert quota.take(4) == (0, 1)
+    assert quota.is_used_up
+    assert quota.take(4) == (0, 0)

@@ -1,0 +1,59 @@
+"""TopN gives what sorting everything and cutting would give, and keeps few rows while it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.operators.aggregate_kit import chunks_of, leaf
+from tests.operators.kit import Builder, run
+from tests.operators.sort_kit import DIRECTIONS, VALUES, Direction, column_values, sorted_numbers, top_n
+from tests.operators.test_sort import SMALL, as_key, spec_of, table_of
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Any, ...]:
+    kinds = draw(st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=3))
+    row = st.tuples(*(st.one_of(st.none(), VALUES[kind]) for kind in kinds))
+    if draw(st.booleans()):
+        row = st.sampled_from(draw(st.lists(row, min_size=1, max_size=4)))
+    limit = draw(st.integers(0, 12))
+    return (
+        kinds,
+        [draw(DIRECTIONS) for _ in kinds],
+        draw(st.lists(row, max_size=30)),
+        draw(st.integers(1, 9)),
+        draw(st.sampled_from([1, 3])),
+        limit,
+        draw(st.integers(0, limit + 1)),
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(cases())
+def test_rows_are_those_of_the_oracle(case: Any) -> None:
+    kinds, directions, rows, chunk_rows, dop, limit, offset = case
+    table = table_of(kinds, rows)
+    names = [f"k{i}" for i in range(len(kinds))]
+    node = top_n(leaf(spec_of(kinds), chunks_of(table, chunk_rows)), names, directions, limit, offset)
+    made = run(node, builder=Builder(SMALL, dop=dop))
+    keys = [column_values(table[name]) for name in names]
+    expected = sorted_numbers(keys, directions)[offset:limit]
+    if dop == 1:
+        assert made["row"].to_pylist() == expected
+    for name in names:
+        got, wanted = column_values(made[name]), [column_values(table[name])[i] for i in expected]
+        assert [as_key(v) for v in got] == [as_key(v) for v in wanted]
+
+
+@pytest.mark.parametrize("direction", [False, True])
+def test_many_chunks(direction: bool) -> None:
+    values = [(i * 7919) % 100_003 for i in range(100_000)]
+    table = pa.table({"row": pa.array(range(len(values)), pa.int64()), "k": pa.array(values, pa.int64())})
+    child = leaf("row:bigint, k:bigint", chunks_of(table, 1000))
+    node = top_n(child, ["k"], [Direction(descending=direction)], 100, 10)
+    assert run(node)["k"].to_pylist() == sorted(values, reverse=direction)[10:100]
