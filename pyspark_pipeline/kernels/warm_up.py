@@ -14,6 +14,8 @@ import pyarrow as pa
 from pyspark_pipeline.kernels import accumulate
 from pyspark_pipeline.kernels.buffers import Array, decimal_words, string_parts, validity
 from pyspark_pipeline.kernels.group_table import GroupTable
+from pyspark_pipeline.kernels.join_pairs import flagged_rows, mark_rows
+from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
 from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_ids
 from pyspark_pipeline.kernels.partition import group_rows
 from pyspark_pipeline.kernels.sort_fields import SortColumn, order_rows
@@ -25,8 +27,8 @@ _WIDE = pa.array([Decimal(1), None, Decimal(10**30), Decimal(1)], pa.decimal128(
 
 
 def warm_up() -> None:
-    """Load the kernels of hashing, partitioning, grouping and accumulating."""
-    for step in (_hashes, _groups, _sums, _extremes, _orders):
+    """Load the kernels of hashing, partitioning, grouping, accumulating, joining and sorting."""
+    for step in (_hashes, _groups, _sums, _extremes, _joins, _orders):
         step()
 
 
@@ -99,3 +101,17 @@ def _extremes() -> None:
 
 def _orders() -> None:
     order_rows([SortColumn(_STRINGS, False, True)], 4)
+
+
+def _joins() -> None:
+    far = pa.array([3, None, 2**62, -(2**62)], pa.int64())
+    for keys in ([_LONGS], [_LONGS.drop_null()], [far], [_LONGS, _STRINGS], [far, far], [_STRINGS]):
+        table = JoinTable([key.type for key in keys], [[key] for key in keys], len(keys[0]))
+        entries, found = JoinProber(table).find(keys, len(keys[0]))
+        for keeps in (False, True):
+            for _ in table.pairs(entries, found, keeps_unmatched=keeps, most=4):
+                pass
+        flags = np.zeros(4, dtype=np.uint8)
+        mark_rows(entries, flags)
+        flagged_rows(flags, 1, 0, np.zeros(4, dtype=np.int32))
+    JoinProber(JoinTable([pa.string()], [[_STRINGS]], 4)).find([_STRINGS.dictionary_encode()], 4)

@@ -102,8 +102,8 @@ class PairEmission(Emission):
         """Put probe rows (None: all as they are) beside build rows (NULL: NULLs)."""
         if probe is not None and chunk.num_columns:
             chunk = chunk.take(row_numbers(probe))
-        side = self._side
-        return _in_order(self._shape, chunk.columns, [side.take(i, build) for i in range(len(side.columns))], len(build))
+        taken = [self._side.take(i, build) for i in range(len(self._side.columns))]
+        return _in_order(self._shape, chunk.columns, taken, len(build))
 
 
 class MatchEmission(Emission):
