@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pyspark_pipeline.operators import aggregate, joins, limit, parquet_scan, project, sort, top_n
+from pyspark_pipeline.operators import aggregate, expand, joins, limit, parquet_scan, project, sort, top_n, union
 from pyspark_pipeline.operators import filter as filter_rows
 from pyspark_pipeline.operators import range as range_source
 from pyspark_pipeline.operators.aggregates import aggregate_manifest
@@ -18,6 +18,7 @@ __all__ = [
     "PipelineBuilder",
     "aggregate",
     "decompose_node",
+    "expand",
     "filter_rows",
     "implements",
     "is_implemented",
@@ -29,6 +30,7 @@ __all__ = [
     "range_source",
     "sort",
     "top_n",
+    "union",
 ]
 
 

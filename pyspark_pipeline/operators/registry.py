@@ -49,6 +49,9 @@ class PipelineBuilder(Protocol):
     def range_slice(self, input_id: int) -> tuple[int, int, int]:
         """Give this instance's slice of a range: first number, count of numbers, step."""
 
+    def branch(self, union: Node) -> int:
+        """Say which input of a union this instance runs: its place, from 0."""
+
     def broadcast_value(
         self, source: BroadcastSource, key: Hashable, make: Callable[[Sequence[Chunk]], SizedValue]
     ) -> SizedValue:

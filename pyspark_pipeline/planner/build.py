@@ -7,7 +7,7 @@ the fragment's sink.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from pyspark_pipeline.memory import SizedValue
 from pyspark_pipeline.operators import decompose_node
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.nodes import ArrowInput, ExchangeSource, Fragment, Node, ScanSplit
+from pyspark_pipeline.plan.unions import Union
 from pyspark_pipeline.planner.pipelines import PipelineSet
 
 
@@ -76,6 +77,12 @@ class FragmentBuilder(PipelineSet):
         first, count, step = self._control["splits"][str(input_id)]
         return first, count, step
 
+    def branch(self, union: Node) -> int:
+        """Give the input that this instance runs; unions are numbered from the root, depth first, left to right."""
+        number = next(i for i, found in enumerate(_unions(self._fragment.root)) if found is union)
+        place: int = self._control["branches"][str(number)]
+        return place
+
     def broadcast_value(
         self, source: BroadcastSource, key: Hashable, make: Callable[[Sequence[pa.RecordBatch]], SizedValue]
     ) -> SizedValue:
@@ -88,3 +95,11 @@ class FragmentBuilder(PipelineSet):
         return SinkFactory(
             self._fragment.sink, types, self.settings, self._queue, sender=partition, start=partition
         )
+
+
+def _unions(node: Node) -> Iterator[Union]:
+    """Give the unions of a plan, each before those below it."""
+    if isinstance(node, Union):
+        yield node
+    for child in node.children:
+        yield from _unions(child)

@@ -1,0 +1,83 @@
+"""Expand: every chunk once for each projection, one projection after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
+from pyspark_pipeline.kernels.buffers import rows_only
+from pyspark_pipeline.operators.project import column_names
+from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.plan.expands import Expand
+from pyspark_pipeline.plan.nodes import Settings
+
+
+class ExpandOperator(Operator):
+    """Keeps the chunk it took until every projection of it has been pulled."""
+
+    def __init__(self, projections: Sequence[CompiledExpressions], count: int) -> None:
+        self._projections = projections
+        self._names = column_names(count)
+        self._chunk: Chunk | None = None
+        self._next = 0
+        self._finishing = False
+
+    def need_input(self) -> bool:
+        return self._chunk is None and not self._finishing
+
+    def push_chunk(self, chunk: Chunk) -> None:
+        self._chunk, self._next = (chunk, 0) if self._projections else (None, 0)
+
+    def has_output(self) -> bool:
+        return self._chunk is not None
+
+    def pull_chunk(self) -> Chunk | None:
+        chunk = self._chunk
+        if chunk is None:
+            return None
+        projection = self._projections[self._next]
+        self._next += 1
+        if self._next == len(self._projections):
+            self._chunk = None
+        if not self._names:
+            return rows_only(chunk.num_rows)
+        return pa.RecordBatch.from_arrays(projection.evaluate(chunk), self._names)
+
+    def is_finished(self) -> bool:
+        return self._finishing and self._chunk is None
+
+    def set_finishing(self) -> None:
+        self._finishing = True
+
+    def set_finished(self) -> None:
+        self._finishing = True
+        self._chunk = None
+
+    def close(self) -> None:
+        self._chunk = None
+
+
+class ExpandFactory(OperatorFactory):
+    """Makes the operators; each compiles the projections for itself."""
+
+    name = "Expand"
+
+    def __init__(self, node: Expand, settings: Settings) -> None:
+        self._node = node
+        self._settings = ExpressionSettings(ansi=settings.ansi, time_zone=settings.time_zone)
+        self._compile()  # refuses what it cannot run before anything runs
+
+    def create(self, dop: int, driver_sequence: int) -> ExpandOperator:
+        return ExpandOperator(self._compile(), len(self._node.output))
+
+    def _compile(self) -> list[CompiledExpressions]:
+        return [compile_expressions(projection, self._settings) for projection in self._node.projections]
+
+
+@implements(Expand, execs=["ExpandExec"], pipeline=["Expand"])
+def decompose_expand(node: Expand, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Append an expand to the child's pipeline."""
+    return [*builder.decompose(node.child), ExpandFactory(node, builder.settings)]

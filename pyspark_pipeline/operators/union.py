@@ -1,0 +1,18 @@
+"""Union: the pipeline of the one input that this instance runs; no operator of its own is needed."""
+
+from __future__ import annotations
+
+from pyspark_pipeline.errors import UnsupportedPlanError
+from pyspark_pipeline.exec.operator import OperatorFactory
+from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.plan.unions import Union
+
+
+@implements(Union, execs=["UnionExec"], pipeline=["Union"])
+def decompose_union(node: Union, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Go on with the input that the instance runs."""
+    wanted = [field.type for field in node.output]
+    for child in node.inputs:
+        if [field.type for field in child.output] != wanted:
+            raise UnsupportedPlanError("the inputs of a union have different types")
+    return builder.decompose(node.inputs[builder.branch(node)])
