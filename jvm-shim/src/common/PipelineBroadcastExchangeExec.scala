@@ -157,7 +157,10 @@ case class PipelineBroadcastExchangeExec(mode: BroadcastMode, child: SparkPlan) 
     finally reader.close()
   }
 
-  override protected[sql] def doExecuteBroadcast[T](): Broadcast[T] = relation.asInstanceOf[Broadcast[T]]
+  override protected[sql] def doExecuteBroadcast[T](): Broadcast[T] = {
+    chunkBroadcast // waits before it takes the lock that all lazy values of this object share, the job's among them
+    relation.asInstanceOf[Broadcast[T]]
+  }
 
   override protected def withNewChildInternal(newChild: SparkPlan): PipelineBroadcastExchangeExec =
     copy(child = newChild)
