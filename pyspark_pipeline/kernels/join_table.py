@@ -26,8 +26,10 @@ from pyspark_pipeline.kernels.join_keys import Bits, JoinKeys, KeyReader
 from pyspark_pipeline.kernels.join_pairs import count_pairs, expand_pairs, list_rows, matched_pairs
 
 MOST_ROWS = 2**31 - 2
-LEAST_DIRECT = 1 << 16
+SMALL_DIRECT = 1 << 16
+LARGE_DIRECT = 1 << 23
 DIRECT_PER_ROW = 8
+THIN_DIRECT_PER_ROW = 64
 _WORD = 2**64 - 1
 _NOTHING: Array = np.empty(0, dtype=np.int32)
 
@@ -35,11 +37,14 @@ _NOTHING: Array = np.empty(0, dtype=np.int32)
 class JoinTable:
     """The build rows by key. ``columns``: for every key column its chunks; ``rows``: how many build rows there are.
 
-    ``is_unique``: no key is there twice, so the entry of a key is its only row. Raises
+    ``is_unique``: no key is there twice, so the entry of a key is its only row. ``lists`` False: only whether a key
+    is there will be asked, never for pairs. Raises
     :class:`ResourceExhaustedError` for more than 2**31 − 2 rows, TypeError for a type that cannot be a key.
     """
 
-    def __init__(self, types: Sequence[pa.DataType], columns: Sequence[Sequence[pa.Array]], rows: int) -> None:
+    def __init__(
+        self, types: Sequence[pa.DataType], columns: Sequence[Sequence[pa.Array]], rows: int, *, lists: bool = True
+    ) -> None:
         if rows > MOST_ROWS:
             raise ResourceExhaustedError(f"the build side of a join has {rows} rows; a table holds {MOST_ROWS}")
         self.rows = rows
@@ -52,7 +57,7 @@ class JoinTable:
         self.mode = self._choose()
         entries = allocate(rows, np.int32)
         self.is_unique = self._enter(entries) == self.valid_rows
-        if not self.is_unique:
+        if lists and not self.is_unique:
             self._offsets = allocate_zeros(rows + 1, np.int32)
             self._list = allocate(self.valid_rows, np.int32)
             list_rows(entries, self._offsets, self._list)
@@ -76,7 +81,7 @@ class JoinTable:
             return "all"
         if keys.width > 1:
             return "words"
-        return "direct" if keys.numbers <= max(LEAST_DIRECT, DIRECT_PER_ROW * self.valid_rows) else "word"
+        return "direct" if keys.numbers <= _most_numbers(self.valid_rows) else "word"
 
     def _enter(self, entries: Array) -> int:
         """Enter all build rows; write the entry of each; give the number of distinct keys."""
@@ -142,6 +147,16 @@ class JoinTable:
             )
             left -= size
             yield probe, build
+
+
+def _most_numbers(rows: int) -> int:
+    """Give how many possible keys an array may have a place for: it beats the hash table that takes as much memory.
+
+    An array in which few places are taken still does while it is not too large for the processor's cache: its
+    search has no branch, and keys come in some order more often than not.
+    """
+    thin = min(THIN_DIRECT_PER_ROW * rows, LARGE_DIRECT)
+    return max(SMALL_DIRECT, DIRECT_PER_ROW * rows, thin)
 
 
 class JoinProber:

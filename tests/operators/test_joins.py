@@ -66,11 +66,9 @@ def check(
     def holds(a: Row, b: Row) -> bool:
         return a[place] is not None and b[place] is not None and a[place] < b[place]
 
-    padded = expected(
-        left or [], right or [], shape[0], place if hashed else 0, holds if conditional else None
-    )
     width = len(node.output)
-    wanted = [row if len(row) == width else _padded(row, width, left) for row in padded]
+    given = expected(left, right, shape[0], place if hashed else 0, holds if conditional else None)
+    wanted = [row if len(row) == width else _padded(row, width, left) for row in given]
     assert bag(found) == bag(wanted)
 
 
@@ -94,8 +92,8 @@ def test_random_rows(shape: tuple[JoinType, bool], conditional: bool) -> None:
 @pytest.mark.parametrize("conditional", [False, True], ids=["keys", "condition"])
 def test_unique_build_keys(shape: tuple[JoinType, bool], conditional: bool) -> None:
     """Dimension tables: every key once, with and without NULLs, all probe rows found or only some."""
-    for dop in (1, 3):
-        for step in (1, 3, 10**12):
+    for dop, steps in ((1, (1, 10**12)), (3, (3,))):
+        for step in steps:
             keys = [(i * step, i % 10, "x") for i in range(50)]
             holed = [(None if i % 7 == 0 else key, v, s) for i, (key, v, s) in enumerate(keys)]
             some = [(i % 60 * step, i % 9, "y") for i in range(120)]

@@ -5,7 +5,7 @@ A :class:`BuildCollector` takes one driver's chunks; :func:`build_side` makes th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +18,8 @@ from pyspark_pipeline.kernels.buffers import Array, fixed_array
 from pyspark_pipeline.kernels.join_table import JoinTable
 from pyspark_pipeline.plan.expr import Expr
 
+_SAMPLE_ROWS = 2048
+_REPEATS = 4
 _LARGE = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 
 
@@ -47,18 +49,19 @@ class BuildCollector:
 class BuildSide:
     """The built rows. Never changes: any number of threads, and of tasks, may use it.
 
-    ``types``: the types of the kept columns.
+    ``types``: the types of the kept columns. ``lists``: whether rows will be asked for, not only whether there is one.
     """
 
-    def __init__(self, parts: Sequence[BuildCollector], types: Sequence[pa.DataType]) -> None:
+    def __init__(self, parts: Sequence[BuildCollector], types: Sequence[pa.DataType], *, lists: bool = True) -> None:
         first = parts[0]
         self.rows = sum(part.rows for part in parts)
         keys = [[key for part in parts for key in part.keys[i]] for i in range(len(first.keys))]
-        self.table = JoinTable(first.key_types, keys, self.rows)
+        self.table = JoinTable(first.key_types, keys, self.rows, lists=lists)
         self._types = types
         self.columns = []
         for place, kind in enumerate(types):
-            self.columns.append(_whole([array for part in parts for array in part.columns[place]], kind))
+            whole = _whole([array for part in parts for array in part.columns[place]], kind)
+            self.columns.append(_with_dictionary(whole) if kind == pa.string() else whole)
             for part in parts:
                 part.columns[place] = []
         self.nbytes = self.table.nbytes + sum(column.nbytes for column in self.columns)
@@ -69,21 +72,6 @@ class BuildSide:
         if taken.type in (pa.large_string(), pa.large_binary()):
             return taken.cast(self._types[place])
         return taken
-
-
-def collect(
-    chunks: Iterable[Chunk],
-    keys: Sequence[Expr],
-    kept: Sequence[int],
-    types: Sequence[pa.DataType],
-    settings: ExpressionSettings,
-) -> BuildSide:
-    """Build the side of given chunks, with columns ``kept``, which are of ``types``."""
-    collector = BuildCollector(keys, kept, settings)
-    for chunk in chunks:
-        if chunk.num_rows:
-            collector.add(chunk)
-    return BuildSide([collector], types)
 
 
 def row_numbers(rows: Array, *, with_missing: bool = False) -> pa.Array:
@@ -102,3 +90,15 @@ def _whole(arrays: list[pa.Array], kind: pa.DataType) -> pa.Array:
         if large is None:
             raise
         return pa.concat_arrays([array.cast(large) for array in arrays])
+
+
+def _with_dictionary(strings: pa.Array) -> pa.Array:
+    """Encode strings that repeat much, so that their rows are gathered as codes; a sample decides."""
+    if strings.type != pa.string() or len(strings) < _SAMPLE_ROWS or not _repeats(strings.slice(0, _SAMPLE_ROWS)):
+        return strings
+    encoded = strings.dictionary_encode()
+    return encoded if _REPEATS * len(encoded.dictionary) <= len(strings) else strings
+
+
+def _repeats(strings: pa.Array) -> bool:
+    return bool(_REPEATS * len(strings.unique()) <= len(strings))

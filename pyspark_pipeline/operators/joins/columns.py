@@ -25,10 +25,16 @@ class ResidualColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinColumns:
-    """``kept``: the ordinals of the build side's columns that are kept. ``probe_types``: those of all its columns."""
+    """What of the sides' columns a join works with.
+
+    ``kept``: the ordinals of the build side's columns that are kept, of ``build_types``; ``probe_types``: the types
+    of all columns of the probe side. ``pairs``: whether build rows are asked for, not only whether there is one.
+    """
 
     kept: tuple[int, ...]
+    build_types: tuple[pa.DataType, ...]
     probe_types: tuple[pa.DataType, ...]
+    pairs: bool
     residual: ResidualColumns | None
 
     @classmethod
@@ -51,7 +57,9 @@ class JoinColumns:
                 build=tuple(kept.index(i) for i in build),
             )
         probe_types = tuple(field.type.arrow for field in join.probe.output)
-        return cls(kept=kept, probe_types=probe_types, residual=residual)
+        build_types = tuple(join.build.output[i].type.arrow for i in kept)
+        pairs = gives_build or residual is not None
+        return cls(kept=kept, build_types=build_types, probe_types=probe_types, pairs=pairs, residual=residual)
 
 
 def _ordinals(expr: Expr) -> set[int]:

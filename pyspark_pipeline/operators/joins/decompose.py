@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark_pipeline.errors import UnsupportedPlanError
+from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulateFactory
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.operators.joins.build import JoinBuildFactory
-from pyspark_pipeline.operators.joins.build_side import BuildSide, collect
+from pyspark_pipeline.operators.joins.build_side import BuildSide
 from pyspark_pipeline.operators.joins.probe import JoinProbeFactory
 from pyspark_pipeline.operators.joins.shared import JoinShared
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
-from pyspark_pipeline.plan.joins import HashJoin, Join, NestedLoopJoin
+from pyspark_pipeline.plan.joins import Emits, HashJoin, Join, NestedLoopJoin
 
 
 @implements(
@@ -41,7 +42,13 @@ def _decompose(node: Join, builder: PipelineBuilder, name: str) -> list[Operator
     else:
         shared = JoinShared(node, builder.settings)
         builder.add_pipeline([*builder.decompose(node.build), JoinBuildFactory(shared, f"{name}Build")])
-    return [*builder.decompose(node.probe), JoinProbeFactory(shared, f"{name}Probe")]
+    probe = [*builder.decompose(node.probe), JoinProbeFactory(shared, f"{name}Probe")]
+    return [*probe, ChunkAccumulateFactory(shared.batch_rows)] if _may_drop_rows(node) else probe
+
+
+def _may_drop_rows(node: Join) -> bool:
+    """Say whether few rows of a probe chunk may be left, so that the chunks are worth joining."""
+    return node.shape.emits is not Emits.PROBE_FLAGGED and not node.shape.keeps_probe
 
 
 def _of_broadcast(node: Join, source: BroadcastSource, builder: PipelineBuilder) -> JoinShared:
@@ -50,10 +57,14 @@ def _of_broadcast(node: Join, source: BroadcastSource, builder: PipelineBuilder)
         raise UnsupportedPlanError("rows of a broadcast side that have no match cannot be given by one task")
 
     def make(chunks: Sequence[Chunk]) -> BuildSide:
-        return collect(chunks, shared.build_keys, shared.columns.kept, shared.build_types, shared.settings)
+        collector = shared.collector()
+        for chunk in chunks:
+            collector.add(chunk)
+        return shared.build_side([collector])
 
     def fetch() -> BuildSide:
-        key = f"join keys={shared.build_keys!r} kept={shared.columns.kept!r} settings={shared.settings!r}"
+        columns = shared.columns
+        key = ("join", repr(shared.build_keys), columns.kept, columns.pairs, shared.settings)
         return builder.broadcast_value(source, key, make)
 
     shared = JoinShared(node, builder.settings, fetch)

@@ -9,7 +9,7 @@ The lock guards the counts of drivers.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -35,7 +35,6 @@ class JoinShared:
         self.columns = JoinColumns.of(join)
         self.probe_keys: tuple[Expr, ...] = hashed.probe_keys if hashed else ()
         self.build_keys: tuple[Expr, ...] = hashed.build_keys if hashed else ()
-        self.build_types = [join.build.output[i].type.arrow for i in self.columns.kept]
         self.is_null_aware = hashed is not None and hashed.null_aware
         self.settings = ExpressionSettings(ansi=settings.ansi, time_zone=settings.time_zone)
         self.batch_rows: int = settings.options["batchRows"]
@@ -68,12 +67,16 @@ class JoinShared:
         parts = self._build_barrier.arrive(driver_sequence, part)
         if parts is None or self.is_unwanted:
             return 0
-        side = BuildSide(parts, self.build_types)
+        side = self.build_side(parts)
         if memory is not None:
             self._tracker = memory.child("the built side of a join")
             self._tracker.hold(side.nbytes)
         self._publish(side)
         return side.rows
+
+    def build_side(self, parts: Sequence[BuildCollector]) -> BuildSide:
+        """Make the built side of all collected chunks."""
+        return BuildSide(parts, self.columns.build_types, lists=self.columns.pairs)
 
     def _publish(self, side: BuildSide) -> None:
         if self.shape.marks_build:

@@ -1,0 +1,302 @@
+"""How joins run: pipelines, waiting, early ends, pieces, memory, what is shared with other tasks, what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pyspark_pipeline.errors import ResourceExhaustedError, UnsupportedPlanError
+from pyspark_pipeline.exec import Chunk, FragmentInstance, OutputQueue, execute
+from pyspark_pipeline.memory import MemoryTracker, SizedValue
+from pyspark_pipeline.operators.joins import build_side
+from pyspark_pipeline.operators.joins.build import JoinBuildFactory
+from pyspark_pipeline.operators.joins.shared import JoinShared
+from pyspark_pipeline.options import Options
+from pyspark_pipeline.plan.broadcasts import BroadcastSource
+from pyspark_pipeline.plan.joins import HashJoin, Join, JoinType, NestedLoopJoin
+from pyspark_pipeline.plan.nodes import Limit, Node, Settings
+from pyspark_pipeline.plan.wire import decode_node
+from tests.exec.kit import Made, Sink
+from tests.operators.join_kit import Row, bag, join, side
+from tests.operators.kit import Builder, Chunks, fields
+
+J = JoinType
+
+
+def settings(batch_rows: int) -> Settings:
+    return Settings(ansi=True, time_zone="UTC", options=Options({"batchRows": str(batch_rows)}))
+
+
+class Task:
+    """One run of a node whose chunks are looked at as they leave."""
+
+    def __init__(
+        self, node: Node, *, batch_rows: int = 100, dop: int = 1, builder: Builder | None = None,
+        memory: MemoryTracker | None = None,
+    ) -> None:  # fmt: skip
+        made = builder or Builder(settings(batch_rows), dop=dop)
+        queue = OutputQueue(4)
+        made.add_pipeline([*made.decompose(node), Made("Sink", lambda _: Sink(queue))])
+        self.memory = memory or MemoryTracker("task")
+        self.instance = FragmentInstance(made.pipelines, queue, memory=self.memory)
+        self.chunks = execute(self.instance, dop)
+
+    def rows(self) -> list[Row]:
+        return [row for chunk in self.chunks for row in zip(*(c.to_pylist() for c in chunk.columns), strict=True)]
+
+    def operator(self, name: str) -> dict[str, Any]:
+        pipelines = self.instance.metrics()["pipelines"]
+        return next(o for pipeline in pipelines for o in pipeline["operators"] if o["name"] == name)
+
+
+def numbers(name: str, values: Sequence[Any], chunk_rows: int = 100) -> Chunks:
+    return side(f"{name}:bigint, {name}s:string", [(v, f"{name}{v}") for v in values], chunk_rows)
+
+
+def star(dop: int) -> tuple[Node, list[Row]]:
+    """A fact table with two dimensions: two joins above each other."""
+    fact = side("a:bigint, b:bigint", [(i % 5, i % 7) for i in range(70)], 10)
+    first = join(fact, side("a:bigint, x:string", [(i, f"x{i}") for i in range(4)], 2), J.INNER, False, ["a"])
+    second = join(first, side("b:bigint, y:string", [(i, f"y{i}") for i in range(9)], 3), J.LEFT_OUTER, False, ["b"])
+    wanted = [(i % 5, i % 7, i % 5, f"x{i % 5}", i % 7, f"y{i % 7}") for i in range(70) if i % 5 < 4]
+    return second, wanted
+
+
+@pytest.mark.parametrize("dop", [1, 3])
+def test_a_star_is_one_probe_pipeline_behind_its_build_pipelines(dop: int) -> None:
+    node, wanted = star(dop)
+    task = Task(node, dop=dop)
+    names = [[factory.name for factory in pipeline.factories] for pipeline in task.instance.pipelines]
+    assert names == [
+        ["Chunks", "HashJoinBuild"],
+        ["Chunks", "HashJoinBuild"],
+        ["Chunks", "HashJoinProbe", "accumulate", "HashJoinProbe", "Sink"],
+    ]
+    assert bag(task.rows()) == bag(wanted)
+    assert task.instance.missed_wakeups == 0
+
+
+def test_counters() -> None:
+    task = Task(join(numbers("k", [1, 2, 3, 3, None]), numbers("k", [3, 4, None]), J.INNER, False, ["k"]))
+    assert len(task.rows()) == 2
+    assert task.operator("HashJoinBuild")["counters"] == {"join_build_rows": 3}
+    assert task.operator("HashJoinProbe")["counters"] == {"join_probe_rows": 5, "join_found_rows": 2}
+
+
+@pytest.mark.parametrize("hashed", [True, False], ids=["hash", "loops"])
+def test_many_matches_leave_in_pieces_as_they_are_wanted(hashed: bool) -> None:
+    left, right = numbers("k", [1] * 2000, 2000), numbers("k", [1] * 3000, 500)
+    node = join(left, right, J.INNER, False, ["k"] if hashed else ())
+    task = Task(node, batch_rows=1000)
+    first = [next(task.chunks).num_rows for _ in range(5)]
+    assert first == [1000] * 5
+    task.chunks.close()
+    limited = Task(Limit(output=node.output, limit=1500, child=node), batch_rows=1000)
+    assert sum(chunk.num_rows for chunk in limited.chunks) == 1500
+    name = "HashJoinProbe" if hashed else "NestedLoopJoinProbe"
+    assert limited.operator(name)["rows_out"] <= 3000
+    whole = Task(node, batch_rows=100_000)
+    assert sum(chunk.num_rows for chunk in whole.chunks) == 6_000_000
+
+
+@pytest.mark.parametrize("dop", [1, 3])
+@pytest.mark.parametrize(
+    ("kind", "build_left"), [(J.INNER, False), (J.LEFT_SEMI, False), (J.RIGHT_OUTER, False), (J.LEFT_OUTER, True)]
+)
+def test_nothing_built_ends_the_probe_before_it_reads(kind: JoinType, build_left: bool, dop: int) -> None:
+    full, empty = numbers("k", range(500)), numbers("k", [])
+    left, right = (empty, full) if build_left else (full, empty)
+    task = Task(join(left, right, kind, build_left, ["k"]), dop=dop)
+    assert task.rows() == []
+    assert "rows_in" not in task.operator("HashJoinProbe")
+
+
+def test_a_null_in_a_not_in_list_ends_the_probe_before_it_reads() -> None:
+    node = join(numbers("k", range(500)), numbers("k", [None]), J.LEFT_ANTI, False, ["k"], null_aware=True)
+    task = Task(node)
+    assert task.rows() == []
+    assert "rows_in" not in task.operator("HashJoinProbe")
+
+
+def test_the_build_ends_when_no_probe_wants_it() -> None:
+    node = join(numbers("k", range(5)), numbers("k", range(5)), J.INNER, False, ["k"])
+    shared = JoinShared(node, settings(10))
+    sink = JoinBuildFactory(shared, "HashJoinBuild").create(1, 0)
+    shared.expect_probes(2)
+    shared.probe_ended()
+    assert sink.need_input() and not sink.is_finished()
+    shared.probe_ended()
+    assert sink.is_finished() and not sink.need_input()
+
+
+def test_columns_pass_untouched_where_every_row_matches_once() -> None:
+    left, right = numbers("k", [1, 2, 1, 2]), numbers("k", [2, 1])
+    chunk = next(Task(join(left, right, J.INNER, False, ["k"])).chunks)
+    given = left.chunks[0]
+    assert chunk.column(0).buffers()[1].address == given.column(0).buffers()[1].address
+    assert chunk.column(1).buffers()[1].address == given.column(1).buffers()[1].address
+
+
+def test_dictionaries_stay_dictionaries_and_repeating_strings_become_some() -> None:
+    letters = pa.array(["a", "b", None, "a"]).dictionary_encode()
+    left = Chunks(output=fields("k:bigint"), chunks=(pa.record_batch([pa.array([1, 9, 2, 2])], names=["c0"]),))
+    right = Chunks(
+        output=fields("k:bigint, s:string"),
+        chunks=(pa.record_batch([pa.array([1, 2, 3, 4]), letters], names=["c0", "c1"]),),
+    )
+    chunk = next(Task(join(left, right, J.LEFT_OUTER, False, ["k"])).chunks)
+    assert pa.types.is_dictionary(chunk.column(2).type)
+    assert chunk.column(2).to_pylist() == ["a", None, "b", "b"]
+    plain = pa.array([f"s{i % 3}" if i % 5 else None for i in range(5000)])
+    many = Chunks(
+        output=fields("k:bigint, s:string"),
+        chunks=(pa.record_batch([pa.array(range(5000)), plain], names=["c0", "c1"]),),
+    )
+    chunk = next(Task(join(left, many, J.INNER, False, ["k"])).chunks)
+    assert pa.types.is_dictionary(chunk.column(2).type)
+    assert chunk.column(2).to_pylist() == ["s1", "s0", "s2", "s2"]
+
+
+def test_strings_that_outgrow_a_column_are_kept_with_long_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
+    concatenate = build_side.concat_chunks
+
+    def overflow(chunks: Sequence[Chunk]) -> Chunk:
+        if pa.types.is_string(chunks[0].column(0).type):
+            raise pa.ArrowInvalid("offset overflow while concatenating arrays")
+        return concatenate(chunks)
+
+    left, right = numbers("k", [3, 1, 7]), numbers("k", range(5), 2)
+    monkeypatch.setattr(build_side, "concat_chunks", overflow)
+    task = Task(join(left, right, J.INNER, False, ["k"]))
+    chunk = next(task.chunks)
+    assert chunk.column(3).type == pa.string()
+    assert chunk.column(3).to_pylist() == ["k3", "k1"]
+
+
+def test_memory_is_held_while_probing_and_released() -> None:
+    node = join(numbers("k", range(1000)), numbers("k", range(2000)), J.INNER, False, ["k"])
+    task = Task(node, batch_rows=100)
+    next(task.chunks)
+    held = task.memory.held
+    assert held > 2000 * 16
+    assert len(task.rows()) == 900
+    assert task.memory.held == 0
+    with pytest.raises(ResourceExhaustedError, match="HashJoinBuild"):
+        Task(node, memory=MemoryTracker("task", limit=held // 10)).rows()
+
+
+@pytest.mark.parametrize("dop", [1, 3])
+def test_leaving_early_releases_everything(dop: int) -> None:
+    node = join(numbers("k", range(1000)), numbers("k", range(2000)), J.FULL_OUTER, False, ["k"])
+    task = Task(node, dop=dop)
+    next(task.chunks)
+    task.chunks.close()
+    assert task.memory.held == 0
+
+
+class Broadcasting(Builder):
+    """Gives the chunks of one broadcast, and counts what is made of them."""
+
+    def __init__(self, chunks: Sequence[Chunk], made: dict[Hashable, Any]) -> None:
+        super().__init__(settings(100))
+        self.chunks = chunks
+        self.made = made
+
+    def broadcast_value(
+        self, source: BroadcastSource, key: Hashable, make: Callable[[Sequence[Chunk]], SizedValue]
+    ) -> SizedValue:
+        if (source.broadcast, key) not in self.made:
+            self.made[source.broadcast, key] = make(self.chunks)
+        return self.made[source.broadcast, key]  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("hashed", [True, False], ids=["hash", "loops"])
+def test_a_broadcast_is_built_once_for_all_tasks(hashed: bool) -> None:
+    given = numbers("k", [1, 2, 3])
+    source = BroadcastSource(output=given.output, broadcast=0)
+    made: dict[Hashable, Any] = {}
+    keys = ["k"] if hashed else ()
+    for values in ([1, 1, 5], [3], []):
+        node = join(numbers("k", values), source, J.INNER, False, keys)
+        task = Task(node, builder=Broadcasting(given.chunks, made))
+        found = [row[0] for row in task.rows()]
+        assert found == ([v for v in values if v < 5] if hashed else [v for v in values for _ in range(3)])
+        assert len(task.instance.pipelines) == 1
+    assert len(made) == 1
+    Task(join(numbers("k", [1]), source, J.LEFT_SEMI, False, keys), builder=Broadcasting(given.chunks, made)).rows()
+    assert len(made) == 2
+    assert not hashed or all(value.nbytes > 0 for value in made.values())
+
+
+@pytest.mark.parametrize(
+    ("kind", "build_left"), [(J.RIGHT_OUTER, False), (J.FULL_OUTER, False), (J.LEFT_OUTER, True), (J.LEFT_ANTI, True)]
+)
+def test_a_broadcast_side_whose_rows_must_be_kept_is_refused(kind: JoinType, build_left: bool) -> None:
+    source = BroadcastSource(output=fields("k:bigint, ks:string"), broadcast=0)
+    left, right = (source, numbers("k", [1])) if build_left else (numbers("k", [1]), source)
+    with pytest.raises(UnsupportedPlanError):
+        Builder().decompose(join(left, right, kind, build_left, ["k"]))
+
+
+# --- the wire -------------------------------------------------------------------------------------
+
+
+def wire(op: str, *, keys: bool = True, right_type: str = "bigint", **given: Any) -> Join:
+    columns = [{"id": i, "name": f"c{i}", "type": "bigint", "nullable": True} for i in range(3)]
+    columns[2]["type"] = right_type
+    leaves = [
+        {"op": "Input", "input": 0, "output": columns[:2]},
+        {"op": "Input", "input": 1, "output": columns[2:]},
+    ]
+    refs = [{"ref": i, "type": column["type"], "nullable": True} for i, column in enumerate(columns)]
+    given = {**({"leftKeys": refs[:1], "rightKeys": refs[2:]} if keys else {}), "condition": None, **given}
+    if given["condition"] == "less":
+        given["condition"] = {"class": "LessThan", "type": "boolean", "nullable": True, "args": refs[1:]}
+    made = decode_node({"op": op, "output": columns, "fields": given, "children": leaves})
+    assert isinstance(made, Join)
+    return made
+
+
+@pytest.mark.parametrize("op", ["SortMergeJoinExec", "ShuffledHashJoinExec", "BroadcastHashJoinExec"])
+def test_hash_joins_are_decoded(op: str) -> None:
+    made = wire(op, joinType="LeftOuter", buildSide="BuildRight", condition="less")
+    assert isinstance(made, HashJoin)
+    assert made.join_type is J.LEFT_OUTER and not made.build_left and not made.null_aware
+    assert [key.ordinal for key in (*made.left_keys, *made.right_keys)] == [0, 0]  # type: ignore[attr-defined]
+    assert [arg.ordinal for arg in made.condition.args] == [1, 2]  # type: ignore[union-attr]
+    left = wire(op, joinType="Cross", buildSide="BuildLeft")
+    assert left.build_left and left.join_type is J.INNER
+
+
+def test_null_aware_joins_are_decoded() -> None:
+    made = wire("BroadcastHashJoinExec", joinType="LeftAnti", buildSide="BuildRight", isNullAwareAntiJoin=True)
+    assert isinstance(made, HashJoin) and made.null_aware
+
+
+def test_nested_loop_joins_are_decoded() -> None:
+    made = wire("BroadcastNestedLoopJoinExec", keys=False, joinType="LeftAnti", buildSide="BuildRight")
+    assert isinstance(made, NestedLoopJoin) and made.join_type is J.LEFT_ANTI
+    product = wire("CartesianProductExec", keys=False, condition="less")
+    assert product.join_type is J.INNER and product.condition is not None
+
+
+@pytest.mark.parametrize(
+    ("op", "given"),
+    [
+        ("SortMergeJoinExec", {"joinType": "LeftSingle"}),
+        ("SortMergeJoinExec", {"joinType": "Inner", "right_type": "int"}),
+        ("SortMergeJoinExec", {"joinType": "Inner", "leftKeys": [], "rightKeys": []}),
+        ("ShuffledHashJoinExec", {"joinType": "ExistenceJoin", "buildSide": "BuildLeft"}),
+        ("BroadcastHashJoinExec", {"joinType": "RightOuter", "buildSide": "BuildRight"}),
+        ("BroadcastHashJoinExec", {"joinType": "LeftSemi", "buildSide": "BuildLeft"}),
+        ("BroadcastHashJoinExec", {"joinType": "LeftAnti", "condition": "less", "isNullAwareAntiJoin": True}),
+        ("BroadcastNestedLoopJoinExec", {"joinType": "FullOuter", "keys": False}),
+        ("BroadcastNestedLoopJoinExec", {"joinType": "LeftOuter", "buildSide": "BuildLeft", "keys": False}),
+    ],
+)
+def test_what_is_refused(op: str, given: dict[str, Any]) -> None:
+    with pytest.raises(UnsupportedPlanError):
+        wire(op, **given)
