@@ -13,6 +13,7 @@ from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan import broadcasts as _broadcasts  # noqa: F401
 from pyspark_pipeline.plan import expands as _expands  # noqa: F401
+from pyspark_pipeline.plan import joins as _joins  # noqa: F401
 from pyspark_pipeline.plan import sorts as _sorts  # noqa: F401
 from pyspark_pipeline.plan import unions as _unions  # noqa: F401
 from pyspark_pipeline.plan.expr import Expr
