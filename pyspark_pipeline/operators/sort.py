@@ -12,7 +12,7 @@ from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.sort_collect import RunCollector
 from pyspark_pipeline.operators.sort_keys import RowOrder
-from pyspark_pipeline.operators.sort_runs import RunMerge, SortedRun
+from pyspark_pipeline.operators.sort_runs import RunMerge
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.sorts import Sort
 
@@ -83,13 +83,15 @@ class SortSinkOperator(Operator):
 
     def set_finishing(self) -> None:
         self._finishing = True
-        collector, self._collector = self._collector, None
-        if collector is not None:
-            if self._shared.is_dropped:
-                collector.close()
-            else:
-                collector.finish()
-            self._shared.complete(self._driver, collector)
+        collector = self._collector
+        if collector is None:
+            return
+        if self._shared.is_dropped:
+            collector.close()
+        else:
+            collector.finish()
+        self._collector = None
+        self._shared.complete(self._driver, collector)
 
     def is_finished(self) -> bool:
         return self._finishing or self._shared.is_dropped
@@ -104,7 +106,7 @@ class SortSourceOperator(Operator):
 
     def __init__(self, shared: SortContext, driver_sequence: int) -> None:
         self._shared = shared
-        self._merged: SortedRun | None = None
+        self._merged: RunMerge | None = None
         self._gives = driver_sequence == 0
         self._done = not self._gives
 
@@ -120,6 +122,7 @@ class SortSourceOperator(Operator):
             runs = [run for collector in self._shared.collectors() for run in collector.runs]
             self._merged = RunMerge(runs, self._shared.order(), self._shared.batch_rows)
         chunk = self._merged.next_chunk()
+        self.context.memory.try_hold(self._merged.nbytes)
         if chunk is None:
             self._done = True
             self._release()
@@ -138,6 +141,7 @@ class SortSourceOperator(Operator):
             self._release()
 
     def _release(self) -> None:
+        self.context.memory.hold(0)
         if self._merged is not None:
             self._merged.close()
         for collector in self._shared.collectors():

@@ -1,6 +1,12 @@
-"""Makes sorted runs of the chunks of one driver."""
+"""Makes sorted runs of the chunks of one driver: in memory, and in spill files where memory is short.
+
+Where the tracker refuses more, what has come so far is sorted and written to a file. Of every sixteen files next
+to each other that were merged equally often one is made, so that few are open at once.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import pyarrow as pa
 
@@ -8,12 +14,19 @@ from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES, SpillFiles
 from pyspark_pipeline.operators.sort_keys import RowOrder
-from pyspark_pipeline.operators.sort_runs import MemoryRun, SortedRun
+from pyspark_pipeline.operators.sort_runs import MemoryRun, RunMerge, SortedRun, SpilledRun
 
 _MOST_BYTES = 1 << 30
 _MOST_ROWS = 1 << 28
+#: Bytes a row needs while it is sorted: its number, its key, and its number in order.
 _ROW_BYTES = 24
+_FAN = 16
+#: A chunk of a spill file has this part of its run, so that a merge of ``_FAN`` needs less than the run did …
+_CHUNKS_OF_RUN = 2 * _FAN
+#: … within these bytes.
+_LEAST_CHUNK, _MOST_CHUNK = 16 << 10, 1 << 20
 
 
 class RunCollector:
@@ -23,36 +36,41 @@ class RunCollector:
         self.runs: list[SortedRun] = []
         self._order = order
         self._batch_rows = batch_rows
-        self._memory = context.memory
+        self._context = context
+        self._files = SpillFiles()
         self._chunks: list[Chunk] = []
         self._rows = 0
         self._bytes = 0
         self._estimate = ChunkBytes()
 
     def add(self, chunk: Chunk) -> None:
-        """Take a chunk."""
+        """Take a chunk. Raises :class:`ResourceExhaustedError` where it must be spilled and cannot be."""
         nbytes = self._estimate.estimate(chunk)
         if self._chunks and (self._bytes + nbytes > _MOST_BYTES or self._rows + chunk.num_rows > _MOST_ROWS):
             self._sort()
         self._chunks.append(chunk)
         self._rows += chunk.num_rows
         self._bytes += nbytes
-        self._hold()
+        if not self._context.memory.try_hold(self._needed()):
+            self._spill()
 
     def finish(self) -> None:
-        """Sort what is left."""
+        """Sort what is left; it stays in memory."""
         self._sort()
-        self._hold()
+        self._context.memory.hold(min(self._needed(), self._context.memory.held))
 
     def close(self) -> None:
-        """Drop everything. Repeatable."""
+        """Drop everything, files too. Repeatable."""
         for run in self.runs:
             run.close()
+        self._files.close()
         self.runs, self._chunks, self._bytes, self._rows = [], [], 0, 0
-        self._memory.hold(0)
+        self._context.memory.hold(0)
 
-    def _hold(self) -> None:
-        self._memory.hold(2 * self._bytes + _ROW_BYTES * self._rows + sum(run.nbytes for run in self.runs))
+    def _needed(self) -> int:
+        """Give the bytes held now and while the chunks are sorted: a copy of them in one piece, and the keys."""
+        runs = sum(run.nbytes for run in self.runs if isinstance(run, MemoryRun))
+        return 2 * self._bytes + _ROW_BYTES * self._rows + runs
 
     def _sort(self) -> None:
         chunks, self._chunks, self._bytes, self._rows = self._chunks, [], 0, 0
@@ -69,3 +87,38 @@ class RunCollector:
             half = len(chunks) // 2
             return self._sorted(chunks[:half]) + self._sorted(chunks[half:])
         return [MemoryRun(together, self._order.sorted_rows(together), self._batch_rows)]
+
+    def _spill(self) -> None:
+        """Write everything in memory to files."""
+        self._sort()
+        for place, run in enumerate(self.runs):
+            if isinstance(run, MemoryRun):
+                rows = run.rows_within(min(max(run.nbytes // _CHUNKS_OF_RUN, _LEAST_CHUNK), _MOST_CHUNK))
+                run.batch_rows = min(rows, self._batch_rows)
+                self.runs[place] = self._written(run, run.batch_rows, 0)
+        self._context.memory.hold(0)
+        while (fan := self._mergeable()) and not self._context.is_cancelled():
+            rows = max(run.chunk_rows for run in fan)
+            together = RunMerge(fan, self._order, rows)
+            self.runs[-_FAN:] = [self._written(together, rows, fan[0].level + 1)]
+
+    def _mergeable(self) -> list[SpilledRun]:
+        """Give the last runs where they are as many as are merged, and equally often merged; else none."""
+        last = [run for run in self.runs[-_FAN:] if isinstance(run, SpilledRun)]
+        return last if len(last) == _FAN and last[0].level == last[-1].level else []
+
+    def _written(self, run: MemoryRun | RunMerge, chunk_rows: int, level: int) -> SpilledRun:
+        """Write a run to a file and close it."""
+        file = self._files.create()
+        for chunk in self._chunks_of(run):
+            file.write(chunk)
+        file.finish()
+        run.close()
+        self._context.metrics.add(SPILL_FILES)
+        self._context.metrics.add(SPILLED_BYTES, file.nbytes)
+        return SpilledRun(file, chunk_rows, level)
+
+    def _chunks_of(self, run: MemoryRun | RunMerge) -> Iterator[Chunk]:
+        """Give the chunks of a run; none any more once the query is cancelled."""
+        while (chunk := run.next_chunk()) is not None and not self._context.is_cancelled():
+            yield chunk

@@ -16,15 +16,14 @@ import pyarrow as pa
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.memory.spill_files import SpillFile
 from pyspark_pipeline.operators.sort_keys import RowOrder
+
+_MOST_BYTES = 64 << 20
 
 
 class SortedRun(Protocol):
     """Rows in order."""
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of memory held."""
 
     def next_chunk(self) -> Chunk | None:
         """Give the next rows, at least one; None at the end."""
@@ -39,20 +38,24 @@ def take_rows(chunk: Chunk, rows: Array) -> Chunk:
 
 
 class MemoryRun:
-    """A chunk and the order of its rows; rows are fetched when they are asked for."""
+    """A chunk and the order of its rows; rows are fetched when they are asked for. ``nbytes`` is what it holds."""
 
     def __init__(self, chunk: Chunk, rows: Array, batch_rows: int) -> None:
         self._chunk: Chunk | None = chunk
         self._rows = rows
-        self._batch_rows = batch_rows
         self._next = 0
         self.nbytes: int = chunk.nbytes + rows.nbytes
+        self.batch_rows = min(batch_rows, self.rows_within(_MOST_BYTES))
+
+    def rows_within(self, nbytes: int) -> int:
+        """Give how many rows of the average size are at most ``nbytes`` large, at least 1."""
+        return max(1, nbytes * self._rows.size // max(self.nbytes, 1))
 
     def next_chunk(self) -> Chunk | None:
         if self._chunk is None or self._next >= self._rows.size:
             self.close()
             return None
-        rows = self._rows[self._next : self._next + self._batch_rows]
+        rows = self._rows[self._next : self._next + self.batch_rows]
         self._next += rows.size
         return take_rows(self._chunk, rows)
 
@@ -61,8 +64,28 @@ class MemoryRun:
         self.nbytes = 0
 
 
+class SpilledRun:
+    """A run in a spill file of chunks of ``chunk_rows`` rows; ``level`` says how often its rows were merged before."""
+
+    def __init__(self, file: SpillFile, chunk_rows: int, level: int) -> None:
+        self.file = file
+        self.chunk_rows = chunk_rows
+        self.level = level
+        self._chunks = file.read()
+
+    def next_chunk(self) -> Chunk | None:
+        chunk = next(self._chunks, None)
+        if chunk is None:
+            self.close()
+        return chunk
+
+    def close(self) -> None:
+        self._chunks = iter(())
+        self.file.close()
+
+
 class RunMerge:
-    """One run of several. Also closes them."""
+    """One run of several. Also closes them. ``nbytes`` is what it holds besides its runs."""
 
     def __init__(self, runs: Sequence[SortedRun], order: RowOrder, batch_rows: int) -> None:
         self._runs = list(runs)
@@ -73,7 +96,7 @@ class RunMerge:
 
     @property
     def nbytes(self) -> int:
-        held: int = sum(run.nbytes for run in self._runs) + sum(head.nbytes for head in self._heads if head is not None)
+        held: int = sum(head.nbytes for head in self._heads if head is not None)
         return held + (self._ready.nbytes if self._ready is not None else 0)
 
     def next_chunk(self) -> Chunk | None:

@@ -12,9 +12,13 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from pyspark_pipeline.plan.nodes import Node
+from pyspark_pipeline.exchange import SinkFactory
+from pyspark_pipeline.exec.instance import FragmentInstance
+from pyspark_pipeline.exec.output_queue import OutputQueue
+from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.plan.nodes import Node, ResultSink, Settings
 from pyspark_pipeline.plan.sorts import Sort, SortKey, TopN
-from tests.operators.kit import column
+from tests.operators.kit import DEFAULTS, Builder, column
 
 DOUBLES = [0.0, -0.0, math.nan, -math.nan, math.inf, -math.inf, 1.5, -1.5, 5e-324, -5e-324, 1e308]
 TEXTS = ["", "a", "a\0", "a\0b", "ab", "b", "Z", "é", "😀", "\uffff", "prefix-1", "prefix-10", "prefix-2", "x" * 40]
@@ -74,10 +78,10 @@ def column_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
     """Give values to compare: numbers as they are, times as integers, strings as bytes."""
     kind = array.type
     if pa.types.is_date32(kind):
-        return array.cast(pa.int32()).to_pylist()
+        array = array.cast(pa.int32())
     if pa.types.is_timestamp(kind):
-        return array.cast(pa.int64()).to_pylist()
-    made = array.to_pylist()
+        array = array.cast(pa.int64())
+    made: list[Any] = array.to_pylist()
     return [v.encode() if isinstance(v, str) else v for v in made]
 
 
@@ -111,3 +115,19 @@ def sorted_numbers(columns: Sequence[Sequence[Any]], directions: Sequence[Direct
         return 0
 
     return sorted(range(len(columns[0])), key=functools.cmp_to_key(by_keys))
+
+
+def limited(node: Node, limit: int, *, settings: Settings = DEFAULTS, dop: int = 1) -> FragmentInstance:
+    """Make an instance that runs ``node`` with ``limit`` bytes for its operators."""
+    builder = Builder(settings, dop=dop)
+    factories = builder.decompose(node)
+    queue = OutputQueue(4)
+    factories.append(SinkFactory(ResultSink(), tuple(f.type for f in node.output), settings, queue))
+    builder.add_pipeline(factories)
+    return FragmentInstance(builder.pipelines, queue, memory=MemoryTracker("instance", limit=limit))
+
+
+def counted(instance: FragmentInstance, counter: str) -> int:
+    """Sum up a counter over all operators of an instance."""
+    operators = [operator for pipeline in instance.metrics()["pipelines"] for operator in pipeline["operators"]]
+    return sum(operator.get("counters", {}).get(counter, 0) for operator in operators)

@@ -34,10 +34,11 @@ def test_drivers_share_the_quota() -> None:
 
 def test_the_quota_is_used_up_by_skipped_rows_too() -> None:
     quota = RowQuota(5, 3)
-    assert not quota.is_used_up
-    assert quota.take(2) == (2, 0)
-    assert quota.take(2) == (1, 1)
-    assert not quota.is_used_up
-    assert quota.take(4) == (0, 1)
+    assert [quota.take(rows) for rows in (2, 2, 4, 4)] == [(2, 0), (1, 1), (0, 1), (0, 0)]
     assert quota.is_used_up
-    assert quota.take(4) == (0, 0)
+
+
+def test_without_a_limit_it_is_never_used_up() -> None:
+    quota = RowQuota(None, 3)
+    assert quota.take(10) == (3, 7)
+    assert not quota.is_used_up

@@ -1,0 +1,139 @@
+"""Spill files give back what was written, leave nothing behind, and say so where the disk takes no more."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pyspark_pipeline.errors import EngineBugError, ResourceExhaustedError
+from pyspark_pipeline.memory.spill_files import SpillFiles, spill_directories
+
+
+def chunk(first: int, rows: int = 3) -> pa.RecordBatch:
+    numbers = pa.array(range(first, first + rows), pa.int64())
+    return pa.record_batch([numbers, pa.array([f"s{i % 2}" for i in range(rows)])], names=["a", "b"])
+
+
+def with_dictionary(given: pa.RecordBatch) -> pa.RecordBatch:
+    return pa.record_batch([given.column(0), given.column(1).dictionary_encode()], names=["x", "y"])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+    return tmp_path
+
+
+def test_chunks_come_back_in_order_and_again(folder: Path) -> None:
+    files = SpillFiles()
+    file = files.create()
+    given = [chunk(0), chunk(3), chunk(6, 100_000)]
+    for one in given:
+        file.write(one)
+    file.finish()
+    assert file.rows == 100_006
+    assert file.nbytes > 100_000 * 8
+    for _ in range(2):
+        assert pa.Table.from_batches(list(file.read())).to_pydict() == {
+            "c0": list(range(100_006)),
+            "c1": [value for one in given for value in one.column(1).to_pylist()],
+        }
+    files.close()
+    files.close()
+
+
+@pytest.mark.parametrize("dictionary_first", [True, False])
+def test_dictionaries_may_come_and_go_and_change(folder: Path, dictionary_first: bool) -> None:
+    file = SpillFiles().create()
+    other = pa.record_batch([pa.array([9], pa.int64()), pa.array(["new"]).dictionary_encode()], names=["a", "b"])
+    given = [with_dictionary(chunk(0)), chunk(3), other]
+    for one in given if dictionary_first else given[::-1][1:]:
+        file.write(one)
+    file.finish()
+    kinds = {str(one.schema.types[1]) for one in file.read()}
+    assert len(kinds) == 1
+    assert ("dictionary" in kinds.pop()) == dictionary_first
+    texts = [value for one in file.read() for value in one.column(1).to_pylist()]
+    assert texts == (["s0", "s1", "s0"] * 2 + ["new"] if dictionary_first else ["s0", "s1", "s0"] * 2)
+
+
+def test_an_empty_file_and_rows_without_columns(folder: Path) -> None:
+    files = SpillFiles()
+    empty = files.create()
+    empty.finish()
+    assert list(empty.read()) == []
+    rows = files.create()
+    rows.write(pa.RecordBatch.from_struct_array(pa.array([{}] * 5, pa.struct([]))))
+    rows.finish()
+    assert [one.num_rows for one in rows.read()] == [5]
+
+
+def test_nothing_is_left_in_the_folder_even_while_open(folder: Path) -> None:
+    files = SpillFiles()
+    file = files.create()
+    file.write(chunk(0))
+    file.finish()
+    assert list(folder.iterdir()) == []
+    before = len(os.listdir("/proc/self/fd"))
+    files.close()
+    assert len(os.listdir("/proc/self/fd")) == before - 1
+    assert len(files) == 0
+
+
+def test_a_dropped_file_is_closed_early(folder: Path) -> None:
+    files = SpillFiles()
+    one, two = files.create(), files.create()
+    files.drop(one)
+    assert len(files) == 1
+    two.finish()
+    assert list(two.read()) == []
+
+
+def test_reading_before_the_end_is_a_bug(folder: Path) -> None:
+    file = SpillFiles().create()
+    with pytest.raises(EngineBugError):
+        next(file.read())
+
+
+def test_directories_are_sparks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", " /a, /b,")
+    monkeypatch.setenv("LOCAL_DIRS", "/c")
+    assert spill_directories() == ["/a", "/b"]
+    monkeypatch.delenv("SPARK_LOCAL_DIRS")
+    assert spill_directories() == ["/c"]
+    monkeypatch.delenv("LOCAL_DIRS")
+    assert len(spill_directories()) == 1
+
+
+def test_a_directory_that_is_not_there_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path}/no,{tmp_path}")
+    files = SpillFiles()
+    for _ in range(3):
+        files.create().write(chunk(0))
+    files.close()
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path}/no")
+    with pytest.raises(ResourceExhaustedError, match="no spill file can be made in"):
+        files.create()
+
+
+def test_a_full_disk_is_a_resource_that_ran_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full:
+        closed = False
+
+        def write(self, data: Any) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        def close(self) -> None:
+            self.closed = True
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: Full())
+    files = SpillFiles()
+    with pytest.raises(ResourceExhaustedError, match="No space left"):
+        files.create().write(chunk(0))
+    files.close()

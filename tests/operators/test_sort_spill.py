@@ -1,0 +1,153 @@
+"""A sort that may not hold its rows spills them, gives the same order, and leaves no file behind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from pyspark_pipeline.errors import PipelineError, ResourceExhaustedError
+from pyspark_pipeline.exec.execute import execute
+from pyspark_pipeline.operators import sort_collect
+from pyspark_pipeline.plan.nodes import Limit
+from pyspark_pipeline.plan.sorts import Sort, SortKey
+from tests.operators.aggregate_kit import chunks_of, leaf
+from tests.operators.kit import DEFAULTS, call, column, literal, to_table
+from tests.operators.sort_kit import Direction, column_values, counted, limited, sort, sorted_numbers
+from tests.operators.test_sort import SMALL, as_key, cases, spec_of, table_of
+
+ROWS = 2000
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Spill to a folder of the test; nothing may stay in it, or open."""
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
+    monkeypatch.setattr(sort_collect, "_LEAST_CHUNK", 200)
+    before = len(os.listdir("/proc/self/fd"))
+    yield tmp_path
+    assert list(tmp_path.iterdir()) == []
+    assert len(os.listdir("/proc/self/fd")) <= before
+
+
+def table(kind: str) -> pa.Table:
+    rng = np.random.default_rng(3)
+    numbers = {
+        "random": rng.integers(-50, 50, ROWS),
+        "sorted": np.arange(ROWS),
+        "backwards": np.arange(ROWS)[::-1],
+        "equal": np.zeros(ROWS, dtype=np.int64),
+    }[kind]
+    nulls = rng.random(ROWS) < (0.1 if kind == "random" else 0)
+    texts = pa.array([f"text {i % 37}" for i in range(ROWS)])
+    return pa.table(
+        {"row": pa.array(range(ROWS), pa.int64()), "k": pa.array(numbers, pa.int64(), mask=nulls), "t": texts}
+    )
+
+
+def child(given: pa.Table, chunk_rows: int = 50) -> Any:
+    return leaf("row:bigint, k:bigint, t:string", chunks_of(given, chunk_rows))
+
+
+@pytest.mark.parametrize("kind", ["random", "sorted", "backwards", "equal"])
+@pytest.mark.parametrize("dop", [1, 3])
+@pytest.mark.parametrize("limit", [1, 20_000, 10**9])
+def test_the_order_is_the_same(kind: str, dop: int, limit: int) -> None:
+    given = table(kind)
+    directions = [Direction(descending=True, nulls_first=False), Direction()]
+    node = sort(child(given), ["k", "t"], directions)
+    instance = limited(node, limit, settings=SMALL if limit == 1 and dop == 1 else DEFAULTS, dop=dop)
+    made = to_table(node, list(execute(instance, dop)))
+    expected = sorted_numbers([given["k"].to_pylist(), given["t"].to_pylist()], directions)
+    if dop == 1:
+        assert made["row"].to_pylist() == expected
+    assert sorted(made["row"].to_pylist()) == list(range(ROWS))
+    assert made["k"].to_pylist() == given["k"].take(expected).to_pylist()
+    assert made["t"].to_pylist() == given["t"].take(expected).to_pylist()
+    files = counted(instance, "spill_files")
+    assert files >= 40 if limit == 1 else files >= 4 if limit == 20_000 else files == 0
+    assert (counted(instance, "spilled_bytes") > 0) == (limit < 10**9)
+    assert instance.memory.held == 0
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cases())
+def test_order_is_that_of_the_oracle(case: Any) -> None:
+    kinds, directions, rows, chunk_rows, dop = case
+    given = table_of(kinds, rows)
+    names = [f"k{i}" for i in range(len(kinds))]
+    node = sort(leaf(spec_of(kinds), chunks_of(given, chunk_rows)), names, directions)
+    instance = limited(node, 1, settings=SMALL, dop=dop)
+    made = to_table(node, list(execute(instance)))
+    keys = [column_values(given[name]) for name in names]
+    expected = sorted_numbers(keys, directions)
+    if dop == 1:
+        assert made["row"].to_pylist() == expected
+    for name in names:
+        got, wanted = column_values(made[name]), [column_values(given[name])[i] for i in expected]
+        assert [as_key(v) for v in got] == [as_key(v) for v in wanted]
+    assert counted(instance, "spill_files") >= min(len(rows), 1)
+
+
+def test_few_files_are_open_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    node = sort(child(table("random"), 5), ["k"], [Direction()])
+    most = 0
+    written = sort_collect.RunCollector._written
+
+    def watched(self: Any, *args: Any) -> Any:
+        nonlocal most
+        most = max(most, len(os.listdir("/proc/self/fd")))
+        return written(self, *args)
+
+    monkeypatch.setattr(sort_collect.RunCollector, "_written", watched)
+    before = len(os.listdir("/proc/self/fd"))
+    instance = limited(node, 1)
+    assert to_table(node, list(execute(instance))).num_rows == ROWS
+    assert counted(instance, "spill_files") > 400
+    assert most - before < 60
+
+
+def test_files_are_gone_after_a_row_that_breaks_a_rule() -> None:
+    given = table("sorted")
+    below = child(given)
+    risky = call(
+        "Divide", "double", literal(1.0, "double"), call("Cast", "double", column(below, "k")), evalMode="ANSI"
+    )
+    node = Sort(output=below.output, keys=(SortKey(expr=risky, descending=True),), child=below)
+    backwards = child(given.take(np.arange(ROWS)[::-1]))
+    node = Sort(output=below.output, keys=node.keys, child=backwards)
+    instance = limited(node, 10_000)
+    with pytest.raises(PipelineError):
+        list(execute(instance))
+    assert counted(instance, "spill_files") > 4
+    assert instance.memory.held == 0
+
+
+def test_files_are_gone_after_the_reader_leaves() -> None:
+    node = sort(child(table("random")), ["k"], [Direction()])
+    instance = limited(node, 10_000, settings=SMALL)
+    with closing(execute(instance)) as rows:
+        next(rows)
+    assert counted(instance, "spill_files") > 4
+    assert instance.memory.held == 0
+
+
+def test_files_are_gone_after_a_limit() -> None:
+    below = sort(child(table("random")), ["k"], [Direction()])
+    instance = limited(Limit(output=below.output, limit=3, child=below), 10_000, settings=SMALL)
+    assert sum(row.rows for row in execute(instance)) == 3
+    assert counted(instance, "spill_files") > 4
+
+
+def test_no_place_to_spill_is_a_resource_that_ran_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path}/not-there")
+    instance = limited(sort(child(table("random")), ["k"], [Direction()]), 10_000)
+    with pytest.raises(ResourceExhaustedError, match="not-there"):
+        list(execute(instance))
