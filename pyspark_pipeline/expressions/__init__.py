@@ -21,6 +21,7 @@ from pyspark_pipeline.expressions.compile import (
     CompiledPredicate,
     compile_expressions,
     compile_predicate,
+    has_ranges,
 )
 from pyspark_pipeline.expressions.registry import ExpressionSettings, function, manifest
 
@@ -38,6 +39,7 @@ __all__ = [
     "decimal_arithmetic",
     "decimal_sign",
     "function",
+    "has_ranges",
     "like",
     "logic",
     "manifest",

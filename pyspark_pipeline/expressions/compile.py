@@ -6,7 +6,7 @@ compilation (unless they raise: then they raise when, and only if, a row is eval
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 from pyspark_pipeline.errors import PipelineError, UnsupportedPlanError
 from pyspark_pipeline.expressions.calls import CallNode, ColumnNode, LazyNode
 from pyspark_pipeline.expressions.frame import Evaluable, Frame
+from pyspark_pipeline.expressions.ranges import TAKE_BELOW, NarrowTypes, RangeFilter, split_ranges, widened, without
 from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel, build
 from pyspark_pipeline.expressions.values import flags, to_array, truth
-from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
+from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal, columns_read
 
 _ONE_ROW = Frame(1, lambda ordinal: pa.nulls(1))
 
@@ -46,30 +47,49 @@ class CompiledExpressions:
 class CompiledPredicate:
     """A filter: its conjuncts in order.
 
-    Once few rows are left, or the next conjunct can raise, the rest is evaluated on the rows left only.
+    Ranges are tested first (by :class:`~.ranges.RangeFilter`) where no conjunct that can raise stands before
+    them. Once few rows are left, or the next conjunct can raise, the rest is evaluated on the rows left only.
     """
 
-    __slots__ = ("nodes",)
+    __slots__ = ("nodes", "_ranges", "_covered", "_narrow", "_unread")
 
     #: Narrow to the rows left when they are at most this share; above, filtering columns costs more than it saves.
     NARROW_BELOW = 0.5
-    #: Take rows by their indices when at most this share is left, else filter by the mask.
-    TAKE_BELOW = 0.25
 
-    def __init__(self, nodes: Sequence[Evaluable]) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[Evaluable],
+        ranges: RangeFilter | None = None,
+        covered: Sequence[Evaluable] = (),
+        narrow: NarrowTypes = (),
+        unread: Collection[int] = (),
+    ) -> None:
+        """``ranges`` tests what the nodes ``covered`` would; ``nodes`` are the other conjuncts."""
         self.nodes = tuple(nodes)
+        self._ranges = ranges
+        self._covered = tuple(covered)
+        self._narrow = narrow
+        self._unread = unread
 
     def filter(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows where the predicate is true, as a chunk; the same chunk when all are.
+        """Return the rows where the predicate is true, as a chunk without narrow columns.
+
+        The chunk itself where all are, nothing is narrow and nothing unread.
 
         Raise :class:`SparkConditionError` when a row breaks a rule of Spark.
         """
-        if chunk.num_rows == 0:
+        kept = self._ranges.filter(chunk, self._narrow) if self._ranges is not None and chunk.num_rows else None
+        if kept is not None:
+            return self._where(self.nodes, kept)
+        return self._where((*self._covered, *self.nodes), widened(chunk, self._narrow))
+
+    def _where(self, nodes: Sequence[Evaluable], chunk: pa.RecordBatch) -> pa.RecordBatch:
+        if chunk.num_rows == 0 or not nodes:
             return chunk
         frame = Frame.of_chunk(chunk)
         kept: npt.NDArray[np.int32] | None = None
         mask: pa.BooleanArray | None = None
-        for index, node in enumerate(self.nodes):
+        for index, node in enumerate(nodes):
             value = frame.value(node)
             if isinstance(value, pa.Scalar) and value.as_py() is True:
                 continue
@@ -80,8 +100,8 @@ class CompiledPredicate:
                 return chunk.slice(0, 0)
             if count == frame.num_rows:
                 mask = None
-            elif index + 1 < len(self.nodes) and (
-                self.nodes[index + 1].can_raise or count <= self.NARROW_BELOW * frame.num_rows
+            elif index + 1 < len(nodes) and (
+                nodes[index + 1].can_raise or count <= self.NARROW_BELOW * frame.num_rows
             ):
                 kept = _positions(kept, mask)
                 frame = frame.subset(mask)
@@ -95,11 +115,11 @@ class CompiledPredicate:
         if kept is None:
             if mask is None:
                 return chunk
-            if mask.true_count > self.TAKE_BELOW * chunk.num_rows:
-                return chunk.filter(mask)
+            if mask.true_count > TAKE_BELOW * chunk.num_rows:
+                return without(chunk, self._unread).filter(mask)
         if mask is not None:
             kept = _positions(kept, mask)
-        return chunk.take(pa.array(kept))
+        return without(chunk, self._unread).take(pa.array(kept))
 
 
 def _positions(kept: npt.NDArray[np.int32] | None, mask: pa.BooleanArray) -> npt.NDArray[np.int32]:
@@ -175,16 +195,37 @@ def compile_expressions(exprs: Sequence[Expr], settings: ExpressionSettings) -> 
     return CompiledExpressions([compiler.compile(expr) for expr in exprs])
 
 
-def compile_predicate(expr: Expr, settings: ExpressionSettings) -> CompiledPredicate:
+def compile_predicate(
+    expr: Expr, settings: ExpressionSettings, narrow: NarrowTypes = (), unread: Collection[int] = ()
+) -> CompiledPredicate:
     """Compile a boolean expression to a filter; raise :class:`UnsupportedPlanError` when it is not supported.
 
     As Spark's FilterExec: the conjuncts are taken one by one, a NULL drops the row at once, and ``IS NOT
-    NULL`` checks come first.
+    NULL`` checks come first. ``narrow`` names the columns that may come as narrow decimals; what is in the columns
+    ``unread`` of the rows left does not matter.
     """
     compiler = _Compiler(settings)
     conjuncts = _conjuncts(expr)
     conjuncts.sort(key=lambda part: not (isinstance(part, Call) and part.name == "IsNotNull"))
-    return CompiledPredicate([compiler.compile(part) for part in conjuncts])
+    nodes = [compiler.compile(part) for part in conjuncts]
+    safe = next((place for place, node in enumerate(nodes) if node.can_raise), len(nodes))
+    ranges, covered = split_ranges(conjuncts[:safe])
+    if not ranges:
+        return CompiledPredicate(nodes, narrow=narrow, unread=unread)
+    others = [place for place in range(len(nodes)) if place not in covered]
+    read_later = columns_read([conjuncts[place] for place in others])
+    return CompiledPredicate(
+        [nodes[place] for place in others],
+        RangeFilter(ranges, frozenset(unread) - read_later),
+        [nodes[place] for place in covered],
+        narrow,
+        unread,
+    )
+
+
+def has_ranges(expr: Expr) -> bool:
+    """Say whether a filter by ``expr`` gains from narrow columns: ranges are tested before decimals are made wide."""
+    return bool(split_ranges(_conjuncts(expr))[0])
 
 
 def _conjuncts(expr: Expr) -> list[Expr]:

@@ -11,8 +11,8 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels import accumulate
-from pyspark_pipeline.kernels.buffers import Array, decimal_words, string_parts, validity
+from pyspark_pipeline.kernels import accumulate, row_ranges
+from pyspark_pipeline.kernels.buffers import Array, decimal_words, string_parts, validity, values
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.join_pairs import flagged_rows, mark_rows
 from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
@@ -27,8 +27,8 @@ _WIDE = pa.array([Decimal(1), None, Decimal(10**30), Decimal(1)], pa.decimal128(
 
 
 def warm_up() -> None:
-    """Load the kernels of hashing, partitioning, grouping, accumulating, joining and sorting."""
-    for step in (_hashes, _groups, _sums, _extremes, _joins, _orders):
+    """Load the kernels of hashing, partitioning, grouping, accumulating, joining, sorting and filtering."""
+    for step in (_hashes, _groups, _sums, _extremes, _joins, _orders, _ranges):
         step()
 
 
@@ -115,3 +115,18 @@ def _joins() -> None:
         mark_rows(entries, flags)
         flagged_rows(flags, 1, 0, np.zeros(4, dtype=np.int32))
     JoinProber(JoinTable([pa.string()], [[_STRINGS]], 4)).find([_STRINGS.dictionary_encode()], 4)
+
+
+def _ranges() -> None:
+    ints, longs = values(pa.array([1, 2, 3, 4], pa.int32())), values(_LONGS)
+    marks = np.ones(4, dtype=np.uint8)
+    rows, words = np.empty(4, dtype=np.int32), _longs(8)
+    row_ranges.keep_ints_between(ints, np.int32(0), np.int32(9), marks)
+    row_ranges.keep_longs_between(longs, 0, 9, marks)
+    row_ranges.keep_decimals_between(decimal_words(_WIDE), 0, 9, marks)
+    row_ranges.keep_valid(*validity(_LONGS), marks)
+    row_ranges.marked_rows(marks, marks[:0].view(np.uint64), rows)
+    row_ranges.widen_ints(ints, words)
+    row_ranges.widen_longs(longs, words)
+    row_ranges.widen_rows_of_ints(ints, rows[:0], words)
+    row_ranges.widen_rows_of_longs(longs, rows[:0], words)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
-from pyspark_pipeline.expressions import CompiledPredicate, ExpressionSettings, compile_predicate
+from pyspark_pipeline.expressions import CompiledPredicate, ExpressionSettings, compile_predicate, has_ranges
+from pyspark_pipeline.operators.parquet_scan import ParquetScanFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.streaming import StreamingOperator
 from pyspark_pipeline.plan.nodes import Filter, Settings
@@ -28,12 +31,22 @@ class FilterFactory(OperatorFactory):
     def __init__(self, node: Filter, settings: Settings) -> None:
         self._condition = node.condition
         self._settings = ExpressionSettings(ansi=settings.ansi, time_zone=settings.time_zone)
+        types = (field.type for field in node.child.output)
+        self._narrow = [type_.arrow if type_.is_decimal else None for type_ in types]
+        self._unread: frozenset[int] = frozenset()
+
+    def keep_only(self, ordinals: Collection[int]) -> None:
+        """Learn that the operator above reads only these columns; others need not be filtered."""
+        self._unread = frozenset(range(len(self._narrow))) - frozenset(ordinals)
 
     def create(self, dop: int, driver_sequence: int) -> FilterOperator:
-        return FilterOperator(compile_predicate(self._condition, self._settings))
+        return FilterOperator(compile_predicate(self._condition, self._settings, self._narrow, self._unread))
 
 
 @implements(Filter, execs=["FilterExec"], pipeline=["Filter"])
 def decompose_filter(node: Filter, builder: PipelineBuilder) -> list[OperatorFactory]:
-    """Append a filter to the child's pipeline."""
-    return [*builder.decompose(node.child), FilterFactory(node, builder.settings)]
+    """Append a filter to the child's pipeline; a scan right below a filter of ranges leaves decimals narrow."""
+    below = builder.decompose(node.child)
+    if isinstance(below[-1], ParquetScanFactory) and has_ranges(node.condition):
+        below[-1].allow_narrow_decimals()
+    return [*below, FilterFactory(node, builder.settings)]

@@ -18,8 +18,9 @@ from pyspark_pipeline.errors import CorruptFileError, PipelineError
 from pyspark_pipeline.kernels.buffers import rows_only
 from pyspark_pipeline.operators.parquet_columns import Convert, converter, find_column
 from pyspark_pipeline.operators.parquet_legacy import LegacyCalendar
-from pyspark_pipeline.operators.row_group_pruning import ColumnBounds, comparable, may_match, pruning_columns
-from pyspark_pipeline.plan.expr import Expr
+from pyspark_pipeline.operators.parquet_narrow import narrow_columns, narrow_footer
+from pyspark_pipeline.operators.row_group_pruning import ColumnBounds, comparable, may_match
+from pyspark_pipeline.plan.expr import Expr, columns_read
 from pyspark_pipeline.plan.nodes import Field, ScanSplit
 
 _SMALL_DICTIONARY_BYTES = 65536
@@ -64,6 +65,12 @@ def _footer(path: str, size: int, changed_ns: int) -> _Footer:
     return _Footer(metadata, metadata.schema.to_arrow_schema(), midpoints)
 
 
+@lru_cache(maxsize=16)
+def _narrow(path: str, size: int, changed_ns: int) -> pq.FileMetaData | None:
+    """Give the footer that reads decimals as integers, None where the file has none stored so."""
+    return narrow_footer(path, _footer(path, size, changed_ns).metadata)
+
+
 def _midpoint(group: pq.RowGroupMetaData) -> int:
     """Apply parquet-mr's rule: half of the compressed size after the first page of the first column."""
     columns = [group.column(i) for i in range(group.num_columns)]
@@ -76,12 +83,18 @@ def _midpoint(group: pq.RowGroupMetaData) -> int:
 
 
 class ParquetFileReader:
-    """Reads the data columns ``fields`` of one file; ``pushed`` may prune row groups."""
+    """Reads the data columns ``fields`` of one file; ``pushed`` may prune row groups.
 
-    def __init__(self, path: str, fields: Sequence[Field], pushed: Sequence[Expr], case_sensitive: bool) -> None:
+    Where ``narrow``, a decimal stored as an integer may come as that integer (int32 or int64, unscaled).
+    """
+
+    def __init__(
+        self, path: str, fields: Sequence[Field], pushed: Sequence[Expr], case_sensitive: bool, narrow: bool = False
+    ) -> None:
         self.path = local_path(path)
         self._fields = fields
         self._pushed = pushed
+        self._prunes = columns_read(pushed)
         self._idle: dict[tuple[str, ...], deque[pq.ParquetFile]] = {}
         with naming_file(self.path):
             known = os.stat(self.path)
@@ -92,6 +105,20 @@ class ParquetFileReader:
             self._places = [find_column(self._schema, field, case_sensitive, self.path) for field in fields]
             self._leaves = {self.metadata.schema.column(i).path: i for i in range(len(self.metadata.schema))}
             self._legacy = LegacyCalendar(self.path, self.metadata.metadata)
+            self._read_with = self.metadata
+            if narrow and self._can_read_narrow():
+                self._read_with = _narrow(self.path, known.st_size, known.st_mtime_ns) or self.metadata
+
+    def _can_read_narrow(self) -> bool:
+        """Say whether some columns are decimals stored as integers, and all such may stay as they are stored."""
+        narrow = narrow_columns(self.metadata)
+        pairs = zip(self._fields, self._places, strict=True)
+        stored = [(field.type, self._schema.field(place)) for field, place in pairs if place is not None]
+        integers = [(wanted, column.type) for wanted, column in stored if column.name in narrow]
+        return bool(integers) and all(
+            wanted.is_decimal and wanted.scale == column.scale and wanted.precision >= column.precision
+            for wanted, column in integers
+        )
 
     def row_groups(self, split: ScanSplit, output_ordinals: Sequence[int]) -> tuple[list[int], int]:
         """List the row groups whose midpoint lies in the split and that may hold a match; count the pruned ones."""
@@ -103,10 +130,9 @@ class ParquetFileReader:
     def _may_match(self, index: int, output_ordinals: Sequence[int]) -> bool:
         if not self._pushed:
             return True
-        wanted = pruning_columns(self._pushed)
         bounds = {}
         for field, place, ordinal in zip(self._fields, self._places, output_ordinals, strict=True):
-            if ordinal in wanted:
+            if ordinal in self._prunes:
                 known = self._bounds(index, field, place)
                 if known is not None:
                     bounds[ordinal] = known
@@ -167,7 +193,11 @@ class ParquetFileReader:
             file = idle.popleft()
         except IndexError:
             file = pq.ParquetFile(
-                self.path, metadata=self.metadata, read_dictionary=list(encoded), coerce_int96_timestamp_unit="us"
+                self.path,
+                metadata=self._read_with,
+                read_dictionary=list(encoded),
+                coerce_int96_timestamp_unit="us",
+                pre_buffer=False,
             )
         yield file
         idle.append(file)
@@ -200,6 +230,8 @@ class ParquetFileReader:
         at = read.get_field_index(name)
         leaf = self._leaves.get(name)
         physical = None if leaf is None else self.metadata.schema.column(leaf).physical_type
+        if self._read_with is not self.metadata and pa.types.is_integer(read.field(at).type) and field.type.is_decimal:
+            return lambda batch: batch.column(at)
         int96 = physical == "INT96"
         convert: Convert | None = None if leaf is None else converter(read.field(at).type, field.type, int96=int96)
         if convert is None:

@@ -27,6 +27,7 @@ class MorselQueue:
 
     def __init__(self, node: ParquetScan, splits: Sequence[ScanSplit]) -> None:
         self.fields = node.output[: node.num_data_columns]
+        self.narrow = False
         self._node = node
         self._splits = deque(splits)
         self._morsels: deque[tuple[ParquetFileReader, int, ScanSplit]] = deque()
@@ -60,7 +61,7 @@ class MorselQueue:
 
     def _open(self, split: ScanSplit) -> None:
         node = self._node
-        reader = ParquetFileReader(split.path, self.fields, node.pushed, node.case_sensitive)
+        reader = ParquetFileReader(split.path, self.fields, node.pushed, node.case_sensitive, self.narrow)
         groups, pruned = reader.row_groups(split, range(node.num_data_columns))
         self._files += 1
         self._pruned += pruned
@@ -122,6 +123,10 @@ class ParquetScanFactory(OperatorFactory):
         self.morsels = MorselQueue(node, splits)
         self._partition_types = [field.type for field in node.output[node.num_data_columns :]]
         self._names = [f"c{i}" for i in range(len(node.output))]
+
+    def allow_narrow_decimals(self) -> None:
+        """Let decimals come as the integers they are stored as; who asks makes them decimals again."""
+        self.morsels.narrow = True
 
     def create(self, dop: int, driver_sequence: int) -> ParquetScanOperator:
         return ParquetScanOperator(self)

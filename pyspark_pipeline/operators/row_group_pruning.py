@@ -42,19 +42,6 @@ def may_match(conjuncts: Sequence[Expr], bounds: Bounds) -> bool:
     return all(_may(conjunct, bounds) for conjunct in conjuncts)
 
 
-def pruning_columns(conjuncts: Sequence[Expr]) -> set[int]:
-    """Give the ordinals whose bounds :func:`may_match` looks at."""
-    found: set[int] = set()
-    pending: list[Expr] = list(conjuncts)
-    while pending:
-        expr = pending.pop()
-        if isinstance(expr, ColumnRef):
-            found.add(expr.ordinal)
-        elif isinstance(expr, Call):
-            pending.extend(expr.args)
-    return found
-
-
 def comparable(value: Any, kind: DataType) -> Any:
     """Turn a footer's value into what a :class:`Literal` of the type holds; None where it cannot be compared."""
     if value is None:

@@ -8,7 +8,7 @@ classes flattened), so that neither the wire nor this file knows any function.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,3 +50,16 @@ class Call(Expr):
     args: tuple[Expr, ...]
     fields: Mapping[str, Any] = field(default_factory=dict, hash=False)
     context: int = -1
+
+
+def columns_read(exprs: Iterable[Expr]) -> set[int]:
+    """Give the ordinals of the input columns that ``exprs`` read."""
+    found: set[int] = set()
+    pending = list(exprs)
+    while pending:
+        expr = pending.pop()
+        if isinstance(expr, ColumnRef):
+            found.add(expr.ordinal)
+        elif isinstance(expr, Call):
+            pending.extend(expr.args)
+    return found

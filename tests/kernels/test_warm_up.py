@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
+from pyspark_pipeline.expressions import ExpressionSettings, compile_predicate
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.murmur3 import hash_rows
 from pyspark_pipeline.kernels.warm_up import warm_up
+from tests.expressions.build import call, col, lit
 from tests.operators.aggregate_kit import aggregate_call, chunks_of, leaf, partial_node, run_stages
 from tests.operators.kit import column
 
-MODULES = ("accumulate", "group_kernels", "interning", "murmur3", "partition")
+MODULES = ("accumulate", "group_kernels", "interning", "murmur3", "partition", "row_ranges")
 
 
 def _forms() -> dict[str, Any]:
@@ -51,5 +55,24 @@ def test_warm_up_loads_every_kernel_in_its_only_form() -> None:
     for array in (table.column("s").combine_chunks(), table.column("f").combine_chunks().slice(3)):
         hash_rows([array], len(array))
         GroupTable([array.type]).group_ids([array])
+    _filter()
     after = _forms()
     assert {name: forms for name, forms in after.items() if len(forms) > max(1, len(before[name]))} == {}
+
+
+def _filter() -> None:
+    """Filter chunks of every form by ranges: from numpy and from Arrow, with and without NULLs, sliced, narrow."""
+    wide = pa.array([Decimal(i) for i in range(40)], pa.decimal128(12, 0))
+    for numbers in (pa.array(range(40)), pa.array([*range(39), None]), pa.array(np.arange(40))):
+        for start, most in ((0, 3), (3, 100), (0, 100), (1, 39)):
+            columns = [numbers, numbers, numbers.cast(pa.int32()), wide, numbers.cast(pa.int32())]
+            chunk = pa.RecordBatch.from_arrays([each.slice(start) for each in columns], list("abcde"))
+            kinds = ["decimal(15,0)", "bigint", "int", "decimal(12,0)"]
+            values = [Decimal(most) if "(" in kind else most for kind in kinds]
+            parts = [
+                call("LessThan", "boolean", col(i, kind), lit(value, kind))
+                for i, (kind, value) in enumerate(zip(kinds, values, strict=True))
+            ]
+            narrow = [pa.decimal128(15, 0), None, None, None, pa.decimal128(9, 0)]
+            for part in (*parts, functools.reduce(lambda a, b: call("And", "boolean", a, b), parts)):
+                compile_predicate(part, ExpressionSettings(ansi=True, time_zone="UTC"), narrow).filter(chunk)

@@ -1,0 +1,194 @@
+"""Ranges tested by kernels keep the rows that the conjuncts keep one by one, whatever form a column comes in."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from collections.abc import Iterator
+from decimal import Context, Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pyspark_pipeline.errors import SparkConditionError
+from pyspark_pipeline.expressions import ExpressionSettings, compile_predicate, has_ranges
+from pyspark_pipeline.expressions.ranges import Range, range_of, split_ranges
+from pyspark_pipeline.plan.expr import Expr, Literal
+from tests.expressions.build import call, chunk, col, lit
+
+SETTINGS = ExpressionSettings(ansi=True, time_zone="UTC")
+COMPARISONS = {
+    "EqualTo": lambda a, b: a == b,
+    "LessThan": lambda a, b: a < b,
+    "LessThanOrEqual": lambda a, b: a <= b,
+    "GreaterThan": lambda a, b: a > b,
+    "GreaterThanOrEqual": lambda a, b: a >= b,
+}
+POOLS: dict[str, list[int]] = {
+    "int": [0, 1, -1, 5, 2**31 - 1, -(2**31)],
+    "bigint": [0, 1, -1, 5, 2**63 - 1, -(2**63), 2**31],
+    "date": [0, 1, -1, 9131, 2**31 - 1, -(2**31)],
+    "timestamp": [0, 1, -1, 2**53, 2**63 - 1],
+    "timestamp_ntz": [0, 1, -1, 2**53],
+    "decimal(15,2)": [0, 1, -1, 500, 10**15 - 1, -(10**15) + 1],
+    "decimal(38,2)": [0, 1, -1, 500, 10**18, 2**63 - 1, -(2**63)],
+}
+BEYOND = {"decimal(38,2)": [2**63, -(2**63) - 1, 10**38 - 1, -(10**38) + 1, 2**64]}
+NARROW = pa.decimal128(15, 2)
+
+
+def decimal(unscaled: int) -> Decimal:
+    return Decimal(unscaled).scaleb(-2, Context(prec=80))
+
+
+def as_array(kind: str, values: list[int | None]) -> pa.Array:
+    """Make a column of unscaled values."""
+    type_ = col(0, kind).type
+    if type_.is_decimal:
+        return pa.array([None if v is None else decimal(v) for v in values], type_.arrow)
+    return pa.array(values, pa.int32() if kind in ("int", "date") else pa.int64()).view(type_.arrow)
+
+
+def constant(kind: str, value: int) -> Literal:
+    return lit(decimal(value) if kind.startswith("decimal") else value, kind)
+
+
+def conjunction(parts: list[Expr]) -> Expr:
+    made = parts[0]
+    for part in parts[1:]:
+        made = call("And", "boolean", made, part)
+    return made
+
+
+@pytest.mark.parametrize("kind", list(POOLS))
+@pytest.mark.parametrize("nulls", [False, True])
+@pytest.mark.parametrize("beyond", [False, True])
+def test_ranges_are_the_comparisons(kind: str, nulls: bool, beyond: bool) -> None:
+    """Every comparison with every constant, on either side, alone and in pairs, on a slice of odd offset."""
+    generator = random.Random(kind)
+    pool: list[Any] = [*POOLS[kind], *(BEYOND.get(kind, []) if beyond else []), *([None] if nulls else [])]
+    values = pool + [generator.choice(pool) for _ in range(90)]
+    rows = list(range(len(values)))
+    data = chunk(as_array(kind, values), pa.array(rows)).slice(3)
+    tests = [
+        (name, value, mirrored)
+        for name in COMPARISONS
+        for value in [*POOLS[kind], *BEYOND.get(kind, [])]
+        for mirrored in (False, True)
+    ]
+    pairs = [[test] for test in tests] + [generator.sample(tests, 2) for _ in range(60)]
+    for chosen in pairs:
+        parts: list[Expr] = [call("IsNotNull", "boolean", col(0, kind))] if generator.random() < 0.5 else []
+        for name, value, mirrored in chosen:
+            sides = (constant(kind, value), col(0, kind)) if mirrored else (col(0, kind), constant(kind, value))
+            parts.append(call(name, "boolean", *sides))
+        kept = compile_predicate(conjunction(parts), SETTINGS).filter(data)
+        expected = [
+            row
+            for row, held in zip(rows[3:], values[3:], strict=True)
+            if held is not None
+            and all(COMPARISONS[n](*((c, held) if m else (held, c))) for n, c, m in chosen)
+        ]
+        assert kept.column(1).to_pylist() == expected, chosen
+        assert kept.column(0).type == data.column(0).type
+
+
+def _narrow_forms() -> Iterator[tuple[pa.Array, pa.Array]]:
+    """Give a decimal column narrow and wide: int64 and int32, with and without NULLs, sliced."""
+    for type_ in (pa.int64(), pa.int32()):
+        for null in (None, 7):
+            numbers = [null if null is None and i % 5 == 0 else i % 997 - 400 for i in range(2003)]
+            narrow = pa.array(numbers, type_)
+            wide = as_array("decimal(15,2)", numbers)
+            yield narrow, wide
+            yield narrow.slice(13), wide.slice(13)
+
+
+@pytest.mark.parametrize("share", [-1.0, 0.01, 0.2, 0.6, 0.99, 2.0])
+def test_narrow_decimals_become_wide(share: float) -> None:
+    """Narrow columns, tested or not, leave as decimals; other columns go along; few or most rows kept."""
+    for narrow, wide in _narrow_forms():
+        rows = pa.array(range(len(wide)))
+        words = pa.array([["a", "b", None][i % 3] for i in range(len(wide))]).dictionary_encode()
+        bound = int(share * 997) - 400
+        less = call("LessThan", "boolean", col(0, "decimal(15,2)"), constant("decimal(15,2)", bound))
+        rest = call("EqualTo", "boolean", col(3, "string"), lit("b", "string"))
+        for condition in (less, call("And", "boolean", less, rest), call("And", "boolean", rest, less)):
+            types = [NARROW, NARROW, None, None]
+            expected = compile_predicate(condition, SETTINGS).filter(chunk(wide, wide, rows, words))
+            given = chunk(narrow, narrow, rows, words)
+            kept = compile_predicate(condition, SETTINGS, types).filter(given)
+            assert kept.to_pylist() == expected.to_pylist()
+            assert kept.schema.types == expected.schema.types
+            kept.validate(full=True)
+            some = compile_predicate(condition, SETTINGS, types, frozenset({0, 3})).filter(given)
+            assert some.select([1, 2]).to_pylist() == expected.select([1, 2]).to_pylist()
+
+
+def test_narrow_without_ranges_and_beside_wide_values() -> None:
+    """Narrow columns are widened where no kernel runs: no range, or a decimal of more than 64 bits beside them."""
+    narrow = pa.array([1, None, 3, 4])
+    large = as_array("decimal(38,2)", [10**30, 5, None, 6])
+    test = call("IsNotNull", "boolean", col(0, "decimal(15,2)"))
+    kept = compile_predicate(test, SETTINGS, [NARROW, None]).filter(chunk(narrow, large))
+    assert kept.column(0).to_pylist() == [Decimal("0.01"), Decimal("0.03"), Decimal("0.04")]
+    both = call("And", "boolean",
+        call("GreaterThan", "boolean", col(1, "decimal(38,2)"), constant("decimal(38,2)", 5)),
+        call("LessThan", "boolean", col(0, "decimal(15,2)"), constant("decimal(15,2)", 4)),
+    )  # fmt: skip
+    kept = compile_predicate(both, SETTINGS, [NARROW, None]).filter(chunk(narrow, large))
+    assert kept.column(0).to_pylist() == [Decimal("0.01")] and kept.schema.types[0] == NARROW
+    empty = chunk(narrow, large).slice(0, 0)
+    assert compile_predicate(both, SETTINGS, [NARROW, None]).filter(empty).schema.types[0] == NARROW
+
+
+def test_garbage_under_nulls_does_not_matter() -> None:
+    words = b"".join(value.to_bytes(16, "little", signed=True) for value in (5, 10**37, 300, -7))
+    array = pa.Array.from_buffers(pa.decimal128(15, 2), 4, [pa.py_buffer(b"\x0d"), pa.py_buffer(words)])
+    less = call("LessThan", "boolean", col(0, "decimal(15,2)"), constant("decimal(15,2)", 100))
+    assert compile_predicate(less, SETTINGS).filter(chunk(array)).column(0).to_pylist() == [
+        Decimal("0.05"), Decimal("-0.07")]  # fmt: skip
+
+
+def test_a_conjunct_that_raises_is_not_overtaken() -> None:
+    """Spark evaluates conjuncts in order: what raises before a range raises, what stands after it does not."""
+    data = chunk(pa.array([1, 2, 3]), pa.array([0, 1, 1]))
+    divides = call("EqualTo", "boolean", call("IntegralDivide", "bigint", lit(1, "bigint"), col(1, "bigint"),
+                                              evalMode="ANSI"), lit(1, "bigint"))  # fmt: skip
+    large = call("GreaterThan", "boolean", col(0, "bigint"), lit(1, "bigint"))
+    kept = compile_predicate(call("And", "boolean", large, divides), SETTINGS).filter(data)
+    assert kept.column(0).to_pylist() == [2, 3]
+    with pytest.raises(SparkConditionError):
+        compile_predicate(call("And", "boolean", divides, large), SETTINGS).filter(data)
+
+
+def test_what_is_a_range() -> None:
+    day = col(0, "date")
+    since, until = lit(8766, "date"), lit(9131, "date")
+    between = [call("GreaterThanOrEqual", "boolean", day, since), call("GreaterThan", "boolean", until, day)]
+    assert split_ranges(between) == ([Range(ordinal=0, low=8766, high=9130)], [0, 1])
+    assert range_of(call("LessThan", "boolean", day, lit(None, "date"))) is None
+    assert range_of(call("LessThan", "boolean", day, lit(-(2**31), "date"))) is None
+    assert range_of(call("LessThan", "boolean", col(0, "double"), lit(1.0, "double"))) is None
+    assert range_of(call("EqualTo", "boolean", day, col(1, "date"))) is None
+    assert range_of(call("EqualTo", "boolean", since, until)) is None
+    assert split_ranges([call("IsNotNull", "boolean", day)]) == ([], [])
+    assert has_ranges(conjunction(between)) and not has_ranges(call("Or", "boolean", *between))
+
+
+def test_types_without_kernels_are_compared_as_before() -> None:
+    """A column whose form no kernel knows (here a dictionary of days) takes the way of expressions."""
+    days = pa.array([datetime.date(1994, 1, 1), None, datetime.date(1996, 1, 1)]).dictionary_encode()
+    less = call("LessThan", "boolean", col(0, "date"), lit(9131, "date"))
+    assert compile_predicate(less, SETTINGS).filter(chunk(days)).num_rows == 1
+
+
+def test_scratch_memory_is_not_handed_out() -> None:
+    """The rows of one chunk do not change when the next chunk is filtered."""
+    predicate = compile_predicate(call("LessThan", "boolean", col(0, "bigint"), lit(50, "bigint")), SETTINGS)
+    first = predicate.filter(chunk(pa.array(np.arange(100))))
+    before = first.to_pydict()
+    predicate.filter(chunk(pa.array(np.arange(100)[::-1].copy())))
+    assert first.to_pydict() == before
