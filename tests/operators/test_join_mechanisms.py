@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.errors import ResourceExhaustedError, UnsupportedPlanError
-from pyspark_pipeline.exec import Chunk, FragmentInstance, OutputQueue, execute
+from pyspark_pipeline.exec import Chunk, FragmentInstance, OperatorFactory, OutputQueue, execute
+from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.memory import MemoryTracker, SizedValue
 from pyspark_pipeline.operators.joins import build_side
 from pyspark_pipeline.operators.joins.build import JoinBuildFactory
@@ -20,7 +21,7 @@ from pyspark_pipeline.plan.joins import HashJoin, Join, JoinType, NestedLoopJoin
 from pyspark_pipeline.plan.nodes import Limit, Node, Settings
 from pyspark_pipeline.plan.wire import decode_node
 from tests.exec.kit import Made, Sink
-from tests.operators.join_kit import Row, bag, join, side
+from tests.operators.join_kit import Row, bag, join, less, side
 from tests.operators.kit import Builder, Chunks, fields
 
 J = JoinType
@@ -35,11 +36,11 @@ class Task:
 
     def __init__(
         self, node: Node, *, batch_rows: int = 100, dop: int = 1, builder: Builder | None = None,
-        memory: MemoryTracker | None = None,
+        memory: MemoryTracker | None = None, below: list[OperatorFactory] | None = None,
     ) -> None:  # fmt: skip
         made = builder or Builder(settings(batch_rows), dop=dop)
         queue = OutputQueue(4)
-        made.add_pipeline([*made.decompose(node), Made("Sink", lambda _: Sink(queue))])
+        made.add_pipeline([*(below or made.decompose(node)), Made("Sink", lambda _: Sink(queue))])
         self.memory = memory or MemoryTracker("task")
         self.instance = FragmentInstance(made.pipelines, queue, memory=self.memory)
         self.chunks = execute(self.instance, dop)
@@ -73,7 +74,7 @@ def test_a_star_is_one_probe_pipeline_behind_its_build_pipelines(dop: int) -> No
     assert names == [
         ["Chunks", "HashJoinBuild"],
         ["Chunks", "HashJoinBuild"],
-        ["Chunks", "HashJoinProbe", "accumulate", "HashJoinProbe", "Sink"],
+        ["Chunks", "HashJoinProbe", "HashJoinProbe", "Sink"],
     ]
     assert bag(task.rows()) == bag(wanted)
     assert task.instance.missed_wakeups == 0
@@ -140,6 +141,27 @@ def test_columns_pass_untouched_where_every_row_matches_once() -> None:
     assert chunk.column(1).buffers()[1].address == given.column(1).buffers()[1].address
 
 
+@pytest.mark.parametrize("condition", [False, True], ids=["keys", "condition"])
+def test_columns_that_nothing_reads_come_empty(condition: bool) -> None:
+    left, right = numbers("k", [1, 2, 3, None]), numbers("k", [2, 3, 3, 4])
+    residual = less(left, right, "ks", "ks") if condition else None
+    for kind in JoinType:
+        for build_left in (False, True) if kind is not J.EXISTENCE else (False,):
+            node = join(left, right, kind, build_left, ["k"], condition=residual)
+            whole = Task(node).rows()
+            for read in ({0}, {1}, set(), {len(node.output) - 1}):
+                builder = Builder(settings(2))
+                below = builder.decompose(node)
+                below[-1].keep_only(read)  # type: ignore[attr-defined]
+                found = Task(node, builder=builder, below=below).rows()
+                assert bag([_only(row, read) for row in found]) == bag([_only(row, read) for row in whole])
+                assert all(row[i] is None for row in found for i in range(len(row)) if i not in read and i < 2)
+
+
+def _only(row: Row, read: set[int]) -> Row:
+    return tuple(value for i, value in enumerate(row) if i in read)
+
+
 def test_dictionaries_stay_dictionaries_and_repeating_strings_become_some() -> None:
     letters = pa.array(["a", "b", None, "a"]).dictionary_encode()
     left = Chunks(output=fields("k:bigint"), chunks=(pa.record_batch([pa.array([1, 9, 2, 2])], names=["c0"]),))
@@ -161,12 +183,10 @@ def test_dictionaries_stay_dictionaries_and_repeating_strings_become_some() -> N
 
 
 def test_strings_that_outgrow_a_column_are_kept_with_long_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
-    concatenate = build_side.concat_chunks
-
     def overflow(chunks: Sequence[Chunk]) -> Chunk:
         if pa.types.is_string(chunks[0].column(0).type):
             raise pa.ArrowInvalid("offset overflow while concatenating arrays")
-        return concatenate(chunks)
+        return concat_chunks(chunks)
 
     left, right = numbers("k", [3, 1, 7]), numbers("k", range(5), 2)
     monkeypatch.setattr(build_side, "concat_chunks", overflow)

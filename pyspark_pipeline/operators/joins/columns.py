@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -27,39 +27,61 @@ class ResidualColumns:
 class JoinColumns:
     """What of the sides' columns a join works with.
 
-    ``kept``: the ordinals of the build side's columns that are kept, of ``build_types``; ``probe_types``: the types
-    of all columns of the probe side. ``pairs``: whether build rows are asked for, not only whether there is one.
+    ``kept``: the ordinals of the build side's columns that are kept, of ``kept_types``. ``probe``: for every column
+    of the probe side its type, None where nothing above reads it; ``build``: for every column of the build side
+    that comes out its place in ``kept``, None where nothing above reads it. ``pairs``: whether build rows are asked
+    for, not only whether there is one.
     """
 
     kept: tuple[int, ...]
-    build_types: tuple[pa.DataType, ...]
-    probe_types: tuple[pa.DataType, ...]
+    kept_types: tuple[pa.DataType, ...]
+    probe: tuple[pa.DataType | None, ...]
+    build: tuple[int | None, ...]
     pairs: bool
     residual: ResidualColumns | None
 
     @classmethod
-    def of(cls, join: Join) -> JoinColumns:
-        """Find what ``join`` needs for its output and its condition."""
-        num_left = len(join.left.output)
-        used = sorted(_ordinals(join.condition)) if join.condition is not None else []
-        left, right = [i for i in used if i < num_left], [i - num_left for i in used if i >= num_left]
-        probe, build = (right, left) if join.build_left else (left, right)
+    def of(cls, join: Join, read: Collection[int] | None = None) -> JoinColumns:
+        """Find what ``join`` needs for its condition and for the columns of its output that are ``read`` (None: all)."""
         gives_build = join.shape.emits in _GIVES_BUILD
-        kept = tuple(range(len(join.build.output))) if gives_build else tuple(build)
+        used = _ordinals(join.condition) if join.condition is not None else set()
+        wanted = set(range(len(join.output))) if read is None else set(read)
+        probe_read, build_read = _by_side(join, wanted)
+        if not gives_build:
+            build_read = set()
+        probe_used, build_used = _by_side(join, used)
+        kept = sorted(build_read | build_used)
         residual = None
         if join.condition is not None:
-            from_left, from_right = (0, num_left) if join.probe is join.left else (num_left, 0)
-            places = {i + from_left: place for place, i in enumerate(probe)}
-            places.update({i + from_right: place + len(probe) for place, i in enumerate(build)})
-            residual = ResidualColumns(
-                condition=_rebound(join.condition, places),
-                probe=tuple(probe),
-                build=tuple(kept.index(i) for i in build),
-            )
-        probe_types = tuple(field.type.arrow for field in join.probe.output)
-        build_types = tuple(join.build.output[i].type.arrow for i in kept)
-        pairs = gives_build or residual is not None
-        return cls(kept=kept, build_types=build_types, probe_types=probe_types, pairs=pairs, residual=residual)
+            residual = _residual(join, join.condition, sorted(probe_used), sorted(build_used), kept)
+        return cls(
+            kept=tuple(kept),
+            kept_types=tuple(join.build.output[i].type.arrow for i in kept),
+            probe=tuple(f.type.arrow if i in probe_read else None for i, f in enumerate(join.probe.output)),
+            build=tuple(kept.index(i) if i in build_read else None for i in range(len(join.build.output))),
+            pairs=gives_build or residual is not None,
+            residual=residual,
+        )
+
+
+def _by_side(join: Join, ordinals: Collection[int]) -> tuple[set[int], set[int]]:
+    """Split ordinals of left and right columns into those of the probe side and those of the build side."""
+    num_left = len(join.left.output)
+    left = {i for i in ordinals if i < num_left}
+    right = {i - num_left for i in ordinals if i >= num_left}
+    return (right, left) if join.build_left else (left, right)
+
+
+def _residual(join: Join, condition: Expr, probe: list[int], build: list[int], kept: list[int]) -> ResidualColumns:
+    num_left = len(join.left.output)
+    first_probe, first_build = (num_left, 0) if join.build_left else (0, num_left)
+    places = {i + first_probe: place for place, i in enumerate(probe)}
+    places.update({i + first_build: place + len(probe) for place, i in enumerate(build)})
+    return ResidualColumns(
+        condition=_rebound(condition, places),
+        probe=tuple(probe),
+        build=tuple(kept.index(i) for i in build),
+    )
 
 
 def _ordinals(expr: Expr) -> set[int]:

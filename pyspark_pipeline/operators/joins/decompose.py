@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark_pipeline.errors import UnsupportedPlanError
-from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulateFactory
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.operators.joins.build import JoinBuildFactory
 from pyspark_pipeline.operators.joins.build_side import BuildSide
@@ -13,7 +12,7 @@ from pyspark_pipeline.operators.joins.probe import JoinProbeFactory
 from pyspark_pipeline.operators.joins.shared import JoinShared
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
-from pyspark_pipeline.plan.joins import Emits, HashJoin, Join, NestedLoopJoin
+from pyspark_pipeline.plan.joins import HashJoin, Join, NestedLoopJoin
 
 
 @implements(
@@ -42,13 +41,7 @@ def _decompose(node: Join, builder: PipelineBuilder, name: str) -> list[Operator
     else:
         shared = JoinShared(node, builder.settings)
         builder.add_pipeline([*builder.decompose(node.build), JoinBuildFactory(shared, f"{name}Build")])
-    probe = [*builder.decompose(node.probe), JoinProbeFactory(shared, f"{name}Probe")]
-    return [*probe, ChunkAccumulateFactory(shared.batch_rows)] if _may_drop_rows(node) else probe
-
-
-def _may_drop_rows(node: Join) -> bool:
-    """Say whether few rows of a probe chunk may be left, so that the chunks are worth joining."""
-    return node.shape.emits is not Emits.PROBE_FLAGGED and not node.shape.keeps_probe
+    return [*builder.decompose(node.probe), JoinProbeFactory(shared, f"{name}Probe")]
 
 
 def _of_broadcast(node: Join, source: BroadcastSource, builder: PipelineBuilder) -> JoinShared:

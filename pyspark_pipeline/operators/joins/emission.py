@@ -100,10 +100,14 @@ class PairEmission(Emission):
 
     def _joined(self, chunk: Chunk, probe: Array | None, build: pa.Array) -> Chunk:
         """Put probe rows (None: all as they are) beside build rows (NULL: NULLs)."""
-        if probe is not None and chunk.num_columns:
-            chunk = chunk.take(row_numbers(probe))
-        taken = [self._side.take(i, build) for i in range(len(self._side.columns))]
-        return _in_order(self._shape, chunk.columns, taken, len(build))
+        columns, count = self._columns, len(build)
+        nothing = pa.nulls(count)
+        rows = None if probe is None else row_numbers(probe)
+        left = [
+            nothing if kind is None else chunk.column(i) if rows is None else chunk.column(i).take(rows)
+            for i, kind in enumerate(columns.probe)
+        ]
+        return _in_order(self._shape, left, _build_columns(columns, self._side, build), count)
 
 
 class MatchEmission(Emission):
@@ -120,12 +124,20 @@ class MatchEmission(Emission):
         yield self._chosen(chunk, hit != 0, int(np.count_nonzero(hit)))
 
     def _chosen(self, chunk: Chunk, hit: Array, count: int) -> Chunk | None:
+        chunk = self._read(chunk)
         if self._shape.emits is Emits.PROBE_FLAGGED:
-            columns = [*chunk.columns, bool_array(hit)]
-            return pa.RecordBatch.from_arrays(columns, [f"c{i}" for i in range(len(columns))])
+            return _chunk([*chunk.columns, bool_array(hit)], chunk.num_rows)
         if self._shape.emits is Emits.PROBE_UNMATCHED:
             hit, count = ~hit, hit.size - count
         return _selected(chunk, hit, count)
+
+    def _read(self, chunk: Chunk) -> Chunk:
+        """Put nothing in the place of columns that nothing above reads."""
+        if None not in self._columns.probe:
+            return chunk
+        nothing = pa.nulls(chunk.num_rows)
+        kinds = self._columns.probe
+        return _chunk([nothing if kind is None else chunk.column(i) for i, kind in enumerate(kinds)], chunk.num_rows)
 
 
 class MarkEmission(Emission):
@@ -170,13 +182,21 @@ def build_rest(
         if not count:
             return
         numbers = row_numbers(rows[:count])
-        taken = [side.take(i, numbers) for i in range(len(side.columns))]
-        nulls = [pa.nulls(count, kind) for kind in columns.probe_types] if shape.emits is Emits.PAIRS else []
-        yield _in_order(shape, nulls, taken, count)
+        given = columns.probe if shape.emits is Emits.PAIRS else ()
+        nulls = [pa.nulls(count) if kind is None else pa.nulls(count, kind) for kind in given]
+        yield _in_order(shape, nulls, _build_columns(columns, side, numbers), count)
+
+
+def _build_columns(columns: JoinColumns, side: BuildSide, rows: pa.Array) -> list[pa.Array]:
+    nothing = pa.nulls(len(rows))
+    return [nothing if place is None else side.take(place, rows) for place in columns.build]
 
 
 def _in_order(shape: JoinShape, probe: list[pa.Array], build: list[pa.Array], rows: int) -> Chunk:
-    columns = [*probe, *build] if shape.probe_is_left else [*build, *probe]
+    return _chunk([*probe, *build] if shape.probe_is_left else [*build, *probe], rows)
+
+
+def _chunk(columns: list[pa.Array], rows: int) -> Chunk:
     if not columns:
         return rows_only(rows)
     return pa.RecordBatch.from_arrays(columns, [f"c{i}" for i in range(len(columns))])

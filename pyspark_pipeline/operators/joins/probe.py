@@ -1,16 +1,18 @@
 """The probe of a join: streams chunks past the built side, as soon as that is there.
 
 A chunk that meets many build rows leaves in pieces; the next one is taken when all of them have left. Where
-build rows are marked, the last driver gives those that are due after its own last chunk.
+few rows of a chunk may be left, what is left of several is joined. Where build rows are marked, the last driver
+gives those that are due after its own last chunk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 import pyarrow as pa
 
+from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulator
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.expressions import compile_expressions
@@ -35,6 +37,7 @@ class JoinProbeOperator(Operator):
         residual = shared.columns.residual
         self._residual = None if residual is None else Residual(residual, shared.settings)
         self._work: Iterator[Chunk | None] | None = None
+        self._small = ChunkAccumulator(shared.batch_rows) if shared.may_drop_rows else None
         self._tools: tuple[JoinProber, Emission] | None = None
         self._finishing = False
         self._arrived = False
@@ -52,9 +55,20 @@ class JoinProbeOperator(Operator):
         self._work = self._join(chunk)
 
     def has_output(self) -> bool:
-        return self._work is not None
+        return self._work is not None or (self._small is not None and self._small.has_chunk())
 
     def pull_chunk(self) -> Chunk | None:
+        small = self._small
+        if small is not None and small.has_chunk():
+            return small.take()
+        made = self._next()
+        if small is None or made is None:
+            return made
+        small.add(made)
+        return small.take() if small.has_chunk() else None
+
+    def _next(self) -> Chunk | None:
+        """Give the next piece of the work; None where it made no rows or was the last."""
         assert self._work is not None
         made = next(self._work, _DONE)
         if made is not _DONE:
@@ -70,19 +84,24 @@ class JoinProbeOperator(Operator):
             self._finish()
 
     def is_finished(self) -> bool:
-        return self._work is None and (self._finishing or self._shared.is_void)
+        return not self.has_output() and (self._finishing or self._shared.is_void)
 
     def set_finished(self) -> None:
         self._finishing = True
-        self._work = None
+        self._drop()
         if not self._ended:
             self._ended = True
             self._shared.probe_ended()
 
     def close(self) -> None:
-        self._work = None
+        self._drop()
         self._tools = None
         self._shared.probe_closed()
+
+    def _drop(self) -> None:
+        self._work = None
+        if self._small is not None:
+            self._small.clear()
 
     def _join(self, chunk: Chunk) -> Iterator[Chunk | None]:
         """Give the output for one chunk; one larger than a batch is worked on in slices."""
@@ -110,12 +129,14 @@ class JoinProbeOperator(Operator):
     def _finish(self) -> None:
         """All chunks are joined: where this driver is the last, go on with the build rows that are due."""
         shared = self._shared
-        if self._arrived or shared.matched is None:
-            return
-        self._arrived = True
-        if shared.is_last_probe(self._sequence):
-            side = shared.bridge.get()
-            self._work = build_rest(shared.shape, shared.columns, side, shared.matched, shared.batch_rows)
+        if not self._arrived and shared.matched is not None:
+            self._arrived = True
+            if shared.is_last_probe(self._sequence):
+                side = shared.bridge.get()
+                self._work = build_rest(shared.shape, shared.columns, side, shared.matched, shared.batch_rows)
+                return
+        if self._small is not None:
+            self._small.flush()
 
 
 _DONE = pa.RecordBatch.from_arrays([], names=[])
@@ -136,6 +157,10 @@ class JoinProbeFactory(OperatorFactory):
     def __init__(self, shared: JoinShared, name: str) -> None:
         self.name = name
         self._shared = shared
+
+    def keep_only(self, ordinals: Collection[int]) -> None:
+        """Learn that the operator above reads only these columns; what is in the others does not matter."""
+        self._shared.keep_only(ordinals)
 
     def create(self, dop: int, driver_sequence: int) -> JoinProbeOperator:
         self._shared.expect_probes(dop)

@@ -9,7 +9,7 @@ The lock guards the counts of drivers.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -31,6 +31,7 @@ class JoinShared:
 
     def __init__(self, join: Join, settings: Settings, fetch: Callable[[], BuildSide] | None = None) -> None:
         hashed = join if isinstance(join, HashJoin) else None
+        self._join = join
         self.shape = join.shape
         self.columns = JoinColumns.of(join)
         self.probe_keys: tuple[Expr, ...] = hashed.probe_keys if hashed else ()
@@ -49,6 +50,15 @@ class JoinShared:
         self._tracker: MemoryTracker | None = None
         self._probes = self._ended = self._closed = 0
         self._lock = threading.Lock()
+
+    def keep_only(self, ordinals: Collection[int]) -> None:
+        """Learn, before any operator is made, that nothing above reads other columns of the output."""
+        self.columns = JoinColumns.of(self._join, ordinals)
+
+    @property
+    def may_drop_rows(self) -> bool:
+        """Whether few rows of a probe chunk may be left."""
+        return not self.shape.keeps_probe and self.shape.emits is not Emits.PROBE_FLAGGED
 
     # --- the build pipeline -----------------------------------------------------------------------
 
@@ -76,7 +86,7 @@ class JoinShared:
 
     def build_side(self, parts: Sequence[BuildCollector]) -> BuildSide:
         """Make the built side of all collected chunks."""
-        return BuildSide(parts, self.columns.build_types, lists=self.columns.pairs)
+        return BuildSide(parts, self.columns.kept_types, lists=self.columns.pairs)
 
     def _publish(self, side: BuildSide) -> None:
         if self.shape.marks_build:

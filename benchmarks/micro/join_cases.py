@@ -1,0 +1,87 @@
+"""Joins: looking keys up in a table of each form, and building one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.micro.measure import Case, cut, micro
+from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
+
+_RANDOM = np.random.default_rng(7)
+
+
+def _longs(values: Any) -> pa.Array:
+    return pa.array(np.asarray(values), pa.int64())
+
+
+def _probing(build: Sequence[pa.Array], probe: Sequence[pa.Array]) -> tuple[Case, int]:
+    table = JoinTable([key.type for key in build], [[key] for key in build], len(build[0]))
+    prober = JoinProber(table)
+    chunks = list(cut(*probe))
+
+    def run() -> None:
+        for chunk in chunks:
+            prober.find(chunk, len(chunk[0]))
+
+    return run, len(probe[0])
+
+
+def _orders(count: int) -> Any:
+    """Number orders as the TPC-H generator does: eight of 32 numbers are used."""
+    numbers = np.arange(count)
+    return numbers // 8 * 32 + numbers % 8
+
+
+@micro("probe 10 thousand dense bigints")
+def probe_dense(rows: int) -> tuple[Case, int]:
+    return _probing([_longs(range(10_000))], [_longs(_RANDOM.integers(0, 12_000, rows))])
+
+
+@micro("probe 10 thousand sparse bigints")
+def probe_sparse(rows: int) -> tuple[Case, int]:
+    step = 1_000_003
+    return _probing([_longs(np.arange(10_000) * step)], [_longs(_RANDOM.integers(0, 12_000, rows) * step)])
+
+
+@micro("probe a quarter of the rows' orders, in order")
+def probe_orders(rows: int) -> tuple[Case, int]:
+    orders = _orders(rows // 4)
+    return _probing([_longs(orders)], [_longs(np.sort(_RANDOM.choice(orders, rows)))])
+
+
+@micro("probe a quarter of the rows' sparse bigints, at random")
+def probe_random(rows: int) -> tuple[Case, int]:
+    keys = np.arange(rows // 4) * 1_000_003
+    return _probing([_longs(_RANDOM.permutation(keys))], [_longs(_RANDOM.choice(keys, rows))])
+
+
+@micro("probe pairs of bigints, an eighth of the rows' many")
+def probe_pairs(rows: int) -> tuple[Case, int]:
+    numbers = np.arange(rows // 8)
+    chosen = _RANDOM.choice(numbers, rows)
+    return _probing(
+        [_longs(numbers // 4), _longs(numbers % 10_007)], [_longs(chosen // 4), _longs(chosen % 10_007)]
+    )
+
+
+@micro("probe 18-byte strings, a tenth of the rows' many")
+def probe_names(rows: int) -> tuple[Case, int]:
+    rows //= 4
+    names = pa.array([f"Customer#{i:09d}" for i in range(rows // 10)])
+    return _probing([names], [names.take(pa.array(_RANDOM.integers(0, rows // 10, rows)))])
+
+
+@micro("build a table of orders, a quarter of the rows' many")
+def build_orders(rows: int) -> tuple[Case, int]:
+    keys = _longs(_orders(rows // 4))
+    return lambda: JoinTable([pa.int64()], [[keys]], len(keys)), len(keys)
+
+
+@micro("build a table of keys that occur four times")
+def build_repeated(rows: int) -> tuple[Case, int]:
+    keys = _longs(np.sort(_RANDOM.choice(_orders(rows // 4), rows)))
+    return lambda: JoinTable([pa.int64()], [[keys]], len(keys)), len(keys)
