@@ -80,6 +80,16 @@ def test_a_star_is_one_probe_pipeline_behind_its_build_pipelines(dop: int) -> No
     assert task.instance.missed_wakeups == 0
 
 
+def test_few_rows_leave_soon_and_many_chunks_are_joined() -> None:
+    """One row in fifty has a match: 2000 chunks with a row or two become few, but the first row does not wait."""
+    node = join(numbers("k", range(100_000), 50), numbers("k", range(0, 100_000, 50)), J.INNER, False, ["k"])
+    limited = Task(Limit(output=node.output, limit=3, child=node), batch_rows=1000)
+    assert len(limited.rows()) == 3
+    assert limited.operator("HashJoinProbe")["chunks_in"] <= 5
+    sizes = [chunk.num_rows for chunk in Task(node, batch_rows=1000).chunks]
+    assert sum(sizes) == 2000 and len(sizes) < 15
+
+
 def test_counters() -> None:
     task = Task(join(numbers("k", [1, 2, 3, 3, None]), numbers("k", [3, 4, None]), J.INNER, False, ["k"]))
     assert len(task.rows()) == 2

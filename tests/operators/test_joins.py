@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import random
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.errors import UnsupportedPlanError
@@ -147,6 +149,14 @@ def test_null_aware_anti(right: list[Row], dop: int) -> None:
     else:
         wanted = [row for row in left if row[0] is not None and row not in [(1, "a")]]
     assert bag(joined(node, dop=dop)) == bag(wanted)
+
+
+def test_null_aware_anti_sees_nulls_inside_dictionaries() -> None:
+    left = side("k:string", [("a",), ("b",)], 2)
+    codes = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int32()), pa.array(["a", None, "c"]))
+    left = dataclasses.replace(left, chunks=(pa.record_batch([codes], names=["c0"]),))
+    node = join(left, side("k:string", [("a",)], 2), JoinType.LEFT_ANTI, False, ["k"], null_aware=True)
+    assert joined(node) == [("c",)]
 
 
 def test_columns_that_only_the_other_side_has_and_none_at_all() -> None:

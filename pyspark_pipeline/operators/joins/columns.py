@@ -42,7 +42,7 @@ class JoinColumns:
 
     @classmethod
     def of(cls, join: Join, read: Collection[int] | None = None) -> JoinColumns:
-        """Find what ``join`` needs for its condition and for the columns of its output that are ``read`` (None: all)."""
+        """Find what ``join`` needs for its condition and those columns of its output that are ``read`` (None: all)."""
         gives_build = join.shape.emits in _GIVES_BUILD
         used = _ordinals(join.condition) if join.condition is not None else set()
         wanted = set(range(len(join.output))) if read is None else set(read)

@@ -39,6 +39,7 @@ class JoinProbeOperator(Operator):
         self._work: Iterator[Chunk | None] | None = None
         self._small = ChunkAccumulator(shared.batch_rows) if shared.may_drop_rows else None
         self._tools: tuple[JoinProber, Emission] | None = None
+        self._given = self._waiting = 0
         self._finishing = False
         self._arrived = False
         self._ended = False
@@ -59,13 +60,23 @@ class JoinProbeOperator(Operator):
 
     def pull_chunk(self) -> Chunk | None:
         small = self._small
-        if small is not None and small.has_chunk():
-            return small.take()
-        made = self._next()
-        if small is None or made is None:
-            return made
-        small.add(made)
-        return small.take() if small.has_chunk() else None
+        if small is None:
+            return self._next()
+        if not small.has_chunk():
+            made = self._next()
+            if made is not None:
+                small.add(made)
+                self._waiting += made.num_rows
+                if self._waiting >= self._given:
+                    small.flush()
+        return self._taken(small) if small.has_chunk() else None
+
+    def _taken(self, small: ChunkAccumulator) -> Chunk:
+        """Take a chunk. No more rows wait than have been given: who wants few rows gets them soon."""
+        chunk = small.take()
+        self._given += chunk.num_rows
+        self._waiting -= chunk.num_rows
+        return chunk
 
     def _next(self) -> Chunk | None:
         """Give the next piece of the work; None where it made no rows or was the last."""
@@ -144,9 +155,10 @@ _DONE = pa.RecordBatch.from_arrays([], names=[])
 
 def _nulls_found(key: pa.Array, entries: Array, found: int, build_rows: int) -> tuple[Array, int]:
     """Count rows with a NULL key as found where there is any build row: NOT IN is not true for them."""
-    if not key.null_count or not build_rows:
+    plain = key.dictionary_decode() if pa.types.is_dictionary(key.type) else key
+    if not plain.null_count or not build_rows:
         return entries, found
-    missing = key.is_null().to_numpy(zero_copy_only=False)
+    missing = plain.is_null().to_numpy(zero_copy_only=False)
     entries[missing] = 0
     return entries, int(np.count_nonzero(entries >= 0))
 
