@@ -18,7 +18,8 @@ from pyspark_pipeline.kernels.join_pairs import flagged_rows, mark_rows
 from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
 from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_ids
 from pyspark_pipeline.kernels.partition import group_rows
-from pyspark_pipeline.kernels.sort_fields import SortColumn, order_rows
+from pyspark_pipeline.kernels.sort_fields import SortColumn
+from pyspark_pipeline.kernels.sort_order import order_rows
 
 _LONGS = pa.array([3, None, 2**40, 3], pa.int64())
 _STRINGS = pa.array(["a", None, "bc", "a"])

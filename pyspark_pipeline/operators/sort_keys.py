@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import Array
-from pyspark_pipeline.kernels.sort_fields import SortColumn, order_rows
+from pyspark_pipeline.kernels.sort_fields import SortColumn
+from pyspark_pipeline.kernels.sort_order import order_rows
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.sorts import SortKey
 
@@ -32,4 +33,4 @@ class RowOrder:
 
     def sorted_rows(self, chunk: Chunk) -> Array:
         """Give the row numbers of ``chunk`` in order, stably: int64, shape (rows,)."""
-        return order_rows(self.columns(chunk), chunk.num_rows)[0]
+        return order_rows(self.columns(chunk), chunk.num_rows)
