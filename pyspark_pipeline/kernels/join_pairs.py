@@ -76,13 +76,15 @@ def expand_pairs(entries, offsets, rows, keeps_unmatched, row, within, probe, bu
 
 @kernel
 def matched_pairs(entries, probe, build):  # type: ignore[no-untyped-def]
-    """Write the rows that have an entry, with their entries."""
+    """Write the rows that have an entry, with their entries; the outputs have room for one more than there are.
+
+    Every row is written and the next one overwrites it where it has none: no branch depends on the data.
+    """
     at = 0
     for row in range(entries.size):
-        if entries[row] >= 0:
-            probe[at] = row
-            build[at] = entries[row]
-            at += 1
+        probe[at] = row
+        build[at] = entries[row]
+        at += entries[row] >= 0
 
 
 @kernel

@@ -133,9 +133,9 @@ class JoinTable:
             if keeps_unmatched:
                 yield np.arange(entries.size, dtype=np.int32), entries
             elif found:
-                probe, build = allocate(found, np.int32), allocate(found, np.int32)
+                probe, build = allocate(found + 1, np.int32), allocate(found + 1, np.int32)
                 matched_pairs(entries, probe, build)
-                yield probe, build
+                yield probe[:found], build[:found]
             return
         left = int(count_pairs(entries, self._offsets, keeps_unmatched))
         row, within = 0, 0

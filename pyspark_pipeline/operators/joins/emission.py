@@ -74,12 +74,14 @@ class PairEmission(Emission):
             yield from self._kept(chunk, entries, found)
 
     def _matching(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
-        if self._residual is None and self._side.table.is_unique and found == chunk.num_rows:
+        unique, rows = self._side.table.is_unique, chunk.num_rows
+        if self._residual is None and unique and found == rows:
             self._mark(entries)
             yield self._joined(chunk, None, row_numbers(entries))
             return
         for probe, build in self._pairs(chunk, entries, found):
-            yield self._joined(chunk, probe, row_numbers(build)) if probe.size else None
+            whole = unique and probe.size == rows
+            yield self._joined(chunk, None if whole else probe, row_numbers(build)) if probe.size else None
 
     def _kept(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
         missing = found < chunk.num_rows

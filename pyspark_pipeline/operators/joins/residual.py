@@ -21,9 +21,14 @@ class Residual:
         self._names = [f"c{i}" for i in range(count)]
 
     def filter(self, chunk: Chunk, side: BuildSide, probe: Array, build: Array) -> tuple[Array, Array]:
-        """Give the pairs (int32 row numbers of chunk and build side) for which the condition is true."""
+        """Give the pairs (int32 row numbers of chunk and build side) for which the condition is true, in order.
+
+        Where the table is unique no probe row is in two pairs; as many pairs as rows are all rows as they stand.
+        """
         probe_rows, build_rows = row_numbers(probe), row_numbers(build)
-        gathered = [chunk.column(i).take(probe_rows) for i in self._columns.probe]
+        whole = side.table.is_unique and probe.size == chunk.num_rows
+        read = [chunk.column(i) for i in self._columns.probe]
+        gathered = read if whole else [column.take(probe_rows) for column in read]
         gathered += [side.take(i, build_rows) for i in self._columns.build]
         pairs = pa.RecordBatch.from_arrays([*gathered, probe_rows, build_rows], self._names)
         left = self._predicate.filter(pairs)
