@@ -1,15 +1,19 @@
 """TopN: the first rows in sort order, with no more than those rows kept.
 
-Rows collect until there are twice as many as are to be kept; then only the best stay.
+Rows collect until there are twice as many as are to be kept; then only the best stay. From then on, rows whose
+first key is after that of the worst are dropped as they come.
 """
 
 from __future__ import annotations
+
+import pyarrow as pa
 
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.sort_keys import RowOrder
 from pyspark_pipeline.operators.sort_runs import take_rows
+from pyspark_pipeline.operators.top_n_filter import WorstKey
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.sorts import TopN
 
@@ -17,28 +21,39 @@ _LEAST_ROWS = 4096
 
 
 class TopNOperator(Operator):
-    """Keeps the best ``limit`` rows of its driver; at the end gives them in order, without the first ``offset``."""
+    """Keeps the best ``limit`` rows of its driver; at the end gives them in order, without the first ``offset``.
 
-    def __init__(self, order: RowOrder, limit: int, offset: int, batch_rows: int) -> None:
+    ``first`` evaluates the first key of ``order`` alone.
+    """
+
+    def __init__(self, order: RowOrder, first: RowOrder, limit: int, offset: int, batch_rows: int) -> None:
         self._order = order
+        self._first = first
         self._limit = limit
         self._offset = offset
         self._batch_rows = batch_rows
         self._kept: list[Chunk] = []
         self._rows = 0
+        self._bytes = 0
+        self._worst: WorstKey | None = None
         self._finishing = False
 
     def need_input(self) -> bool:
         return not self._finishing and self._limit > self._offset
 
     def push_chunk(self, chunk: Chunk) -> None:
+        if self._worst is not None and chunk.num_columns:
+            chunk = chunk.filter(self._worst.may_stay(self._first_key(chunk)))
+            if not chunk.num_rows:
+                return
         if chunk.num_rows > self._limit:
             chunk = self._best([chunk])
         self._kept.append(chunk)
         self._rows += chunk.num_rows
-        if self._rows > max(2 * self._limit, _LEAST_ROWS):
+        self._bytes += chunk.nbytes
+        if self._rows > max(2 * self._limit, _LEAST_ROWS) or (self._worst is None and self._rows >= self._limit):
             self._keep_best()
-        self.context.memory.hold(sum(kept.nbytes for kept in self._kept))
+        self.context.memory.hold(self._bytes)
 
     def has_output(self) -> bool:
         return self._finishing and bool(self._kept)
@@ -71,7 +86,18 @@ class TopNOperator(Operator):
 
     def _keep_best(self) -> None:
         best = self._best(self._kept)
-        self._kept, self._rows = [best], best.num_rows
+        self._kept, self._rows, self._bytes = [best], best.num_rows, best.nbytes
+        if best.num_rows == self._limit:
+            self._note_worst(best.slice(best.num_rows - 1))
+
+    def _note_worst(self, row: Chunk) -> None:
+        value = self._first_key(row)
+        plain = value.dictionary_decode() if isinstance(value, pa.DictionaryArray) else value
+        worst = WorstKey(self._first.keys[0], plain)
+        self._worst = worst if worst.drops_any else None
+
+    def _first_key(self, chunk: Chunk) -> pa.Array:
+        return self._first.columns(chunk)[0].values
 
     def _best(self, chunks: list[Chunk]) -> Chunk:
         together = concat_chunks(chunks)
@@ -90,8 +116,9 @@ class TopNFactory(OperatorFactory):
         RowOrder(node.keys, settings)  # refuses what it cannot run before anything runs
 
     def create(self, dop: int, driver_sequence: int) -> TopNOperator:
-        order = RowOrder(self._node.keys, self._settings)
-        return TopNOperator(order, self._node.limit, self._offset, self._settings.options["batchRows"])
+        node, settings = self._node, self._settings
+        order, first = RowOrder(node.keys, settings), RowOrder(node.keys[:1], settings)
+        return TopNOperator(order, first, node.limit, self._offset, settings.options["batchRows"])
 
 
 @implements(TopN, execs=["TakeOrderedAndProjectExec"], pipeline=["TopN"])

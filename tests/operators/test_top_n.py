@@ -9,9 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyspark_pipeline.datatypes import parse_type
+from pyspark_pipeline.exec.execute import execute
+from pyspark_pipeline.operators.top_n_filter import WorstKey
 from tests.operators.aggregate_kit import chunks_of, leaf
 from tests.operators.kit import Builder, run
-from tests.operators.sort_kit import DIRECTIONS, VALUES, Direction, column_values, sorted_numbers, top_n
+from tests.operators.sort_kit import (
+    DIRECTIONS,
+    VALUES,
+    Direction,
+    column_values,
+    compare,
+    limited,
+    sorted_numbers,
+    top_n,
+)
 from tests.operators.test_sort import SMALL, as_key, spec_of, table_of
 
 
@@ -57,3 +69,37 @@ def test_many_chunks(direction: bool) -> None:
     child = leaf("row:bigint, k:bigint", chunks_of(table, 1000))
     node = top_n(child, ["k"], [Direction(descending=direction)], 100, 10)
     assert run(node)["k"].to_pylist() == sorted(values, reverse=direction)[10:100]
+
+
+@pytest.mark.parametrize("kind", sorted(set(VALUES) - {"void", "timestamp"}))
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("nulls_first", [False, True])
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_exactly_what_is_after_the_worst_is_dropped(
+    kind: str, descending: bool, nulls_first: bool, data: st.DataObject
+) -> None:
+    direction, arrow = Direction(descending, nulls_first), parse_type(kind).arrow
+    value = st.one_of(st.none(), VALUES[kind])
+    worst = pa.array([data.draw(value)], arrow)
+    column = pa.array(data.draw(st.lists(value, max_size=8)), arrow)
+    child = leaf(f"k:{kind.replace(',', ';')}", [])
+    filtering = WorstKey(top_n(child, ["k"], [direction], 1).keys[0], worst)
+    wanted = [v for v in column_values(column) if compare(v, column_values(worst)[0], direction) <= 0]
+    if not filtering.drops_any:
+        assert len(wanted) == len(column)
+        return
+    for array in (column, column.dictionary_encode()):
+        stays = filtering.may_stay(array)
+        assert stays.null_count == 0
+        assert [as_key(v) for v in column_values(column.filter(stays))] == [as_key(v) for v in wanted]
+
+
+def test_few_rows_are_held() -> None:
+    values = pa.array([(i * 7919) % 100_003 for i in range(100_000)], pa.int64())
+    node = top_n(leaf("k:bigint", chunks_of(pa.table({"k": values}), 1000)), ["k"], [Direction()], 10)
+    instance = limited(node, 64_000)
+    (row,) = execute(instance)
+    assert row.rows == 10
+    assert 0 < instance.memory.peak < 64_000
+    assert instance.memory.held == 0
