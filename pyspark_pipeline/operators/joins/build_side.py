@@ -68,10 +68,15 @@ class BuildSide:
 
     def take(self, place: int, rows: pa.Array) -> pa.Array:
         """Give the rows (int32; NULL gives NULL) of kept column ``place``."""
-        taken = pc.take(self.columns[place], rows, boundscheck=False)
+        taken = gathered(self.columns[place], rows)
         if taken.type in (pa.large_string(), pa.large_binary()):
             return taken.cast(self._types[place])
         return taken
+
+
+def gathered(column: pa.Array, rows: pa.Array) -> pa.Array:
+    """Give the values of ``rows`` (NULL gives NULL), which are known to be there."""
+    return pc.take(column, rows, boundscheck=False)
 
 
 def row_numbers(rows: Array, *, with_missing: bool = False) -> pa.Array:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr
+from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, columns_read
 from pyspark_pipeline.plan.joins import Emits, Join
 
 _GIVES_BUILD = (Emits.PAIRS, Emits.BUILD_MATCHED, Emits.BUILD_UNMATCHED)
@@ -44,7 +44,7 @@ class JoinColumns:
     def of(cls, join: Join, read: Collection[int] | None = None) -> JoinColumns:
         """Find what ``join`` needs for its condition and those columns of its output that are ``read`` (None: all)."""
         gives_build = join.shape.emits in _GIVES_BUILD
-        used = _ordinals(join.condition) if join.condition is not None else set()
+        used = columns_read([join.condition]) if join.condition is not None else set()
         wanted = set(range(len(join.output))) if read is None else set(read)
         probe_read, build_read = _by_side(join, wanted)
         if not gives_build:
@@ -82,14 +82,6 @@ def _residual(join: Join, condition: Expr, probe: list[int], build: list[int], k
         probe=tuple(probe),
         build=tuple(kept.index(i) for i in build),
     )
-
-
-def _ordinals(expr: Expr) -> set[int]:
-    if isinstance(expr, ColumnRef):
-        return {expr.ordinal}
-    if isinstance(expr, Call):
-        return {ordinal for arg in expr.args for ordinal in _ordinals(arg)}
-    return set()
 
 
 def _rebound(expr: Expr, places: Mapping[int, int]) -> Expr:

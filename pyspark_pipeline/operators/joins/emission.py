@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.kernels.buffers import Array, allocate, bool_array, rows_only
 from pyspark_pipeline.kernels.join_pairs import flagged_rows, mark_rows
-from pyspark_pipeline.operators.joins.build_side import BuildSide, row_numbers
+from pyspark_pipeline.operators.joins.build_side import BuildSide, gathered, row_numbers
 from pyspark_pipeline.operators.joins.columns import JoinColumns
 from pyspark_pipeline.operators.joins.residual import Residual
 from pyspark_pipeline.plan.joins import Emits, JoinShape
@@ -106,7 +106,7 @@ class PairEmission(Emission):
         nothing = pa.nulls(count)
         rows = None if probe is None else row_numbers(probe)
         left = [
-            nothing if kind is None else chunk.column(i) if rows is None else chunk.column(i).take(rows)
+            nothing if kind is None else chunk.column(i) if rows is None else gathered(chunk.column(i), rows)
             for i, kind in enumerate(columns.probe)
         ]
         return _in_order(self._shape, left, _build_columns(columns, self._side, build), count)

@@ -7,7 +7,7 @@ import pyarrow as pa
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import ExpressionSettings, compile_predicate
 from pyspark_pipeline.kernels.buffers import Array, values
-from pyspark_pipeline.operators.joins.build_side import BuildSide, row_numbers
+from pyspark_pipeline.operators.joins.build_side import BuildSide, gathered, row_numbers
 from pyspark_pipeline.operators.joins.columns import ResidualColumns
 
 
@@ -28,9 +28,9 @@ class Residual:
         probe_rows, build_rows = row_numbers(probe), row_numbers(build)
         whole = side.table.is_unique and probe.size == chunk.num_rows
         read = [chunk.column(i) for i in self._columns.probe]
-        gathered = read if whole else [column.take(probe_rows) for column in read]
-        gathered += [side.take(i, build_rows) for i in self._columns.build]
-        pairs = pa.RecordBatch.from_arrays([*gathered, probe_rows, build_rows], self._names)
+        columns = read if whole else [gathered(column, probe_rows) for column in read]
+        columns += [side.take(i, build_rows) for i in self._columns.build]
+        pairs = pa.RecordBatch.from_arrays([*columns, probe_rows, build_rows], self._names)
         left = self._predicate.filter(pairs)
         if left is pairs:
             return probe, build
