@@ -48,7 +48,7 @@ class Session:
         return {}
 
     def run(self, sql: str, sink: str, answer: str | None = None) -> dict[str, Any]:
-        """Time one execution of ``sql``, from its text to the end of ``sink`` (collect, noop); say what it ran."""
+        """Time one execution of ``sql``, from its text to the end of ``sink`` (collect, noop, show)."""
         began = time.perf_counter()
         frame = self._spark.sql(sql)
         rows = _SINKS[sink](frame)
@@ -74,6 +74,11 @@ def _noop(frame: DataFrame) -> list[Any]:
 
 def _collect(frame: DataFrame) -> list[Any]:
     return list(frame.collect())
+
+
+def _show(frame: DataFrame) -> list[Any]:
+    frame._jdf.showString(20, 20, False)  # what show() prints
+    return []
 
 
 _SINKS: dict[str, Callable[[DataFrame], list[Any]]] = {"collect": _collect, "noop": _noop}

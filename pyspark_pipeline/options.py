@@ -76,6 +76,8 @@ _ALL = (
            doc="Leave to Spark what the cost rule says would not win; false converts all that is supported."),
     Option(key="cost.minScanBytes", kind="int", default="1048576", minimum=0,
            doc="With the cost rule on: a query whose scans read fewer bytes than this stays in Spark."),
+    Option(key="sort.gatherBytes", kind="int", default="33554432", minimum=0,
+           doc="A global sort of no more bytes, by Spark's statistics, runs in one partition of the engine."),
     Option(key="jvmInput", kind="choice", default="auto", choices=("auto", "always", "never"),
            doc="Whether rows made by the JVM may be the input of a fragment: by the cost rule, always, never."),
     Option(key="explain.logLevel", kind="choice", default="info", choices=("off", "debug", "info", "warn"),

@@ -7,7 +7,8 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive._
 import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, SortAggregateExec}
-import org.apache.spark.sql.execution.exchange.{ReusedExchangeExec, ShuffleExchangeExec}
+import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec}
+import org.apache.spark.sql.execution.joins.SortMergeJoinExec
 
 /** Query-stage preparation: convert the whole plan (AQE on). */
 case class StagePreparation(session: SparkSession) extends Rule[SparkPlan] {
@@ -59,7 +60,8 @@ object Conversion {
  *
  *  1. Unwrap what an earlier pass (AQE re-plans) wrapped, and decide again.
  *  2. Wrap each operator that the engine supports and whose inputs are in the engine already, and each
- *     exchange above one. A reason is left on every node that caused a decline.
+ *     exchange above one. A reason is left on every node that caused a decline. Sort-merge joins and sorted
+ *     aggregations become hash operators and lose their sorts; a small global sort gets a single partition.
  *  3. Aggregates move together: a final one whose partial one stayed stays too, and the other way round.
  *  4. The cost rule takes back connected regions whose work does not pay for their transitions.
  */
@@ -69,13 +71,14 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
   private val costOn = Settings.flag(conf, "cost.enabled")
   private val jvmInput = Settings.text(conf, "jvmInput")
   private val minScanBytes = Settings.number(conf, "cost.minScanBytes")
+  private val gatherBytes = Settings.number(conf, "sort.gatherBytes")
   private var readsFileName = false
 
   def apply(plan: SparkPlan): SparkPlan = {
     val unwrapped = unwrap(plan)
     readsFileName = unwrapped.exists(_.expressions.exists(_.exists(e => Conversion.FileNames(ExpressionJson.name(e)))))
     unwrapped.foreach(n => n.unsetTagValue(Conversion.Reason))
-    var wrapped = SortedAggregates.restoreOrdering(wrap(unwrapped, ordered = true))
+    var wrapped = SortedAggregates.restoreOrdering(wrap(unwrapped, Sorts.areLeftOut(unwrapped)))
     var again = true
     while (again) {
       val next = Aggregates.together(wrapped)
@@ -90,12 +93,16 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
 
   private def unwrap(plan: SparkPlan): SparkPlan = plan match {
     case op: PipelineOperatorExec => unwrap(Unwrapping.operator(op))
+    case top: PipelineTakeOrderedExec => unwrap(PipelineTakeOrderedExec.planned(top))
     case other => Unwrapping.exchange(other.mapChildren(unwrap))
   }
 
   /** `ordered` says whether something above may rely on the order of the rows. */
   private def wrap(plan: SparkPlan, ordered: Boolean): SparkPlan = plan match {
     case a: SortAggregateExec => wrapSorted(a, ordered)
+    case j: SortMergeJoinExec => wrapJoin(j, ordered)
+    case s: SortExec if s.global => wrapSort(s)
+    case t: TakeOrderedAndProjectExec => wrapTop(t)
     case _ =>
       val passed = ordered && !SortedAggregates.forgetsOrder(plan)
       decided(plan.mapChildren(wrap(_, passed)))
@@ -119,14 +126,41 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
     }
   }
 
+  /** A sort-merge join becomes a hash join and loses the sorts below it. */
+  private def wrapJoin(j: SortMergeJoinExec, ordered: Boolean): SparkPlan = {
+    val bare = Joins.hashed(j)
+    decided(bare.mapChildren(wrap(_, ordered = false))) match {
+      case op: PipelineOperatorExec => if (ordered) SortedAggregates.sortAbove(op, j) else op
+      case stayed => Joins.planned(stayed)
+    }
+  }
+
+  /** A global sort of little data takes a single partition, where it then runs in the engine. */
+  private def wrapSort(s: SortExec): SparkPlan = {
+    def wrapped(sort: SortExec) = decided(sort.mapChildren(wrap(_, ordered = false)))
+    val bare = Sorts.gathered(s, gatherBytes)
+    wrapped(bare) match {
+      case op: PipelineOperatorExec => op
+      case _ if !(bare eq s) => wrapped(s)
+      case stayed => stayed
+    }
+  }
+
+  private def wrapTop(t: TakeOrderedAndProjectExec): SparkPlan =
+    decided(t.mapChildren(wrap(_, ordered = false))) match {
+      case PipelineOperatorExec(top: TakeOrderedAndProjectExec) => PipelineTakeOrderedExec.over(top, top.child)
+      case stayed => stayed
+    }
+
   /** None: move it. Some(""): stays, and is not the cause. Some(reason): stays because of this. */
   private def declined(plan: SparkPlan): Option[String] = plan match {
     case _: QueryStageExec | _: ReusedExchangeExec | _: PipelineShuffleExchangeExec | _: AdaptiveSparkPlanExec |
-        _: AQEShuffleReadExec | _: InputAdapter | _: WholeStageCodegenExec => Some("")
+        _: PipelineBroadcastExchangeExec | _: AQEShuffleReadExec | _: InputAdapter | _: WholeStageCodegenExec => Some("")
     case _: FileSourceScanExec if readsFileName =>
       Some("the query asks for the name of the file a row comes from, which only Spark's own scan tells")
     case scan: FileSourceScanExec => ScanSupport.reason(scan, support)
     case e: ShuffleExchangeExec => exchangeReason(e)
+    case e: BroadcastExchangeExec => if (Wrapping.isInEngine(e.child)) None else Some("")
     case op if Manifest.operators.contains(op.getClass.getSimpleName) =>
       operatorReason(op).orElse(inputReason(op))
     case op => Some(s"${op.nodeName.trim} is not supported")
@@ -137,7 +171,10 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
       case a: BaseAggregateExec if a.isStreaming => Some("streaming aggregation is not supported")
       case g: GlobalLimitExec if g.offset != 0 || g.limit < 0 => Some("an offset is not supported")
       case l: BaseLimitExec if l.child.outputOrdering.nonEmpty => Some("the first of sorted rows are not supported")
-      case _ => None
+      case u: UnionExec if !u.outputPartitioning.isInstanceOf[UnknownPartitioning] =>
+        Some("a union that keeps its inputs' partitions is not supported")
+      case s: SortExec if !s.global => Some("a sort within partitions is not supported")
+      case other => Joins.reason(other)
     }
     shape
       .orElse(support.first(op.expressions))
@@ -163,7 +200,8 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
 object Wrapping {
   /** Whether `plan` gives chunks. */
   def isInEngine(plan: SparkPlan): Boolean = plan match {
-    case _: PipelineOperatorExec | _: PipelineShuffleExchangeExec | _: PipelineFragmentExec => true
+    case _: PipelineOperatorExec | _: PipelineShuffleExchangeExec | _: PipelineBroadcastExchangeExec |
+        _: PipelineFragmentExec => true
     case stage: QueryStageExec => isInEngine(stage.plan)
     case reused: ReusedExchangeExec => isInEngine(reused.child)
     case read: AQEShuffleReadExec => isInEngine(read.child)
@@ -174,10 +212,10 @@ object Wrapping {
     val wrapped = plan match {
       case e: ShuffleExchangeExec =>
         PipelineShuffleExchangeExec(e.outputPartitioning, e.child, e.shuffleOrigin, e.advisoryPartitionSize)
+      case e: BroadcastExchangeExec => PipelineBroadcastExchangeExec(e.mode, e.child)
       case other => PipelineOperatorExec(other)
     }
     wrapped.copyTagsFrom(plan)
-    plan.logicalLink.foreach(wrapped.setLogicalLink)
     wrapped
   }
 }
@@ -186,11 +224,14 @@ object Unwrapping {
   /** A converted exchange as Spark's own; anything else unchanged. */
   def exchange(plan: SparkPlan): SparkPlan = plan match {
     case e: PipelineShuffleExchangeExec =>
-      val plain = ShuffleExchangeExec(e.outputPartitioning, e.child, e.shuffleOrigin, e.advisoryPartitionSize)
-      plain.copyTagsFrom(e)
-      e.logicalLink.foreach(plain.setLogicalLink)
-      plain
+      tagged(e, ShuffleExchangeExec(e.outputPartitioning, e.child, e.shuffleOrigin, e.advisoryPartitionSize))
+    case e: PipelineBroadcastExchangeExec => tagged(e, BroadcastExchangeExec(e.mode, e.child))
     case other => other
+  }
+
+  private def tagged(from: SparkPlan, plain: SparkPlan): SparkPlan = {
+    plain.copyTagsFrom(from)
+    plain
   }
 
   /** Take the wrapped operators and exchanges connected with `plan` back, leaving `reason` on the top one. */
@@ -201,14 +242,14 @@ object Unwrapping {
   }
 
   /** The operator inside, as Spark can run it. */
-  def operator(op: PipelineOperatorExec): SparkPlan = op.original match {
+  def operator(op: PipelineOperatorExec): SparkPlan = Links.move(op, op.original match {
     case a: SortAggregateExec => SortedAggregates.withSort(a)
-    case other => other
-  }
+    case other => Joins.planned(other)
+  })
 
   private def open(plan: SparkPlan): SparkPlan = plan match {
     case op: PipelineOperatorExec => operator(op).mapChildren(open)
-    case e: PipelineShuffleExchangeExec => exchange(e.mapChildren(open))
+    case e @ (_: PipelineShuffleExchangeExec | _: PipelineBroadcastExchangeExec) => exchange(e.mapChildren(open))
     case other => other
   }
 }

@@ -1,18 +1,24 @@
 package org.apache.spark.sql.pysparkpipeline
 
-import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
+import org.apache.spark.sql.execution.{FileSourceScanExec, SortExec, SparkPlan, TakeOrderedAndProjectExec}
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+import org.apache.spark.sql.execution.joins.BaseJoinExec
 
 /**
  * Takes back regions that would not win. A region is what hangs together through wrapped operators and
- * exchanges. It pays when it aggregates, and its scans read enough; a region that only scans, filters and
+ * exchanges. It pays when it aggregates, joins or sorts, and its scans read enough; a region that only scans, filters and
  * projects gives its rows back through a transition that costs more than it saves.
  */
 class CostRule(minScanBytes: Long) {
 
   def apply(plan: SparkPlan): SparkPlan = plan match {
-    case _: PipelineOperatorExec | _: PipelineShuffleExchangeExec =>
+    case top: PipelineTakeOrderedExec =>
+      apply(top.original.child) match {
+        case op: PipelineOperatorExec => top.withNewChildren(Seq(op))
+        case part => top.original.copy(child = part.children.head)
+      }
+    case _: PipelineOperatorExec | _: PipelineShuffleExchangeExec | _: PipelineBroadcastExchangeExec =>
       loss(plan) match {
         case Some(reason) => takeBack(plan, reason)
         case None => plan
@@ -24,13 +30,13 @@ class CostRule(minScanBytes: Long) {
 
   private def loss(region: SparkPlan): Option[String] = {
     val members = collect(region)
-    val aggregates = members.exists {
-      case PipelineOperatorExec(_: BaseAggregateExec) => true
+    val works = members.exists {
+      case PipelineOperatorExec(_: BaseAggregateExec | _: BaseJoinExec | _: SortExec | _: TakeOrderedAndProjectExec) => true
       case _ => false
     }
     val fromStage = members.exists(_.isInstanceOf[QueryStageExec])
     val bytes = members.collect { case PipelineOperatorExec(s: FileSourceScanExec) => scanBytes(s) }.sum
-    if (!aggregates) Some("cost: without an aggregation the transition to rows costs more than it saves")
+    if (!works) Some("cost: without an aggregation, join or sort the transition to rows costs more than it saves")
     else if (!fromStage && bytes < minScanBytes) {
       Some(s"cost: its scans read $bytes bytes, fewer than ${Settings.Prefix}cost.minScanBytes=$minScanBytes")
     } else None
@@ -41,7 +47,7 @@ class CostRule(minScanBytes: Long) {
   /** The region's members and the stages it reads. */
   private def collect(plan: SparkPlan): Seq[SparkPlan] = plan match {
     case op: PipelineOperatorExec => op +: op.children.flatMap(collect)
-    case e: PipelineShuffleExchangeExec => e +: collect(e.child)
+    case e @ (_: PipelineShuffleExchangeExec | _: PipelineBroadcastExchangeExec) => e +: e.children.flatMap(collect)
     case stage: QueryStageExec => Seq(stage)
     case _ => Nil
   }

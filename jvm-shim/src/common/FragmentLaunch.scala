@@ -1,9 +1,13 @@
 package org.apache.spark.sql.pysparkpipeline
 
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 import org.apache.spark._
-import org.apache.spark.api.python.{ChainedPythonFunctions, PythonFunction, SimplePythonFunction}
+import org.apache.spark.api.python.{ChainedPythonFunctions, PythonBroadcast, PythonFunction, SimplePythonFunction}
+import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.{DeterministicLevel, RDD}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.{FileSourceScanExec, RangeExec}
@@ -19,9 +23,13 @@ object FragmentLaunch {
     val conf = fragment.conf
     val root = Fusion.settled(fragment.root, fragment.subqueryExpressions)
     val json = new PlanJson(fragment.id, root, conf)
-    val text = Manifest.mapper.writeValueAsString(json.write(sink))
+    val broadcasts = BroadcastChunks.inputs(root)
+    val whole = json.write(sink)
+    whole.set[ObjectNode]("broadcasts", Manifest.mapper.valueToTree[JsonNode](broadcasts.map(_.id).toArray))
+    val text = Manifest.mapper.writeValueAsString(whole)
     val batchRows = Settings.number(conf, "batchRows").toInt
-    val inputs = fragment.children.map(input => input -> input.execute()).map {
+    val streamed = Fusion.inputs(root).filterNot(BroadcastChunks.isBroadcast)
+    val inputs = streamed.map(input => input -> input.execute()).map {
       case (_, decoded: DecodedChunkRDD) => decoded.chunks
       case (input, rows) => new RowChunkRDD(rows, input.schema, batchRows)
     }
@@ -30,13 +38,14 @@ object FragmentLaunch {
       case range: RangeExec => rangeParts(range)
     }
     val launch = Launch(
-      functions = Seq(ChainedPythonFunctions(Seq(function(sc.conf, text)))) -> fragment.id.toLong,
+      functions = Seq(ChainedPythonFunctions(Seq(function(sc.conf, text, broadcasts)))) -> fragment.id.toLong,
       timeZone = conf.sessionLocalTimeZone,
       runnerConf = VersionShim.runnerConf(conf),
       metrics = fragment.metrics,
+      inputOrder = Fusion.streamOrder(root),
       contexts = json.contexts,
       isParallel = sc.conf.getInt("spark.task.cpus", 1) > 1)
-    new FragmentRDD(sc, launch, scans, inputs)
+    new FragmentRDD(sc, launch, Shares.of(root, scans, inputs.map(_.getNumPartitions)).toArray, inputs)
   }
 
   private def scanParts(scan: FileSourceScanExec): Array[ScanPart] = {
@@ -65,7 +74,8 @@ object FragmentLaunch {
   }
 
   /** The worker's entry point as a pickled call, so that no Python driver is needed to make it. */
-  private def function(conf: SparkConf, fragment: String): PythonFunction = {
+  private def function(
+      conf: SparkConf, fragment: String, broadcasts: Seq[Broadcast[PythonBroadcast]]): PythonFunction = {
     val python = PythonProbe.executable(conf)
     SimplePythonFunction(
       PickledCall.command("pyspark_pipeline.spark.worker", "FragmentFunction", fragment, ChunkRow.schema.json).toSeq,
@@ -73,7 +83,7 @@ object FragmentLaunch {
       new java.util.ArrayList[String](),
       python,
       PythonProbe.version(conf),
-      new java.util.ArrayList(),
+      new java.util.ArrayList(broadcasts.distinctBy(_.id).asJava),
       null)
   }
 }
@@ -84,33 +94,31 @@ case class Launch(
     timeZone: String,
     runnerConf: Map[String, String],
     metrics: Map[String, SQLMetric],
+    inputOrder: Seq[Int],
     contexts: Array[QueryContext],
     isParallel: Boolean)
 
 /** One task's share of a scan: its splits as JSON, and where Spark would like to read them. */
 case class ScanPart(splits: String, locations: Seq[String])
 
-class FragmentPartition(
-    override val index: Int, val inputs: Seq[Partition], val scans: Seq[ScanPart]) extends Partition
+class FragmentPartition(override val index: Int, val share: Share, val inputs: Map[Int, Partition]) extends Partition
 
 /** Runs one fragment instance a partition in a Python worker; its rows are chunk rows with data only. */
 class FragmentRDD(
     sc: SparkContext,
     launch: Launch,
-    @transient private val scans: Seq[Array[ScanPart]],
+    @transient private val shares: Array[Share],
     private var inputs: Seq[RDD[InternalRow]])
-  extends RDD[InternalRow](sc, inputs.map(new OneToOneDependency(_))) {
+  extends RDD[InternalRow](sc, inputs.zipWithIndex.map { case (input, number) =>
+    new ShareDependency(input, number, shares.map(_.inputs.get(number)))
+  }) {
 
-  override protected def getPartitions: Array[Partition] = {
-    val counts = (scans.map(_.length) ++ inputs.map(_.getNumPartitions)).distinct
-    require(counts.length <= 1, s"the inputs of a fragment have ${counts.mkString(" and ")} partitions")
-    Array.tabulate(counts.headOption.getOrElse(1)) { i =>
-      new FragmentPartition(i, inputs.map(_.partitions(i)), scans.map(_(i)))
-    }
+  override protected def getPartitions: Array[Partition] = shares.zipWithIndex.map { case (share, i) =>
+    new FragmentPartition(i, share, share.inputs.map { case (number, p) => number -> inputs(number).partitions(p) })
   }
 
   override protected def getPreferredLocations(split: Partition): Seq[String] =
-    split.asInstanceOf[FragmentPartition].scans.flatMap(_.locations).distinct
+    split.asInstanceOf[FragmentPartition].share.scans.values.toSeq.flatMap(_.locations).distinct
 
   /** Several drivers give their chunks in the order they happen to run; Spark must know, to retry right. */
   override protected def getOutputDeterministicLevel: DeterministicLevel.Value = {
@@ -127,9 +135,10 @@ class FragmentRDD(
     val part = split.asInstanceOf[FragmentPartition]
     val control = new ChunkRowWriter().write(ChunkRow.Control, 0, 0, 0L, 0L, controlMessage(part, context))
     val retarget = new ChunkRowWriter
-    val data = dependencies.iterator.zipWithIndex.flatMap { case (dependency, i) =>
-      val parent = dependency.rdd.asInstanceOf[RDD[InternalRow]]
-      parent.iterator(part.inputs(i), context).map(row => retarget.retarget(row, i): InternalRow)
+    val data = launch.inputOrder.iterator.flatMap { i =>
+      val parent = dependencies(i).rdd.asInstanceOf[RDD[InternalRow]]
+      part.inputs.get(i).iterator.flatMap(parent.iterator(_, context))
+        .map(row => retarget.retarget(row, i): InternalRow)
     }
     val rows = Iterator.single[InternalRow](control) ++ data
     val batches = VersionShim.run(launch, new RowGroups(new InterruptibleIterator(context, rows)), context)
@@ -140,11 +149,15 @@ class FragmentRDD(
     val node = Json.obj()
       .put("partition", part.index).put("stage", context.stageId()).put("attempt", context.attemptNumber())
       .put("taskAttempt", context.taskAttemptId()).put("cpus", context.cpus())
+    node.set[ObjectNode]("inputOrder", Manifest.mapper.valueToTree[JsonNode](launch.inputOrder.toArray))
     val splits = Json.obj()
-    part.scans.zipWithIndex.foreach { case (s, i) =>
+    part.share.scans.foreach { case (i, s) =>
       splits.set[ObjectNode](i.toString, Manifest.mapper.readTree(s.splits))
     }
     node.set[ObjectNode]("splits", splits)
+    val branches = Json.obj()
+    part.share.branches.foreach { case (union, child) => branches.put(union.toString, child) }
+    node.set[ObjectNode]("branches", branches)
     Manifest.mapper.writeValueAsBytes(node)
   }
 }

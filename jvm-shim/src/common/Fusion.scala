@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import org.apache.commons.lang3.StringUtils
 
 import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.execution.{FileSourceScanExec, ScalarSubquery, SparkPlan}
 
 /** Puts wrapped operators that stand together into one fragment, and cuts it at its inputs. */
@@ -15,9 +16,10 @@ object Fusion {
   /** Replace every connected tree of [[PipelineOperatorExec]] by a fragment. */
   def apply(plan: SparkPlan): SparkPlan = plan match {
     case e: PipelineShuffleExchangeExec =>
-      val fused = fragment(e.child) match {
-        case f: PipelineFragmentExec => f
-      }
+      val fused = fragment(e.child)
+      if (fused eq e.child) e else e.withNewChildren(Seq(fused))
+    case e: PipelineBroadcastExchangeExec =>
+      val fused = fragment(e.child)
       if (fused eq e.child) e else e.withNewChildren(Seq(fused))
     case op: PipelineOperatorExec => fragment(op)
     case f: PipelineFragmentExec => f
@@ -32,7 +34,6 @@ object Fusion {
       val subqueries = operators(whole).flatMap(_.original.expressions.flatMap(ExpressionJson.subqueries))
       val fragment = PipelineFragmentExec(whole, subqueries)
       fragment.copyTagsFrom(root)
-      root.logicalLink.foreach(fragment.setLogicalLink)
       fragment
   }
 
@@ -63,6 +64,24 @@ object Fusion {
   def inputs(root: SparkPlan): Seq[SparkPlan] = root match {
     case op: PipelineOperatorExec => op.children.flatMap(inputs)
     case other => Seq(other)
+  }
+
+  /**
+   * The numbers of the streamed inputs (all but broadcasts, left to right) in the order the worker reads them:
+   * what a join builds from comes before what it probes with.
+   */
+  def streamOrder(root: SparkPlan): Seq[Int] = {
+    var streamed = 0
+    def go(node: SparkPlan): Seq[Int] = node match {
+      case op: PipelineOperatorExec =>
+        val children = op.children.map(go)
+        (if (Joins.buildSide(op.original).contains(BuildRight)) children.reverse else children).flatten
+      case input if BroadcastChunks.isBroadcast(input) => Nil
+      case _ =>
+        streamed += 1
+        Seq(streamed - 1)
+    }
+    go(root)
   }
 
   /** `root` with its inputs replaced, left to right. */

@@ -132,6 +132,7 @@ object ExpressionJson {
     case _: Expression => Nil
     case s: Seq[_] if s.exists(x => !x.isInstanceOf[String]) => Nil
     case s: Seq[_] => Seq(name -> arr(s.map(x => text(x.toString))))
+    case p: Product if p.productArity == 0 => Seq(name -> text(p.productPrefix))
     case p: Product => flatten(p)
     case _ => Nil
   }

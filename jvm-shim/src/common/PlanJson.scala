@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import org.apache.spark.QueryContext
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.plans.JoinType
 import org.apache.spark.sql.execution.{FileSourceScanExec, RangeExec, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -18,6 +19,7 @@ class PlanJson(id: Int, root: SparkPlan, conf: SQLConf) {
   private val expressions = new ExpressionJson
   private var scans = 0
   private var inputs = 0
+  private var broadcasts = 0
 
   def contexts: Array[QueryContext] = expressions.contexts.toArray
 
@@ -49,6 +51,9 @@ class PlanJson(id: Int, root: SparkPlan, conf: SQLConf) {
       node.set[ObjectNode]("fields", fields(original))
       node.set[ObjectNode]("children", arr(original.children.map(operator)))
       node
+    case input if BroadcastChunks.isBroadcast(input) =>
+      broadcasts += 1
+      named("Broadcast", input.output).put("broadcast", broadcasts - 1)
     case input =>
       inputs += 1
       named("Input", input.output).put("input", inputs - 1)
@@ -70,12 +75,18 @@ class PlanJson(id: Int, root: SparkPlan, conf: SQLConf) {
       case (name, s: Seq[_]) if s.forall(_.isInstanceOf[Expression]) =>
         node.set[ObjectNode](name, arr(s.map(e => expressions.write(e.asInstanceOf[Expression]): JsonNode)))
       case (name, None) => node.putNull(name)
+      case (name, Some(e: Expression)) => node.set[ObjectNode](name, expressions.write(e))
       case (name, Some(s: Seq[_])) if s.forall(_.isInstanceOf[Expression]) =>
         node.set[ObjectNode](name, arr(s.map(e => expressions.write(e.asInstanceOf[Expression]): JsonNode)))
       case (name, n: Int) => node.put(name, n)
       case (name, n: Long) => node.put(name, n)
       case (name, b: Boolean) => node.put(name, b)
       case (name, s: String) => node.put(name, s)
+      case (name, s: Seq[_]) if s.forall(_.isInstanceOf[Seq[_]]) =>
+        node.set[ObjectNode](name, arr(s.map(row =>
+          arr(row.asInstanceOf[Seq[Expression]].map(e => expressions.write(e): JsonNode)): JsonNode)))
+      case (name, kind: JoinType) => node.put(name, kind.getClass.getSimpleName.stripSuffix("$"))
+      case (name, p: Product) if p.productArity == 0 => node.put(name, p.productPrefix)
       case _ =>
     }
     node

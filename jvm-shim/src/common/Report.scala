@@ -92,9 +92,12 @@ private class Counter {
           if (!Wrapping.isInEngine(input)) transitions += 1
           visit(input, insideEngine = true)
         }
-      case e: PipelineShuffleExchangeExec =>
+      case e @ (_: PipelineShuffleExchangeExec | _: PipelineBroadcastExchangeExec) =>
         add(1, 1)
-        visit(e.child, insideEngine = true)
+        visit(e.children.head, insideEngine = true)
+      case top: PipelineTakeOrderedExec => // its part in the engine is counted for it
+        transitions += 1
+        visit(top.original.child, insideEngine = false)
       case _: PipelineText =>
       case w if Counter.isWrapper(w) => w.children.foreach(visit(_, insideEngine))
       case other =>

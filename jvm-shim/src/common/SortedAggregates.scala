@@ -29,18 +29,17 @@ object SortedAggregates {
     else {
       val sorted = a.copy(child = SortExec(required, global = false, a.child))
       sorted.copyTagsFrom(a)
-      a.logicalLink.foreach(sorted.setLogicalLink)
       sorted
     }
   }
 
-  /** A sort in Spark of what `op` gives, where `a` promised that order. */
-  def sortAbove(op: PipelineOperatorExec, a: SortAggregateExec): SparkPlan =
+  /** A sort in Spark of what `op` gives, where `a`, which it replaces, promised that order. */
+  def sortAbove(op: PipelineOperatorExec, a: SparkPlan): SparkPlan =
     if (a.outputOrdering.isEmpty) op
     else {
       val order = a.outputOrdering.map(o => SortOrder(o.child, Ascending))
       val sort = SortExec(order, global = false, op)
-      a.logicalLink.foreach(sort.setLogicalLink)
+      Links.putAbove(sort, op)
       sort
     }
 

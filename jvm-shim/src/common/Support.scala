@@ -18,6 +18,7 @@ class Support(allowDifferences: Boolean) {
       first(a.filter.toSeq ++ a.aggregateFunction.children)
         .orElse(matching(a.aggregateFunction, Manifest.aggregates))
         .orElse(a.aggregateFunction.aggBufferAttributes.flatMap(b => typeReason(b.dataType, "a buffer")).headOption)
+    case o: SortOrder => reason(o.child)
     case other => first(other.children).orElse(matching(other, Manifest.expressions))
   }
 

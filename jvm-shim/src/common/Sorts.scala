@@ -1,0 +1,92 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Sort}
+import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, RangePartitioning, SinglePartition}
+import org.apache.spark.sql.execution.{SortExec, SparkPlan, TakeOrderedAndProjectExec}
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
+import org.apache.spark.sql.execution.metric.SQLMetric
+
+/** Sorts in the engine: how a global one gets its rows, and which sorts Spark left out. */
+object Sorts {
+
+  /** A global sort over ranges as one over a single partition, where statistics say there is little to sort. */
+  def gathered(sort: SortExec, mostBytes: Long): SortExec = sort match {
+    case SortExec(_, true, e @ ShuffleExchangeExec(_: RangePartitioning, below, _, _), _) if isSmall(sort, mostBytes) =>
+      val single = e.copy(outputPartitioning = SinglePartition, child = below)
+      single.copyTagsFrom(e)
+      val changed = sort.copy(child = single)
+      changed.copyTagsFrom(sort)
+      changed
+    case _ => sort
+  }
+
+  private def isSmall(sort: SortExec, mostBytes: Long): Boolean =
+    sort.logicalLink.exists(_.stats.sizeInBytes <= mostBytes)
+
+  /**
+   * Whether the order of the plan's rows may be what a sort promised that Spark left out, because an operator
+   * below gives that order already: there are more sorts in the logical plan than in the physical one.
+   */
+  def areLeftOut(plan: SparkPlan): Boolean = {
+    val wanted = plan.logicalLink.map(sorts).getOrElse(0)
+    wanted > 0 && wanted > plan.collect {
+      case s: SortExec if s.logicalLink.isDefined => s
+      case t: TakeOrderedAndProjectExec => t
+    }.length
+  }
+
+  private def sorts(plan: LogicalPlan): Int = plan.collect { case s: Sort => s }.length
+}
+
+/**
+ * The first rows of a sorted input: each fragment instance below keeps its own first rows, the driver merges
+ * those few as Spark's `TakeOrderedAndProjectExec` does. `original` is that operator over the fragment.
+ */
+case class PipelineTakeOrderedExec(original: TakeOrderedAndProjectExec) extends SparkPlan {
+
+  override def children: Seq[SparkPlan] = original.children
+
+  override def output: Seq[Attribute] = original.output
+
+  override def outputPartitioning: Partitioning = original.outputPartitioning
+
+  override def outputOrdering: Seq[SortOrder] = original.outputOrdering
+
+  override lazy val metrics: Map[String, SQLMetric] = original.metrics
+
+  override def nodeName: String = "PipelineTakeOrderedAndProject"
+
+  override def simpleString(maxFields: Int): String = "Pipeline" + original.simpleString(maxFields)
+
+  override def executeCollect(): Array[InternalRow] = original.executeCollect()
+
+  override protected def doExecute(): RDD[InternalRow] = original.execute()
+
+  override protected def doCanonicalize(): SparkPlan =
+    PipelineTakeOrderedExec(original.canonicalized.asInstanceOf[TakeOrderedAndProjectExec])
+
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan =
+    copy(original = original.withNewChildren(newChildren).asInstanceOf[TakeOrderedAndProjectExec])
+}
+
+object PipelineTakeOrderedExec {
+
+  /** `top` over the part of it that each instance runs; `child` is its input in the engine. */
+  def over(top: TakeOrderedAndProjectExec, child: SparkPlan): PipelineTakeOrderedExec = {
+    val part = top.copy(projectList = child.output, child = child, offset = 0)
+    part.copyTagsFrom(top)
+    val wrapped = Wrapping(part)
+    val made = PipelineTakeOrderedExec(top.copy(child = wrapped))
+    Links.putAbove(made, wrapped)
+    made
+  }
+
+  /** The operator as Spark planned it. */
+  def planned(made: PipelineTakeOrderedExec): TakeOrderedAndProjectExec = Links.move(made, made.original.child match {
+    case PipelineOperatorExec(part: TakeOrderedAndProjectExec) => made.original.copy(child = part.child)
+    case _ => made.original
+  })
+}

@@ -1,0 +1,29 @@
+-- Joins of two shuffled sides: every kind, with and without a further condition.
+-- tables: tame
+-- matrix: ansi=true ; aqe=true,false
+-- set: spark.sql.autoBroadcastJoinThreshold=-1
+
+SELECT a.id, a.i, b.id, b.l FROM tame a JOIN tame b ON a.i = b.i AND a.k = b.k AND b.id < 40;
+SELECT a.id, b.id, b.k FROM tame a JOIN tame b ON a.l = b.l AND a.id < 30 AND b.id > 10 AND a.d < b.d;
+SELECT a.k, count(*), sum(b.id) FROM tame a JOIN tame b ON a.id = b.i GROUP BY a.k;
+SELECT a.id, a.i, b.id, b.l FROM tame a LEFT JOIN tame b ON a.i = b.i AND a.k = b.k AND b.id < 40;
+SELECT a.id, b.id, b.k FROM tame a LEFT JOIN tame b ON a.l = b.l AND a.id < 30 AND b.id > 10 AND a.d < b.d;
+SELECT a.k, count(*), sum(b.id) FROM tame a LEFT JOIN tame b ON a.id = b.i GROUP BY a.k;
+SELECT a.id, a.i, b.id, b.l FROM tame a RIGHT JOIN tame b ON a.i = b.i AND a.k = b.k AND b.id < 40;
+SELECT a.id, b.id, b.k FROM tame a RIGHT JOIN tame b ON a.l = b.l AND a.id < 30 AND b.id > 10 AND a.d < b.d;
+SELECT a.k, count(*), sum(b.id) FROM tame a RIGHT JOIN tame b ON a.id = b.i GROUP BY a.k;
+SELECT a.id, a.i, b.id, b.l FROM tame a FULL JOIN tame b ON a.i = b.i AND a.k = b.k AND b.id < 40;
+SELECT a.id, b.id, b.k FROM tame a FULL JOIN tame b ON a.l = b.l AND a.id < 30 AND b.id > 10 AND a.d < b.d;
+SELECT a.k, count(*), sum(b.id) FROM tame a FULL JOIN tame b ON a.id = b.i GROUP BY a.k;
+SELECT a.id, a.k FROM tame a LEFT SEMI JOIN tame b ON a.i = b.i AND b.id < 9;
+SELECT a.id, a.k FROM tame a LEFT SEMI JOIN tame b ON a.i = b.i AND a.id <> b.id AND a.d < b.d;
+SELECT a.id, a.k FROM tame a LEFT ANTI JOIN tame b ON a.i = b.i AND b.id < 9;
+SELECT a.id, a.k FROM tame a LEFT ANTI JOIN tame b ON a.i = b.i AND a.id <> b.id AND a.d < b.d;
+SELECT id FROM tame a WHERE EXISTS (SELECT 1 FROM tame b WHERE b.i = a.i AND b.id > a.id) OR id < 3;
+SELECT id FROM tame a WHERE NOT EXISTS (SELECT 1 FROM tame b WHERE b.l = a.l AND b.id <> a.id);
+SELECT id FROM tame a WHERE i IN (SELECT z FROM tame) OR k = 'x';
+SELECT a.id, b.id, c.id FROM tame a JOIN tame b ON a.i = b.i JOIN tame c ON b.l = c.l WHERE a.id < 20 AND c.id < 20;
+SELECT a.id, b.id FROM tame a LEFT JOIN (SELECT * FROM tame WHERE id < 0) b ON a.i = b.i;
+SELECT a.id, b.id FROM (SELECT * FROM tame WHERE id < 0) a FULL JOIN tame b ON a.i = b.i;
+SELECT count(*) FROM tame a JOIN tame b ON a.b = b.b;
+SELECT a.id, b.id FROM tame a JOIN tame b ON a.i <=> b.i AND a.k <=> b.k WHERE a.id < 30;
