@@ -124,13 +124,12 @@ class RangeFilter:
         marks = self._marked(chunk)
         if marks is None:
             return None
-        chunk = without(chunk, self._unread)
         count = row_ranges.marked_rows(marks, marks[: total & ~7].view(np.uint64), self._rows)
         if count == total:
-            return widened(chunk, narrow)
+            return widened(without(chunk, self._unread), narrow)
         if count == 0:
             return widened(chunk.slice(0, 0), narrow)
-        return _taken(chunk, narrow, marks, self._rows[:count])
+        return self._taken(chunk, narrow, marks, self._rows[:count])
 
     def _marked(self, chunk: pa.RecordBatch) -> buffers.Array | None:
         rows = chunk.num_rows
@@ -146,6 +145,22 @@ class RangeFilter:
             if column.null_count:
                 row_ranges.keep_valid(*buffers.validity(column), marks)
         return marks
+
+    def _taken(
+        self, chunk: pa.RecordBatch, narrow: NarrowTypes, marks: buffers.Array, rows: buffers.Array
+    ) -> pa.RecordBatch:
+        """Take the marked rows, whose numbers are ``rows``."""
+        indices = pa.array(rows)
+        mask = buffers.bool_array(marks) if rows.size > TAKE_BELOW * marks.size else None
+        columns = []
+        for place, column in enumerate(chunk.columns):
+            if place in self._unread:
+                columns.append(pa.nulls(rows.size))
+            elif _is_narrow(column, narrow, place):
+                columns.append(_widened_rows(column, narrow[place], indices, rows))
+            else:
+                columns.append(column.take(indices) if mask is None else column.filter(mask))
+        return pa.RecordBatch.from_arrays(columns, chunk.schema.names)
 
 
 def _keep(column: pa.Array, wanted: Range, marks: buffers.Array) -> bool:
@@ -165,19 +180,6 @@ def _keep(column: pa.Array, wanted: Range, marks: buffers.Array) -> bool:
     else:
         return False
     return True
-
-
-def _taken(chunk: pa.RecordBatch, narrow: NarrowTypes, marks: buffers.Array, rows: buffers.Array) -> pa.RecordBatch:
-    """Take the marked rows, whose numbers are ``rows``."""
-    indices = pa.array(rows)
-    mask = buffers.bool_array(marks) if rows.size > TAKE_BELOW * marks.size else None
-    columns = []
-    for place, column in enumerate(chunk.columns):
-        if _is_narrow(column, narrow, place):
-            columns.append(_widened_rows(column, narrow[place], indices, rows))
-        else:
-            columns.append(column.take(indices) if mask is None else column.filter(mask))
-    return pa.RecordBatch.from_arrays(columns, chunk.schema.names)
 
 
 def without(chunk: pa.RecordBatch, unread: Collection[int]) -> pa.RecordBatch:
