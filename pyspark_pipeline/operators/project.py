@@ -10,6 +10,7 @@ from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import rows_only
 from pyspark_pipeline.operators.filter import FilterFactory
+from pyspark_pipeline.operators.joins.probe import JoinProbeFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.streaming import StreamingOperator
 from pyspark_pipeline.plan.expr import ColumnRef, columns_read
@@ -65,8 +66,8 @@ class ProjectFactory(OperatorFactory):
 
 @implements(Project, execs=["ProjectExec"], pipeline=["Project"])
 def decompose_project(node: Project, builder: PipelineBuilder) -> list[OperatorFactory]:
-    """Append a projection to the child's pipeline; a filter right below it drops the columns it does not read."""
+    """Append a projection; a filter or join right below it drops the columns it does not read."""
     below = builder.decompose(node.child)
-    if isinstance(below[-1], FilterFactory):
+    if isinstance(below[-1], FilterFactory | JoinProbeFactory):
         below[-1].keep_only(columns_read(node.exprs))
     return [*below, ProjectFactory(node, builder.settings)]

@@ -79,7 +79,7 @@ def make_instance(
     broadcasts = Broadcasts(fragment.broadcasts, read_broadcast, _BROADCASTS)
     builder = FragmentBuilder(fragment, control, queue, dop=int(control.get("cpus", 1)), broadcasts=broadcasts)
     pipelines = builder.build()
-    order = control.get("inputOrder") or sorted(builder.inputs)
+    order = [i for i in control.get("inputOrder", sorted(builder.inputs)) if i in builder.inputs]
     feed = InputFeed(client.stream(), builder.inputs, order=order) if builder.inputs else None
     return FragmentInstance(
         pipelines, queue, memory=instance_memory(), feed=feed, time_slice_ms=options["timeSliceMs"]

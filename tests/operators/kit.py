@@ -119,6 +119,12 @@ class Builder(PipelineSet):
     def range_slice(self, input_id: int) -> tuple[int, int, int]:
         return self.ranges[input_id]
 
+    def branch(self, union: Node) -> int:
+        return 0
+
+    def broadcast_value(self, source: Any, key: Any, make: Any) -> Any:
+        raise AssertionError("no broadcast here")
+
 
 def run_rows(
     node: Node,

@@ -169,7 +169,6 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
   private def operatorReason(op: SparkPlan): Option[String] = {
     val shape = op match {
       case a: BaseAggregateExec if a.isStreaming => Some("streaming aggregation is not supported")
-      case g: GlobalLimitExec if g.offset != 0 || g.limit < 0 => Some("an offset is not supported")
       case l: BaseLimitExec if l.child.outputOrdering.nonEmpty => Some("the first of sorted rows are not supported")
       case u: UnionExec if !u.outputPartitioning.isInstanceOf[UnknownPartitioning] =>
         Some("a union that keeps its inputs' partitions is not supported")

@@ -23,7 +23,9 @@ SELECT id FROM tame a WHERE EXISTS (SELECT 1 FROM tame b WHERE b.i = a.i AND b.i
 SELECT id FROM tame a WHERE NOT EXISTS (SELECT 1 FROM tame b WHERE b.l = a.l AND b.id <> a.id);
 SELECT id FROM tame a WHERE i IN (SELECT z FROM tame) OR k = 'x';
 SELECT a.id, b.id, c.id FROM tame a JOIN tame b ON a.i = b.i JOIN tame c ON b.l = c.l WHERE a.id < 20 AND c.id < 20;
+-- expect: any
 SELECT a.id, b.id FROM tame a LEFT JOIN (SELECT * FROM tame WHERE id < 0) b ON a.i = b.i;
+-- expect: any
 SELECT a.id, b.id FROM (SELECT * FROM tame WHERE id < 0) a FULL JOIN tame b ON a.i = b.i;
 SELECT count(*) FROM tame a JOIN tame b ON a.b = b.b;
 SELECT a.id, b.id FROM tame a JOIN tame b ON a.i <=> b.i AND a.k <=> b.k WHERE a.id < 30;
