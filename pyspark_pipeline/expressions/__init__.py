@@ -5,6 +5,7 @@ The families are the contents: importing them registers their functions.
 
 from pyspark_pipeline.expressions import (
     arithmetic,
+    bits,
     cast,
     comparison,
     conditional,
@@ -30,6 +31,7 @@ __all__ = [
     "CompiledPredicate",
     "ExpressionSettings",
     "arithmetic",
+    "bits",
     "cast",
     "comparison",
     "compile_expressions",

@@ -1,5 +1,5 @@
 """Casts; each pair of types in the family file of its kind."""
 
-from pyspark_pipeline.expressions import cast_decimal, cast_numeric, cast_string, cast_text, cast_time
+from pyspark_pipeline.expressions import cast_decimal, cast_numeric, cast_string, cast_text, cast_time, cast_void
 
-__all__ = ["cast_decimal", "cast_numeric", "cast_string", "cast_text", "cast_time"]
+__all__ = ["cast_decimal", "cast_numeric", "cast_string", "cast_text", "cast_time", "cast_void"]

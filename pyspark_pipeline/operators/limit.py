@@ -1,4 +1,7 @@
-"""Limit: the first rows of this instance, without those the offset skips, counted over all its drivers."""
+"""Limit: the first rows of this instance, without those the offset skips, counted over all its drivers.
+
+``CollectLimitExec`` is not among them: it takes rows partition after partition on the driver, until it has enough.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,7 @@ class LimitFactory(OperatorFactory):
         return LimitOperator(self._quota)
 
 
-@implements(Limit, execs=["LocalLimitExec", "GlobalLimitExec", "CollectLimitExec"], pipeline=["Limit"])
+@implements(Limit, execs=["LocalLimitExec", "GlobalLimitExec"], pipeline=["Limit"])
 def decompose_limit(node: Limit, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append a limit to the child's pipeline."""
     return [*builder.decompose(node.child), LimitFactory(node.limit, node.offset)]

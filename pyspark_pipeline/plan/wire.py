@@ -104,7 +104,7 @@ def _project(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) 
     return Project(output=output, exprs=exprs, child=children[0])
 
 
-@decodes("LocalLimitExec", "GlobalLimitExec", "CollectLimitExec")
+@decodes("LocalLimitExec", "GlobalLimitExec")
 def _limit(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
     limit = node["fields"]["limit"]
     offset = node["fields"].get("offset", 0)

@@ -156,3 +156,14 @@ def test_manifest_has_the_contract_form() -> None:
     for name, entry in manifest().items():
         assert entry["cases"], name
         assert all(set(case) <= known and isinstance(case["args"], list) for case in entry["cases"]), name
+
+
+@pytest.mark.parametrize("type_", ["boolean", "tinyint", "bigint", "double", "decimal(38,10)", "string", "binary",
+                                   "date", "timestamp", "timestamp_ntz"])  # fmt: skip
+def test_null_without_a_type_is_cast_to_any(type_: str) -> None:
+    """Spark puts such a cast in the place of what an outer join gets from an empty side."""
+    for nothing in (lit(None, "void"), col(0, "void")):
+        cast = call("Cast", type_, nothing, evalMode="ANSI", timeZoneId="UTC")
+        (array,) = compile_expressions([cast], SETTINGS).evaluate(chunk(pa.nulls(3)))
+        assert array.type == cast.type.arrow
+        assert array.null_count == 3

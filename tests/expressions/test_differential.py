@@ -22,6 +22,10 @@ ARITHMETIC += [f"try_{f}({c}, {c}2)" for f in ("add", "subtract", "multiply", "d
 ARITHMETIC += ["try_mod(i, i2)", "+i", "l + 1", "2 * i", "1 - p15_2", "(1 - p5_2) * p15_2 * (1 + p5_22)", "p15_2 * 2"]
 ARITHMETIC += ["i + (l / 0)", "null + (i / 0)", "cast(null as int) + i", "(i + 1) + (i2 + 1)"]
 
+BITS = [f"{c} {op} {c}2" for c in ("b", "h", "i", "l") for op in "&|^"] + ["~b", "~h", "~i", "~l", "i & 7", "l | nn", "b & null"]
+BITS += [f"{f}({c}, {by})" for f in ("shiftleft", "shiftright", "shiftrightunsigned") for c in ("i", "l", "h") for by in ("i2", "1", "33", "-1", "nn")]
+BITS += ["1 << i", "5L >> h", "-7 >>> b", "cast((shiftright(l, 1) & 1) as tinyint)"]
+
 COMPARED = (*PLAIN, *DECIMALS, "bo", "dt", "ts")
 COMPARISON = [f"{c} {op} {c}2" for c in COMPARED for op in ("=", "<", "<=", ">", ">=", "<=>", "<>")]
 COMPARISON += [f"s {op} t" for op in ("=", "<", "<=", ">", ">=", "<=>")]
@@ -91,7 +95,7 @@ DATES = [
 ]  # fmt: skip
 
 ALL = {
-    "arithmetic": ARITHMETIC, "comparison": COMPARISON, "logic": LOGIC, "conditional": CONDITIONAL,
+    "arithmetic": ARITHMETIC, "bits": BITS, "comparison": COMPARISON, "logic": LOGIC, "conditional": CONDITIONAL,
     "casts": CASTS, "text": TEXT, "negation": NEGATION, "strings": STRINGS, "dates": DATES,
 }  # fmt: skip
 

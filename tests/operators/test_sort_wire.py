@@ -62,7 +62,6 @@ def test_first_rows_with_other_columns_are_projected_above() -> None:
         ("LocalLimitExec", {"limit": 5}, 5, 0),
         ("GlobalLimitExec", {"limit": 5, "offset": 2}, 5, 2),
         ("GlobalLimitExec", {"limit": -1, "offset": 2}, None, 2),
-        ("CollectLimitExec", {"limit": 5, "offset": 0}, 5, 0),
     ],
 )
 def test_limits(op: str, fields: dict[str, int], limit: int | None, offset: int) -> None:

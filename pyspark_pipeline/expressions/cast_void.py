@@ -1,0 +1,13 @@
+"""Casts of a column or constant that is always NULL: NULL of the wanted type (Spark: Cast.scala)."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from pyspark_pipeline.expressions.registry import ORDERED, ExpressionSettings, Kernel, case, function
+from pyspark_pipeline.plan.expr import Call
+
+
+@function("Cast", [case(["void"], result=ORDERED)])
+def _typed_null(call: Call, settings: ExpressionSettings) -> Kernel:
+    return Kernel(run=lambda values, rows: pa.nulls(rows, call.type.arrow))
