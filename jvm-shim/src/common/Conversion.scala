@@ -109,10 +109,16 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
   }
 
   private def decided(plan: SparkPlan): SparkPlan = declined(plan) match {
-    case None => Wrapping(plan)
+    case None => Wrapping(withBroadcasts(plan))
     case Some(reason) =>
       if (reason.nonEmpty) plan.setTagValue(Conversion.Reason, reason)
       plan
+  }
+
+  /** A join that moves takes the broadcasts below it along; rows that the JVM makes for them become chunks there. */
+  private def withBroadcasts(plan: SparkPlan): SparkPlan = plan.mapChildren {
+    case e: BroadcastExchangeExec => Wrapping(e)
+    case child => child
   }
 
   /** A sorted aggregation becomes a hash aggregation and loses the sort below it. */
@@ -190,8 +196,11 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
   }
 
   private def inputReason(op: SparkPlan): Option[String] = {
-    val outside = op.children.filterNot(Wrapping.isInEngine)
-    if (outside.isEmpty || jvmInput == "always" || (jvmInput == "auto" && !costOn)) None
+    val (broadcasts, outside) = op.children.filterNot(Wrapping.isInEngine)
+      .partition(_.outputPartitioning.isInstanceOf[BroadcastPartitioning])
+    if (broadcasts.exists(!_.isInstanceOf[BroadcastExchangeExec])) Some("its broadcast side stayed in Spark")
+    else if (broadcasts.length == op.children.length) Some("nothing but broadcasts below it")
+    else if (outside.isEmpty || jvmInput == "always" || (jvmInput == "auto" && !costOn)) None
     else Some(s"its input comes as rows from ${outside.map(_.nodeName.trim).mkString(", ")}")
   }
 }

@@ -18,9 +18,7 @@ object Fusion {
     case e: PipelineShuffleExchangeExec =>
       val fused = fragment(e.child)
       if (fused eq e.child) e else e.withNewChildren(Seq(fused))
-    case e: PipelineBroadcastExchangeExec =>
-      val fused = fragment(e.child)
-      if (fused eq e.child) e else e.withNewChildren(Seq(fused))
+    case e: PipelineBroadcastExchangeExec => e.mapChildren(apply)
     case op: PipelineOperatorExec => fragment(op)
     case f: PipelineFragmentExec => f
     case other => other.mapChildren(apply)

@@ -14,8 +14,9 @@ object Sorts {
 
   /** A global sort over ranges as one over a single partition, where statistics say there is little to sort. */
   def gathered(sort: SortExec, mostBytes: Long): SortExec = sort match {
-    case SortExec(_, true, e @ ShuffleExchangeExec(_: RangePartitioning, below, _, _), _) if isSmall(sort, mostBytes) =>
-      val single = e.copy(outputPartitioning = SinglePartition, child = below)
+    case SortExec(_, true, e: ShuffleExchangeExec, _)
+        if e.outputPartitioning.isInstanceOf[RangePartitioning] && isSmall(sort, mostBytes) =>
+      val single = e.copy(outputPartitioning = SinglePartition)
       single.copyTagsFrom(e)
       val changed = sort.copy(child = single)
       changed.copyTagsFrom(sort)
