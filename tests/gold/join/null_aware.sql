@@ -1,7 +1,7 @@
 -- NOT IN: the null-aware anti join.
 -- tables: tame, numbers
 -- matrix: ansi=true ; aqe=true,false
--- expect: any
+
 SELECT id FROM tame WHERE i NOT IN (SELECT i FROM tame WHERE id < 12 AND i IS NOT NULL);
 SELECT id FROM tame WHERE i NOT IN (SELECT i FROM tame WHERE id < 12);
 SELECT id FROM tame WHERE i NOT IN (SELECT i FROM tame WHERE id < 0);

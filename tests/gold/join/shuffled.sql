@@ -1,5 +1,5 @@
 -- Joins of two shuffled sides: every kind, with and without a further condition.
--- tables: tame
+-- tables: tame, keys
 -- matrix: ansi=true ; aqe=true,false
 -- set: spark.sql.autoBroadcastJoinThreshold=-1
 
@@ -23,9 +23,11 @@ SELECT id FROM tame a WHERE EXISTS (SELECT 1 FROM tame b WHERE b.i = a.i AND b.i
 SELECT id FROM tame a WHERE NOT EXISTS (SELECT 1 FROM tame b WHERE b.l = a.l AND b.id <> a.id);
 SELECT id FROM tame a WHERE i IN (SELECT z FROM tame) OR k = 'x';
 SELECT a.id, b.id, c.id FROM tame a JOIN tame b ON a.i = b.i JOIN tame c ON b.l = c.l WHERE a.id < 20 AND c.id < 20;
--- expect: any
 SELECT a.id, b.id FROM tame a LEFT JOIN (SELECT * FROM tame WHERE id < 0) b ON a.i = b.i;
--- expect: any
 SELECT a.id, b.id FROM (SELECT * FROM tame WHERE id < 0) a FULL JOIN tame b ON a.i = b.i;
 SELECT count(*) FROM tame a JOIN tame b ON a.b = b.b;
 SELECT a.id, b.id FROM tame a JOIN tame b ON a.i <=> b.i AND a.k <=> b.k WHERE a.id < 30;
+-- AQE finds a side empty and puts NULLs of its types in its place.
+SELECT a.id, b.* FROM tame a LEFT JOIN (SELECT * FROM tame WHERE id < 0) b ON a.i = b.i;
+SELECT a.id, b.b, b.str, b.bin, b.dt, b.ts, b.ntz, b.n38 FROM keys a LEFT JOIN (SELECT * FROM keys WHERE id < 0) b ON a.i = b.i;
+SELECT b.k, count(*), count(b.n9), max(b.id) FROM tame a LEFT JOIN (SELECT * FROM tame WHERE id < 0) b ON a.i = b.i GROUP BY b.k;

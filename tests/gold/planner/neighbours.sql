@@ -1,7 +1,6 @@
--- Operators that stay in Spark above and below converted parts: joins, windows, sorts, unions, generators.
+-- Operators that stay in Spark above and below converted parts: windows, generators, functions; and what converts beside them.
 -- tables: tame, numbers, texts, keys
 -- matrix: ansi=true ; aqe=true,false
--- expect: some
 
 SELECT a.id, b.id FROM tame a JOIN numbers b ON a.i = b.i;
 SELECT a.k, count(*), sum(b.i) FROM tame a JOIN tame b ON a.id = b.id GROUP BY a.k;
@@ -14,7 +13,9 @@ SELECT a.id, b.id FROM tame a FULL JOIN (SELECT * FROM tame WHERE id < 50) b ON 
 SELECT count(*) FROM numbers a JOIN keys b ON a.d = b.d AND a.i = b.i;
 SELECT count(*) FROM tame a WHERE EXISTS (SELECT 1 FROM numbers b WHERE b.id = a.z);
 SELECT count(*) FROM tame WHERE z NOT IN (SELECT t FROM numbers WHERE t IS NOT NULL);
+-- expect: partly Window
 SELECT id, sum(i) OVER (PARTITION BY k ORDER BY id) AS x FROM tame WHERE i IS NOT NULL;
+-- expect: partly Window
 SELECT k, c, rank() OVER (ORDER BY c, k) AS r FROM (SELECT k, count(*) AS c FROM tame GROUP BY k);
 -- rows: ordered
 SELECT id, i FROM tame WHERE i > 0 ORDER BY i, id;
@@ -29,11 +30,14 @@ SELECT count(*) FROM (SELECT id FROM tame UNION ALL SELECT id FROM numbers WHERE
 SELECT i, count(*) FROM (SELECT i FROM tame UNION ALL SELECT i FROM numbers) GROUP BY i;
 SELECT id FROM tame WHERE id < 5 UNION SELECT id FROM numbers WHERE id < 8;
 SELECT id FROM tame INTERSECT SELECT i FROM numbers;
+-- expect: partly Generate
 SELECT k, explode(array(i, z)) AS x FROM tame WHERE id < 20;
 SELECT upper(k) AS u, count(*) FROM tame GROUP BY upper(k);
 SELECT k, collect_set(z) IS NULL AS c, count(*) FROM tame GROUP BY k;
 -- floats: approximate
+-- expect: partly StddevSamp
 SELECT k, stddev(i), sum(i) FROM tame GROUP BY k;
 SELECT k, z, count(*), grouping(k) FROM tame GROUP BY ROLLUP (k, z);
 SELECT k, z, sum(i) FROM tame GROUP BY GROUPING SETS ((k), (z), ());
+-- expect: partly PivotFirst
 SELECT * FROM (SELECT k, z, i FROM tame) PIVOT (sum(i) FOR z IN (0, 1, 2));

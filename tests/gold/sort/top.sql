@@ -2,6 +2,7 @@
 -- tables: keys, tame
 -- matrix: ansi=true ; aqe=true,false
 -- rows: ordered
+
 SELECT b, id FROM keys ORDER BY b ASC, id LIMIT 11;
 SELECT b, id FROM keys ORDER BY b DESC, id LIMIT 11;
 SELECT t, id FROM keys ORDER BY t ASC, id LIMIT 11;
@@ -40,3 +41,16 @@ SELECT id FROM keys WHERE id < 0 ORDER BY id LIMIT 3;
 SELECT id * 2 AS x, str FROM keys ORDER BY str, id LIMIT 9;
 SELECT k, sum(i) AS s FROM tame GROUP BY k ORDER BY s DESC, k LIMIT 2;
 SELECT * FROM (SELECT k, id FROM tame ORDER BY k, id LIMIT 10) JOIN (SELECT id FROM tame WHERE id < 50) USING (id) ORDER BY id;
+-- Offsets: within the first rows, at their end, past the last row; below an aggregation and a join.
+SELECT id, str FROM keys ORDER BY str DESC NULLS LAST, id LIMIT 20 OFFSET 20;
+SELECT id FROM keys ORDER BY id LIMIT 10 OFFSET 495;
+SELECT id FROM keys ORDER BY id LIMIT 10 OFFSET 500;
+-- expect: partly CollectLimit
+SELECT id FROM keys ORDER BY id DESC OFFSET 490;
+SELECT count(*), sum(id) FROM (SELECT id FROM keys ORDER BY d, id LIMIT 33 OFFSET 8);
+SELECT a.id, b.id FROM (SELECT id, z FROM tame ORDER BY id DESC LIMIT 9 OFFSET 3) a JOIN tame b ON a.z = b.id ORDER BY a.id, b.id;
+SELECT k, x FROM (SELECT k, id AS x FROM tame WHERE id < 30 UNION ALL SELECT k, z FROM tame) ORDER BY k DESC, x LIMIT 12 OFFSET 5;
+-- More first rows than Spark collects by a top: a sort, then a limit.
+-- set: spark.sql.execution.topKSortFallbackThreshold=5
+-- expect: partly CollectLimit
+SELECT id, i FROM keys ORDER BY i, id LIMIT 8;
