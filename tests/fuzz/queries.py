@@ -8,10 +8,10 @@ engines have to.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
-_COLUMNS = {
+COLUMNS = {
     "tame": {
         "int": ["id", "i", "z"],
         "long": ["l"],
@@ -54,10 +54,12 @@ _PATTERNS = ["'a%'", "'%c'", "'%b%'", "'x'", "'%'", "'R%'"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A query, whether it may raise, and whether its floats depend on the order of addition."""
+    """A query, whether its floats depend on the order of addition, whether its rows have an order, its settings."""
 
     sql: str
     approximate: bool
+    ordered: bool = False
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 class QueryMaker:
@@ -66,8 +68,8 @@ class QueryMaker:
     def __init__(self, seed: int, *, wild: bool = False) -> None:
         self._random = random.Random(seed)
         self._wild = wild
-        self._table = self._random.choice(list(_COLUMNS))
-        self._columns = _COLUMNS[self._table]
+        self._table = self._random.choice(list(COLUMNS))
+        self._columns = COLUMNS[self._table]
         self._kinds = list(self._columns)
 
     def query(self) -> Query:

@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.fuzz.queries import QueryMaker
+from tests.fuzz.relations import RelationMaker
 from tests.support.compare import Rule, difference
 from tests.support.sessions import run
 from tests.support.tables import TableShelf
@@ -44,6 +45,27 @@ def test_random_queries(spark: SparkSession, tables: TableShelf, vanilla_only: b
             # Which of two bad rows is met first is free, so wild errors need not be the same one.
             assert (vanilla.error is None) == (pipeline.error is None), f"{vanilla.error} {pipeline.error} {told}"
             rule = Rule(relative=1e-9 if query.approximate else 0.0, signed_zeros=False)
+            text = difference(vanilla.rows or [], pipeline.rows or [], rule)
+            assert text is None, f"{text}\n{told}"
+    assert vanilla_only or converted > 0, f"seed {seed}: nothing was converted"
+
+
+@pytest.mark.parametrize("seed", range(_FIRST, _LAST))
+def test_random_relations(spark: SparkSession, tables: TableShelf, vanilla_only: bool, seed: int) -> None:
+    """Joins, unions, sorts and several DISTINCT, with AQE and without it."""
+    tables.use(["tame", "numbers", "texts", "times"])
+    converted = 0
+    for number in range(_QUERIES_OF_A_SEED):
+        query = RelationMaker(seed * 1000 + number).query()
+        settings = {**_SETTINGS, **query.settings, "spark.sql.ansi.enabled": "true"}
+        vanilla = run(spark, query.sql, pipeline=False, settings={**settings, **_ORACLE})
+        assert vanilla.error is None, f"{query.sql}\n{vanilla.error} {vanilla.message}"
+        for aqe in ["true", "false"] if not vanilla_only else []:
+            pipeline = run(spark, query.sql, pipeline=True, settings={**settings, "spark.sql.adaptive.enabled": aqe})
+            converted += pipeline.conversion.converted if pipeline.conversion else 0
+            told = f"seed {seed}, aqe={aqe}, {query.settings}\n{query.sql}\n{pipeline.conversion}\n{pipeline.message}"
+            assert pipeline.error is None, f"{pipeline.error} {told}"
+            rule = Rule(relative=1e-9 if query.approximate else 0.0, signed_zeros=False, ordered=query.ordered)
             text = difference(vanilla.rows or [], pipeline.rows or [], rule)
             assert text is None, f"{text}\n{told}"
     assert vanilla_only or converted > 0, f"seed {seed}: nothing was converted"

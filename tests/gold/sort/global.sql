@@ -68,6 +68,7 @@ SELECT void, id FROM keys ORDER BY void DESC NULLS LAST, id;
 SELECT void, id FROM keys ORDER BY void ASC NULLS LAST, id;
 SELECT void, id FROM keys ORDER BY void DESC NULLS FIRST, id;
 SELECT b, str, d, id FROM keys ORDER BY b DESC, str, d DESC NULLS LAST, id;
+-- expect[aqe=true]: any
 SELECT id, i FROM keys WHERE id < 0 ORDER BY i;
 SELECT id, i FROM keys ORDER BY id % 7, id;
 SELECT str, count(*) AS c FROM keys GROUP BY str ORDER BY c DESC, str;

@@ -1,0 +1,168 @@
+"""Random queries over several tables: joins of every kind, unions, first rows, sorts, several DISTINCT, grouping sets.
+
+They raise nothing (see :mod:`~tests.fuzz.queries`): which pairs of rows a join condition sees is free. Tables are
+cut to a few dozen rows, so that joins over few distinct keys stay small.
+"""
+
+from __future__ import annotations
+
+from tests.fuzz.queries import COLUMNS, Query, QueryMaker
+
+_INNER = ["JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]
+_LEFT_ONLY = ["LEFT SEMI JOIN", "LEFT ANTI JOIN"]
+_HINTS = ["BROADCAST", "BROADCAST", "SHUFFLE_HASH", "MERGE", "SHUFFLE_REPLICATE_NL"]
+_ORDERS = ["", " DESC", " ASC NULLS LAST", " DESC NULLS FIRST"]
+
+
+class RelationMaker(QueryMaker):
+    """Makes the queries of one seed."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(seed)
+        self._kinds = []
+        self._sides = 0
+        self._named: list[str] = []
+        self._table = "numbers"
+
+    def query(self) -> Query:
+        """Make one query, with the settings it runs under."""
+        shapes = [self._joined, self._joined, self._joined, self._joined_groups, self._united, self._distinct]
+        sql, rows = self._random.choice([*shapes, self._subqueried])()
+        settings = {
+            "spark.sql.autoBroadcastJoinThreshold": self._random.choice(["-1", "10485760"]),
+            "spark.sql.shuffle.partitions": self._random.choice(["1", "4", "7"]),
+            "spark.pysparkPipeline.batchRows": self._random.choice(["5", "64", "32768"]),
+        }
+        return Query(sql=sql, approximate=rows == "approximate", ordered=rows == "ordered", settings=settings)
+
+    def _joined(self) -> tuple[str, str]:
+        """A projection of joins, sometimes sorted, sometimes its first rows alone."""
+        relation = self._joins()
+        items = ", ".join(f"{self._value()} AS c{index}" for index in range(self._random.randint(1, 3)))
+        ids = self._columns["id"]
+        named = ", ".join(f"{column} AS {column.replace('.', '_')}" for column in ids)
+        sql = f"SELECT {self._hint()}{named}, {items} FROM {relation}{self._where()}"
+        return self._first_rows(sql, [column.replace(".", "_") for column in ids])
+
+    def _joined_groups(self) -> tuple[str, str]:
+        relation = self._joins()
+        keys = [f"{self._value(depth=1)} AS k{index}" for index in range(self._random.randint(0, 2))]
+        calls = [f"{self._call()} AS a{index}" for index in range(self._random.randint(1, 3))]
+        sql = f"SELECT {self._hint()}{', '.join(keys + calls)} FROM {relation}{self._where()}{self._group(len(keys))}"
+        return sql, "approximate"
+
+    def _subqueried(self) -> tuple[str, str]:
+        """EXISTS, IN and NOT IN, alone or beside another condition."""
+        outer = self._side()
+        columns = {kind: list(names) for kind, names in self._columns.items()}
+        inner = self._side()
+        kind = self._random.choice([kind for kind in columns if kind in self._own and kind != "id"])
+        left, right = self._random.choice(columns[kind]), self._random.choice(self._own[kind])
+        correlated = self._condition(1)
+        self._show(columns)
+        if self._chance(0.5):
+            also = f" AND {correlated}" if self._chance(0.5) else ""
+            test = f"EXISTS (SELECT 1 FROM {inner} WHERE {left} = {right}{also})"
+        else:
+            test = f"{left} IN (SELECT {right} FROM {inner})"
+        test = f"NOT ({test})" if self._chance(0.4) else test
+        test = f"({test} OR {self._condition(1)})" if self._chance(0.3) else test
+        return f"SELECT s0.id, {self._value()} AS c FROM {outer} WHERE {test}", "exact"
+
+    def _united(self) -> tuple[str, str]:
+        """A union of projections and joins; distinct, grouped, or sorted."""
+        kinds = [self._random.choice(["int", "int", "text", "double", "date", "decimal"]) for _ in range(2)]
+        branches = []
+        for _ in range(self._random.randint(2, 3)):
+            self._show({})
+            self._sides = 0
+            relation = self._joins() if self._chance(0.3) else self._side()
+            values = [self._of(kind, 1) if kind in self._columns else "NULL" for kind in kinds]
+            branches.append(f"SELECT {values[0]} AS x, {values[1]} AS y FROM {relation}{self._where()}")
+        word = "UNION" if self._chance(0.3) else "UNION ALL"
+        sql = f" {word} ".join(branches)
+        if self._chance(0.4):
+            return f"SELECT x, count(*) AS c, min(y) AS m FROM ({sql}) GROUP BY x", "exact"
+        if self._chance(0.4):
+            return f"SELECT count(*), count(x), count(DISTINCT y) FROM ({sql})", "exact"
+        return self._first_rows(f"SELECT * FROM ({sql})", ["x", "y"])
+
+    def _distinct(self) -> tuple[str, str]:
+        """Several DISTINCT aggregates, grouping sets, or both."""
+        relation = self._joins() if self._chance(0.3) else self._side()
+        keys = [f"{self._value(depth=1)} AS k{index}" for index in range(self._random.randint(0, 2))]
+        calls = [f"count(DISTINCT {self._value(depth=1)}) AS d{index}" for index in range(self._random.randint(1, 3))]
+        calls += [f"{self._call()} AS a{index}" for index in range(self._random.randint(0, 2))]
+        names = ", ".join(f"k{index}" for index in range(len(keys)))
+        if keys and self._chance(0.6):
+            sets = self._random.choice([f"ROLLUP ({names})", f"CUBE ({names})", f"GROUPING SETS (({names}), (k0), ())"])
+            inner = ", ".join([*keys, *(f"{self._value(depth=1)} AS v{index}" for index in range(2))])
+            values = "count(*), count(v0), min(k0)" + (", count(DISTINCT v1)" if self._chance(0.5) else "")
+            return f"SELECT {names}, {values} FROM (SELECT {inner} FROM {relation}) GROUP BY {sets}", "exact"
+        return f"SELECT {', '.join(keys + calls)} FROM {relation}{self._where()}{self._group(len(keys))}", "approximate"
+
+    def _first_rows(self, sql: str, unique: list[str]) -> tuple[str, str]:
+        """Sort ``sql`` by columns that order its rows fully, and cut it; or leave it as it is."""
+        if self._chance(0.5):
+            return sql, "exact"
+        order = [f"{name}{self._random.choice(_ORDERS)}" for name in unique]
+        cut = f" LIMIT {self._random.choice([1, 7, 50, 100000])}" if self._chance(0.7) else ""
+        cut += f" OFFSET {self._random.choice([1, 5, 40])}" if cut and self._chance(0.3) else ""
+        return f"{sql} ORDER BY {', '.join(order)}{cut}", "ordered"
+
+    def _joins(self) -> str:
+        """Join two or three sides; afterwards the columns of those still seen can be named."""
+        relation = self._side()
+        for _ in range(self._random.choice([1, 1, 2])):
+            before = {kind: list(names) for kind, names in self._columns.items()}
+            side = self._side()
+            kind = self._random.choice(_INNER + _LEFT_ONLY)
+            relation += f" {kind} {side} ON {self._on(before)}"
+            if kind in _LEFT_ONLY:
+                self._show(before)
+        return relation
+
+    def _on(self, before: dict[str, list[str]]) -> str:
+        """Equal keys, mostly, and sometimes a condition on both sides."""
+        kinds = [kind for kind in before if kind in self._own and kind != "id"]
+        parts = []
+        for _ in range(self._random.choice([0, 1, 1, 1, 2])):
+            kind = self._random.choice(kinds)
+            left, right = self._random.choice(before[kind]), self._random.choice(self._own[kind])
+            parts.append(f"{left} {self._random.choice(['=', '=', '=', '<=>'])} {right}")
+        if not parts or self._chance(0.4):
+            parts.append(self._condition(1))
+        return " AND ".join(parts)
+
+    def _side(self) -> str:
+        """Name a part of a table; its columns join those that can be named."""
+        table = self._random.choice(list(COLUMNS))
+        alias = f"s{self._sides}"
+        self._sides += 1
+        self._named.append(alias)
+        self._own = {kind: [f"{alias}.{name}" for name in names] for kind, names in COLUMNS[table].items()}
+        self._own["id"] = [f"{alias}.id"]
+        seen = self._columns if self._sides > 1 else {}
+        self._show({kind: seen.get(kind, []) + self._own.get(kind, []) for kind in {**seen, **self._own}})
+        first = self._random.choice([0, 0, 17, 150])
+        last = first + self._random.choice([0, 1, 12, 25, 40, 40, 70, 70])
+        return f"(SELECT * FROM {table} WHERE id >= {first} AND id < {last}) {alias}"
+
+    def _show(self, columns: dict[str, list[str]]) -> None:
+        """Let expressions name these columns, and no others."""
+        self._columns = columns
+        self._kinds = sorted(kind for kind in columns if kind != "id")
+
+    def _shift(self, _kind: str, _depth: int) -> str:
+        """Move by a smallint at most: other tables have integers that no date can move by."""
+        days = self._column("small") if "small" in self._columns else "31"
+        return f"{self._random.choice(['date_add', 'date_sub'])}(DATE'2000-02-29', {days})"
+
+    def _hint(self) -> str:
+        if self._chance(0.4):
+            return ""
+        hints = [f"{self._random.choice(_HINTS)}({alias})" for alias in self._named if self._chance(0.6)]
+        return f"/*+ {', '.join(hints)} */ " if hints else ""
+
+    def _group(self, keys: int) -> str:
+        return f" GROUP BY {', '.join(str(index + 1) for index in range(keys))}" if keys else ""
