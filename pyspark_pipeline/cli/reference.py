@@ -68,7 +68,10 @@ def operators_page(manifest: Mapping[str, Any]) -> str:
         (f"`{name}`", f"`{entry['node']}`", " → ".join(entry["pipeline"]))
         for name, entry in manifest["operators"].items()
     ]
-    exchange = "`ShuffleExchangeExec` converts with hash, single and round-robin partitioning.\n"
+    exchange = (
+        "`ShuffleExchangeExec` converts with hash, single and round-robin partitioning,\n"
+        "`BroadcastExchangeExec` below a join that converts.\n"
+    )
     return f"# Operators\n\n{_NOTE}\n{exchange}\n{_table(['Spark operator', 'node', 'operators'], rows)}"
 
 

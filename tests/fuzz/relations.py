@@ -112,10 +112,12 @@ class RelationMaker(QueryMaker):
 
     def _joins(self) -> str:
         """Join two or three sides; afterwards the columns of those still seen can be named."""
-        relation = self._side()
-        for _ in range(self._random.choice([1, 1, 2])):
+        joins = self._random.choice([1, 1, 2])
+        most = 70 if joins == 1 else 25
+        relation = self._side(most)
+        for _ in range(joins):
             before = {kind: list(names) for kind, names in self._columns.items()}
-            side = self._side()
+            side = self._side(most)
             kind = self._random.choice(_INNER + _LEFT_ONLY)
             relation += f" {kind} {side} ON {self._on(before)}"
             if kind in _LEFT_ONLY:
@@ -134,8 +136,8 @@ class RelationMaker(QueryMaker):
             parts.append(self._condition(1))
         return " AND ".join(parts)
 
-    def _side(self) -> str:
-        """Name a part of a table; its columns join those that can be named."""
+    def _side(self, most: int = 70) -> str:
+        """Name ``most`` rows of a table at most; its columns join those that can be named."""
         table = self._random.choice(list(COLUMNS))
         alias = f"s{self._sides}"
         self._sides += 1
@@ -145,7 +147,7 @@ class RelationMaker(QueryMaker):
         seen = self._columns if self._sides > 1 else {}
         self._show({kind: seen.get(kind, []) + self._own.get(kind, []) for kind in {**seen, **self._own}})
         first = self._random.choice([0, 0, 17, 150])
-        last = first + self._random.choice([0, 1, 12, 25, 40, 40, 70, 70])
+        last = first + min(self._random.choice([0, 1, 12, 25, 40, 40, 70, 70]), most)
         return f"(SELECT * FROM {table} WHERE id >= {first} AND id < {last}) {alias}"
 
     def _show(self, columns: dict[str, list[str]]) -> None:
