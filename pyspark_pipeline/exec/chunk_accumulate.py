@@ -81,7 +81,7 @@ class ChunkAccumulateOperator(Operator):
 
     def push_chunk(self, chunk: Chunk) -> None:
         self._chunks.add(chunk)
-        self.context.memory.hold(self._chunks.small_bytes)
+        self.context.memory.force(self._chunks.small_bytes)
 
     def has_output(self) -> bool:
         return self._chunks.has_chunk()

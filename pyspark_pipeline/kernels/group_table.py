@@ -44,6 +44,10 @@ class GroupTable:
         stored = sum(part.nbytes for part in (*self._values, *self._valid))
         return stored + self._index.nbytes + sum(column.nbytes for column in self.columns)
 
+    def has_room(self, rows: int) -> bool:
+        """Say whether ``rows`` more groups need no larger arrays."""
+        return self.count + rows <= self._valid[0].size
+
     def group_ids(self, keys: Sequence[pa.Array]) -> Array:
         """Find or make the group of every row; int64, shape (rows,). At least one key column."""
         rows = len(keys[0])

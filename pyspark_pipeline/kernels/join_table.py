@@ -29,6 +29,8 @@ MOST_ROWS = 2**31 - 2
 SMALL_DIRECT = 1 << 16
 LARGE_DIRECT = 1 << 23
 DIRECT_PER_ROW = 8
+#: Up to four slots of 16 bytes, the entry, and the offset and the number in a list.
+_ROW_BYTES = 76
 THIN_DIRECT_PER_ROW = 64
 _WORD = 2**64 - 1
 _NOTHING: Array = np.empty(0, dtype=np.int32)
@@ -157,6 +159,11 @@ def _most_numbers(rows: int) -> int:
     """
     thin = min(THIN_DIRECT_PER_ROW * rows, LARGE_DIRECT)
     return max(SMALL_DIRECT, DIRECT_PER_ROW * rows, thin)
+
+
+def most_index_bytes(rows: int) -> int:
+    """Give an upper bound of what a table of ``rows`` rows needs besides their keys."""
+    return _ROW_BYTES * rows + 4 * min(max(THIN_DIRECT_PER_ROW * rows, SMALL_DIRECT), LARGE_DIRECT)
 
 
 class JoinProber:

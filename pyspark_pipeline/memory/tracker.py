@@ -71,6 +71,18 @@ class MemoryTracker:
             self.release(-change)
         return True
 
+    def force(self, nbytes: int) -> None:
+        """Set what is held to ``nbytes`` over any limit: for little, or for what cannot be put aside.
+
+        What is asked for afterwards is refused until enough is released, so others make room.
+        """
+        change = nbytes - self.held
+        if change < 0:
+            self.release(-change)
+        elif change:
+            with self._lock:
+                self._add(change)
+
     def available(self) -> int | None:
         """Give the bytes left before the nearest limit of this tracker or a parent; None without any limit."""
         left = [tracker.limit - tracker.held for tracker in self._path() if tracker.limit is not None]
@@ -103,13 +115,15 @@ class MemoryTracker:
                 if tracker.limit is not None and tracker.held + nbytes > tracker.limit:
                     return tracker
                 tracker = tracker.parent
-            tracker = self
-            while tracker is not None:
-                tracker.held += nbytes
-                if tracker.held > tracker.peak:
-                    tracker.peak = tracker.held
-                tracker = tracker.parent
+            self._add(nbytes)
         return None
+
+    def _add(self, nbytes: int) -> None:
+        """Count bytes here and in the parents; the caller has the lock."""
+        for tracker in self._path():
+            tracker.held += nbytes
+            if tracker.held > tracker.peak:
+                tracker.peak = tracker.held
 
     def account(self) -> str:
         """Tell what is held here, what the nearest tracker with a limit (else the root) holds, and who holds most."""

@@ -1,30 +1,33 @@
 """Blocking aggregation: a sink that takes everything, and the source of the next pipeline that gives the groups.
 
-Sink and source of one driver share an :class:`Aggregator` through :class:`AggregateContext`. Each driver
+Sink and source of one driver share a :class:`SpillingAggregator` through :class:`AggregateContext`. Each driver
 aggregates what it gets: where several drivers run, the planner has dealt rows out by key before (or the
 result is merged after).
 """
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
-from pyspark_pipeline.metrics import declare_counter
-from pyspark_pipeline.operators.aggregator import Aggregator
+from pyspark_pipeline.kernels.buffers import rows_only
+from pyspark_pipeline.operators.aggregate_spill import SpillingAggregator
 from pyspark_pipeline.plan.nodes import Aggregate, Settings
-
-GROUPS = declare_counter("groups", "Groups of an aggregation", unit="groups")
 
 
 class Handover:
-    """One driver's aggregator on its way from sink to source: given once, taken once."""
+    """One driver's aggregator on its way from sink to source: given once, taken once, closed by who leaves last."""
 
-    def __init__(self, aggregator: Aggregator, number: int) -> None:
-        self.aggregator: Aggregator | None = aggregator
+    def __init__(self, aggregator: SpillingAggregator, number: int) -> None:
+        self.aggregator: SpillingAggregator | None = aggregator
         self.is_complete = False
         self.is_dropped = False
         self.changed = Event(f"aggregation {number} is complete")
+        self._left = 0
+        self._lock = threading.Lock()
 
     def complete(self) -> None:
         """Say that all input has been taken."""
@@ -34,8 +37,21 @@ class Handover:
     def drop(self) -> None:
         """Say that nobody wants the groups; the sink takes no more."""
         self.is_dropped = True
-        self.aggregator = None
         self.changed.notify()
+
+    def leave(self) -> None:
+        """Learn that the sink, or the source, is closed."""
+        with self._lock:
+            self._left += 1
+            is_last = self._left == 2
+        if is_last:
+            self.close()
+
+    def close(self) -> None:
+        """Drop the groups, and the files with groups; the sink is complete or closed."""
+        aggregator, self.aggregator = self.aggregator, None
+        if aggregator is not None:
+            aggregator.close()
 
 
 class AggregateContext:
@@ -50,7 +66,7 @@ class AggregateContext:
         """Give the hand-over of a driver."""
         made = self._handovers.get(driver_sequence)
         if made is None:
-            made = Handover(Aggregator(self.node, self.settings), driver_sequence)
+            made = Handover(SpillingAggregator(self.node, self.settings), driver_sequence)
             self._handovers[driver_sequence] = made
         return made
 
@@ -72,27 +88,29 @@ class AggregateSinkOperator(Operator):
     def push_chunk(self, chunk: Chunk) -> None:
         aggregator = self._handover.aggregator
         if aggregator is not None:
-            aggregator.add(chunk)
-            self.context.memory.hold(aggregator.nbytes)
+            aggregator.add(chunk, self.context)
 
     def set_finishing(self) -> None:
         self._finishing = True
+        aggregator = self._handover.aggregator
+        if aggregator is not None and not self._handover.is_dropped:
+            aggregator.finish(self.context)
         self._handover.complete()
 
     def is_finished(self) -> bool:
         return self._finishing or self._handover.is_dropped
 
     def close(self) -> None:
+        self._handover.leave()
         self.context.memory.hold(0)
 
 
 class AggregateSourceOperator(Operator):
-    """Gives the groups in the order they were first seen. Without keys that is one row, also for no input."""
+    """Gives the groups. Without keys that is one row, also for no input."""
 
-    def __init__(self, handover: Handover, batch_rows: int) -> None:
+    def __init__(self, handover: Handover) -> None:
         self._handover = handover
-        self._batch_rows = batch_rows
-        self._next = 0
+        self._chunks: Iterator[Chunk | None] | None = None
         self._done = False
 
     def prepare(self, context: OperatorContext) -> None:
@@ -103,20 +121,16 @@ class AggregateSourceOperator(Operator):
         return self._handover.is_complete and not self._done
 
     def pull_chunk(self) -> Chunk | None:
-        aggregator = self._handover.aggregator
-        if aggregator is None:
-            self._done = True
-            return None
-        if self._next == 0:
-            self.context.metrics.add(GROUPS, aggregator.num_groups)
-            self.context.memory.hold(aggregator.nbytes)
-        stop = min(self._next + self._batch_rows, aggregator.num_groups)
-        chunk = aggregator.output(self._next, stop) if stop > self._next else None
-        self._next = stop
-        if stop == aggregator.num_groups:
-            self._done = True
-            self._handover.aggregator = None
-        return chunk
+        if self._chunks is None:
+            aggregator = self._handover.aggregator
+            assert aggregator is not None
+            self._chunks = aggregator.chunks(self.context)
+        chunk = next(self._chunks, _END)
+        if chunk is not _END:
+            return chunk
+        self._done = True
+        self._handover.close()
+        return None
 
     def is_finished(self) -> bool:
         return self._done
@@ -126,8 +140,12 @@ class AggregateSourceOperator(Operator):
         self._handover.drop()
 
     def close(self) -> None:
-        self._handover.aggregator = None
+        self._chunks = None
+        self._handover.leave()
         self.context.memory.hold(0)
+
+
+_END = rows_only(0)
 
 
 class AggregateSinkFactory(OperatorFactory):
@@ -151,5 +169,4 @@ class AggregateSourceFactory(OperatorFactory):
         self._shared = shared
 
     def create(self, dop: int, driver_sequence: int) -> AggregateSourceOperator:
-        batch_rows = self._shared.settings.options["batchRows"]
-        return AggregateSourceOperator(self._shared.handover(driver_sequence), batch_rows)
+        return AggregateSourceOperator(self._shared.handover(driver_sequence))

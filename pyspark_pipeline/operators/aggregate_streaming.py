@@ -2,13 +2,15 @@
 
 After ``aggregate.passThroughRows`` rows it looks at groups per hundred rows; from
 ``aggregate.passThroughRatio`` on, the groups so far are flushed and every further row becomes a group of its
-own. A table that outgrows its memory is flushed and begun anew. Either way the later stage merges.
+own. A table that outgrows its memory, or would with the next chunk, is flushed and begun anew. Either way the
+later stage merges.
 """
 
 from __future__ import annotations
 
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.metrics import declare_counter
+from pyspark_pipeline.operators import spill_partitions
 from pyspark_pipeline.operators.aggregator import Aggregator
 from pyspark_pipeline.plan.nodes import Aggregate, Settings
 
@@ -44,13 +46,27 @@ class StreamingAggregateOperator(Operator):
             self._passed = self._aggregator.convert(chunk)
             self.context.metrics.add(PASSED, chunk.num_rows)
             return
+        aggregator = self._aggregator
+        if self._is_too_large(aggregator.nbytes_with(chunk.num_rows)):
+            self._flush()
         self._aggregator.add(chunk)
-        held = self._aggregator.nbytes
+        too_large = self._is_too_large(self._aggregator.nbytes)
+        if self._flushing is not None:
+            return
         if not self._decided and self._aggregator.rows >= self._decide_at:
             self._decided = True
             self._passes = self._aggregator.num_groups * 100 >= self._ratio * self._aggregator.rows
-        if self._passes or held > _MOST_BYTES or not self.context.memory.try_hold(held):
+        if self._passes or too_large:
             self._flush()
+
+    def _is_too_large(self, nbytes: int) -> bool:
+        """Count the bytes of the table, and say whether the ``nbytes`` it needs are too many, where it is not small."""
+        waiting = 0 if self._flushing is None else self._flushing.nbytes
+        if nbytes <= _MOST_BYTES and self.context.memory.try_hold(nbytes + waiting):
+            return False
+        held = self._aggregator.nbytes
+        self.context.memory.force(held + waiting)
+        return self._flushing is None and held >= min(spill_partitions.LEAST_BYTES, _MOST_BYTES)
 
     def _flush(self) -> None:
         """Begin to give the groups so far; go on with an empty aggregator."""
@@ -63,7 +79,9 @@ class StreamingAggregateOperator(Operator):
     def _flushing_done(self) -> None:
         if self._flushing is not None and self._next >= self._flushing.num_groups:
             self._flushing = None
-            self.context.memory.hold(0)
+            self.context.memory.force(self._aggregator.nbytes if self._aggregator.num_groups else 0)
+            if self._finishing and self._aggregator.num_groups:
+                self._flush()
 
     def has_output(self) -> bool:
         return self._passed is not None or self._flushing is not None

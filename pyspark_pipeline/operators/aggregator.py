@@ -6,6 +6,7 @@ It knows neither modes of execution nor drivers; the blocking and the streaming 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +18,8 @@ from pyspark_pipeline.kernels.buffers import Array, rows_only
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.operators.aggregates import build_function
 from pyspark_pipeline.operators.aggregates.state import Feeding, State, StatePool
-from pyspark_pipeline.plan.expr import Expr
-from pyspark_pipeline.plan.nodes import Aggregate, AggregateCall, Settings
+from pyspark_pipeline.plan.expr import ColumnRef, Expr
+from pyspark_pipeline.plan.nodes import Aggregate, AggregateCall, Field, Node, Settings
 
 
 class _FilteredFeed:
@@ -91,6 +92,11 @@ class Aggregator:
         held = sum(state.nbytes for state in self._pool.states)
         return held + (self.table.nbytes if self.table is not None else 0)
 
+    def nbytes_with(self, rows: int) -> int:
+        """Estimate the bytes held after ``rows`` more; arrays that grow double, and are copied one by one."""
+        grows = self.table is not None and not self.table.has_room(rows)
+        return 2 * self.nbytes if grows else self.nbytes
+
     @property
     def states(self) -> Sequence[State]:
         """The states of all calls."""
@@ -131,15 +137,23 @@ class Aggregator:
 
     def output(self, start: int, stop: int) -> Chunk:
         """Make the output rows of groups ``start`` ≤ g < ``stop``."""
-        for state in self._pool.states:
-            state.reserve(stop)
-        keys = self.table.keys(start, stop) if self.table is not None else []
         if self._results is None:
-            values = [buffer for function in self._functions for buffer in function.buffers(start, stop)]
-            return self._chunk([*keys, *values], stop - start)
+            return self.buffers(start, stop)
+        keys = self._keys(start, stop)
         values = [function.result(start, stop) for function in self._functions]
         before = self._chunk([*keys, *values], stop - start)
         return self._chunk(self._results.evaluate(before), stop - start)
+
+    def buffers(self, start: int, stop: int) -> Chunk:
+        """Make rows of the keys and the buffers of groups ``start`` ≤ g < ``stop``: what a later stage merges."""
+        keys = self._keys(start, stop)
+        values = [buffer for function in self._functions for buffer in function.buffers(start, stop)]
+        return self._chunk([*keys, *values], stop - start)
+
+    def _keys(self, start: int, stop: int) -> list[pa.Array]:
+        for state in self._pool.states:
+            state.reserve(stop)
+        return self.table.keys(start, stop) if self.table is not None else []
 
     @staticmethod
     def _chunk(columns: list[pa.Array], rows: int) -> Chunk:
@@ -160,6 +174,20 @@ def _merging_places(node: Aggregate) -> list[list[int] | None]:
         places.append(list(range(at, at + width)) if call.merges else None)
         at += width
     return places
+
+
+def merging_node(node: Aggregate) -> Aggregate:
+    """Give the aggregation that makes of ``node``'s keys and buffers what ``node`` makes of its rows."""
+    keys = tuple(key.type for key in node.grouping)
+    types = (*keys, *(kind for call in node.calls for kind in call.buffer))
+    below = Node(output=tuple(Field(id=i, name=f"b{i}", type=kind) for i, kind in enumerate(types)))
+    mode = "PartialMerge" if node.results is None else "Final"
+    return replace(
+        node,
+        grouping=tuple(ColumnRef(type=kind, ordinal=i) for i, kind in enumerate(keys)),
+        calls=tuple(replace(call, mode=mode, args=(), filter=None) for call in node.calls),
+        child=below,
+    )
 
 
 def is_partial(calls: Sequence[AggregateCall]) -> bool:

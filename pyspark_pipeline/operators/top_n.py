@@ -18,6 +18,8 @@ from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.sorts import TopN
 
 _LEAST_ROWS = 4096
+#: So few bytes are held over the limit.
+_FORCED_BYTES = 16 << 20
 
 
 class TopNOperator(Operator):
@@ -53,7 +55,12 @@ class TopNOperator(Operator):
         self._bytes += chunk.nbytes
         if self._rows > max(2 * self._limit, _LEAST_ROWS) or (self._worst is None and self._rows >= self._limit):
             self._keep_best()
-        self.context.memory.hold(self._bytes)
+        if not self.context.memory.try_hold(self._bytes):
+            self._keep_best()
+            if self._bytes <= _FORCED_BYTES:
+                self.context.memory.force(self._bytes)
+            else:
+                self.context.memory.hold(self._bytes)
 
     def has_output(self) -> bool:
         return self._finishing and bool(self._kept)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark_pipeline.exec import FragmentInstance
+from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES
+from pyspark_pipeline.metrics import Counter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,8 @@ METRICS = (
     ),
     FragmentMetric(name="waitTime", description="time waiting", kind="nanos"),
     FragmentMetric(name="peakMemory", description="peak memory", kind="bytes"),
+    FragmentMetric(name="spilledBytes", description="bytes spilled to disk", kind="bytes"),
+    FragmentMetric(name="spillFiles", description="spill files written", kind="sum"),
 )
 
 
@@ -68,7 +72,15 @@ def fragment_metrics(instance: FragmentInstance) -> Mapping[str, int]:
     values["outputRows"] = _of(sink, "rows_in")
     values["outputChunks"] = report["output"]["pushed"]
     values["outputBytes"] = _of(sink.get("counters", {}), "bytes_sent")
+    values["spilledBytes"] = _counted(report, SPILLED_BYTES)
+    values["spillFiles"] = _counted(report, SPILL_FILES)
     return values
+
+
+def _counted(report: Mapping[str, Any], counter: Counter) -> int:
+    """Add up a counter over all operators."""
+    operators = [operator for pipeline in report["pipelines"] for operator in pipeline["operators"]]
+    return sum(_of(operator.get("counters", {}), counter.name) for operator in operators)
 
 
 def _nanos(seconds: float) -> int:

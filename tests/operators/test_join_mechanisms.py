@@ -214,8 +214,9 @@ def test_memory_is_held_while_probing_and_released() -> None:
     assert held > 2000 * 16
     assert len(task.rows()) == 900
     assert task.memory.held == 0
-    with pytest.raises(ResourceExhaustedError, match="HashJoinBuild"):
-        Task(node, memory=MemoryTracker("task", limit=held // 10)).rows()
+    pairs = join(numbers("k", range(1000)), numbers("k", range(2000)), J.INNER, False)
+    with pytest.raises(ResourceExhaustedError, match="NestedLoopJoinBuild"):
+        Task(pairs, memory=MemoryTracker("task", limit=held // 10)).rows()
 
 
 @pytest.mark.parametrize("dop", [1, 3])

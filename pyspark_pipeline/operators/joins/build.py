@@ -1,11 +1,11 @@
-"""The sink of a join's build pipeline: keeps every chunk; the last driver makes the table of all."""
+"""The sink of a join's build pipeline: keeps every chunk; the last driver makes the table of all, or spills all."""
 
 from __future__ import annotations
 
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.metrics import declare_counter
-from pyspark_pipeline.operators.joins.build_side import BuildCollector
+from pyspark_pipeline.operators.joins.build_part import BuildPart
 from pyspark_pipeline.operators.joins.shared import JoinShared
 
 BUILD_ROWS = declare_counter("join_build_rows", "Rows of the built side of a join", unit="rows")
@@ -17,7 +17,7 @@ class JoinBuildOperator(Operator):
     def __init__(self, shared: JoinShared, driver_sequence: int) -> None:
         self._shared = shared
         self._sequence = driver_sequence
-        self._collector: BuildCollector | None = shared.collector()
+        self._part: BuildPart | None = shared.part()
         self._finishing = False
 
     def prepare(self, context: OperatorContext) -> None:
@@ -28,22 +28,23 @@ class JoinBuildOperator(Operator):
         return not self._finishing and not self._shared.is_unwanted
 
     def push_chunk(self, chunk: Chunk) -> None:
-        if self._collector is not None:
-            self._collector.add(chunk)
-            self.context.memory.hold(self._collector.nbytes)
+        if self._part is not None:
+            self._part.add(chunk, self.context)
 
     def set_finishing(self) -> None:
         self._finishing = True
-        part, self._collector = self._collector, None
+        part, self._part = self._part, None
         if part is not None:
-            built = self._shared.hand_in(self._sequence, part, self.context.memory.parent)
+            built = self._shared.hand_in(self._sequence, part, self.context)
             self.context.metrics.add(BUILD_ROWS, built)
 
     def is_finished(self) -> bool:
         return self._finishing or self._shared.is_unwanted
 
     def close(self) -> None:
-        self._collector = None
+        part, self._part = self._part, None
+        if part is not None:
+            part.close()
         self.context.memory.hold(0)
 
 

@@ -5,7 +5,7 @@ A :class:`BuildCollector` takes one driver's chunks; :func:`build_side` makes th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +15,7 @@ from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import Array, fixed_array
-from pyspark_pipeline.kernels.join_table import JoinTable
+from pyspark_pipeline.kernels.join_table import JoinTable, most_index_bytes
 from pyspark_pipeline.plan.expr import Expr
 
 _SAMPLE_ROWS = 2048
@@ -38,12 +38,40 @@ class BuildCollector:
 
     def add(self, chunk: Chunk) -> None:
         """Take a chunk."""
+        kept = [chunk.column(ordinal) for ordinal in self._kept]
+        self._take(chunk, self._expressions.evaluate(chunk), kept)
+
+    def restore(self, chunk: Chunk) -> None:
+        """Take a chunk that :meth:`drain` of a collector like this one gave."""
+        count = len(self.keys)
+        self._take(chunk, chunk.columns[:count], chunk.columns[count:])
+
+    def drain(self) -> Iterator[Chunk]:
+        """Give everything as chunks of the keys and the kept columns, and forget it."""
+        parts = [*self.keys, *self.columns]
+        names = [f"c{i}" for i in range(len(parts))]
+        chunks = [pa.RecordBatch.from_arrays(list(arrays), names) for arrays in zip(*parts, strict=True)]
+        self.clear()
+        yield from chunks
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.rows = self.nbytes = 0
+        self.keys = [[] for _ in self.keys]
+        self.columns = [[] for _ in self.columns]
+
+    def _take(self, chunk: Chunk, keys: Sequence[pa.Array], kept: Sequence[pa.Array]) -> None:
         self.rows += chunk.num_rows
         self.nbytes += self._bytes.estimate(chunk)
-        for chunks, key in zip(self.keys, self._expressions.evaluate(chunk), strict=True):
+        for chunks, key in zip(self.keys, keys, strict=True):
             chunks.append(key)
-        for chunks, ordinal in zip(self.columns, self._kept, strict=True):
-            chunks.append(chunk.column(ordinal))
+        for chunks, column in zip(self.columns, kept, strict=True):
+            chunks.append(column)
+
+
+def build_bytes(nbytes: int, rows: int) -> int:
+    """Estimate what :class:`BuildSide` needs while it is made, besides the ``nbytes`` of the chunks it is made of."""
+    return nbytes + most_index_bytes(rows)
 
 
 class BuildSide:

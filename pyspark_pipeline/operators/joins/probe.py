@@ -2,29 +2,24 @@
 
 A chunk that meets many build rows leaves in pieces; the next one is taken when all of them have left. Where
 few rows of a chunk may be left, what is left of several is joined. Where build rows are marked, the last driver
-gives those that are due after its own last chunk.
+gives those that are due after its own last chunk. Where the built side is on disk, chunks are put aside too, and
+each driver joins partitions when all have put their last chunk aside.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulator
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
-from pyspark_pipeline.expressions import compile_expressions
-from pyspark_pipeline.kernels.buffers import Array
-from pyspark_pipeline.kernels.join_table import JoinProber
-from pyspark_pipeline.metrics import declare_counter
-from pyspark_pipeline.operators.joins.emission import Emission, build_rest, make_emission
-from pyspark_pipeline.operators.joins.residual import Residual
+from pyspark_pipeline.operators.joins.build_side import BuildSide
 from pyspark_pipeline.operators.joins.shared import JoinShared
-
-PROBE_ROWS = declare_counter("join_probe_rows", "Rows of the streamed side of a join", unit="rows")
-FOUND_ROWS = declare_counter("join_found_rows", "Rows of the streamed side whose keys were built", unit="rows")
+from pyspark_pipeline.operators.joins.side_probe import ProbeExpressions, SideProbe
+from pyspark_pipeline.operators.joins.spill import JoinSpill
+from pyspark_pipeline.operators.joins.spilled_probe import SpilledProbe
 
 
 class JoinProbeOperator(Operator):
@@ -33,12 +28,12 @@ class JoinProbeOperator(Operator):
     def __init__(self, shared: JoinShared, driver_sequence: int) -> None:
         self._shared = shared
         self._sequence = driver_sequence
-        self._keys = compile_expressions(shared.probe_keys, shared.settings)
-        residual = shared.columns.residual
-        self._residual = None if residual is None else Residual(residual, shared.settings)
+        self._expressions = ProbeExpressions(shared)
         self._work: Iterator[Chunk | None] | None = None
         self._small = ChunkAccumulator(shared.batch_rows) if shared.may_drop_rows else None
-        self._tools: tuple[JoinProber, Emission] | None = None
+        self._side: SideProbe | None = None
+        self._spilled: SpilledProbe | None = None
+        self._is_restored = False
         self._given = self._waiting = 0
         self._finishing = False
         self._arrived = False
@@ -47,16 +42,30 @@ class JoinProbeOperator(Operator):
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
         context.wake_on(self._shared.bridge.ready)
+        if self._shared.spill is not None:
+            context.wake_on(self._shared.spill.complete)
         self._shared.open()
 
     def need_input(self) -> bool:
         return self._work is None and not self._finishing and self._shared.bridge.is_ready()
 
     def push_chunk(self, chunk: Chunk) -> None:
-        self._work = self._join(chunk)
+        built = self._shared.bridge.get()
+        if isinstance(built, JoinSpill):
+            self._spilled_by(built).add(chunk)
+        else:
+            self._work = self._probe_of(built).join(chunk)
 
     def has_output(self) -> bool:
-        return self._work is not None or (self._small is not None and self._small.has_chunk())
+        return (
+            self._work is not None
+            or (self._small is not None and self._small.has_chunk())
+            or (self._waits() and self._shared.is_on_disk)
+        )
+
+    def _waits(self) -> bool:
+        """Say whether partitions will be joined when all drivers have put their rows aside."""
+        return self._arrived and self._spilled is not None and not self._is_restored
 
     def pull_chunk(self) -> Chunk | None:
         small = self._small
@@ -80,7 +89,10 @@ class JoinProbeOperator(Operator):
 
     def _next(self) -> Chunk | None:
         """Give the next piece of the work; None where it made no rows or was the last."""
-        assert self._work is not None
+        if self._work is None:
+            assert self._spilled is not None
+            self._work = self._spilled.chunks()
+            self._is_restored = True
         made = next(self._work, _DONE)
         if made is not _DONE:
             return made
@@ -95,7 +107,7 @@ class JoinProbeOperator(Operator):
             self._finish()
 
     def is_finished(self) -> bool:
-        return not self.has_output() and (self._finishing or self._shared.is_void)
+        return (self._finishing or self._shared.is_void) and not self._waits() and not self.has_output()
 
     def set_finished(self) -> None:
         self._finishing = True
@@ -106,61 +118,51 @@ class JoinProbeOperator(Operator):
 
     def close(self) -> None:
         self._drop()
-        self._tools = None
+        self._side = None
+        if self._spilled is not None:
+            self._spilled.close()
+        self.context.memory.hold(0)
         self._shared.probe_closed()
 
     def _drop(self) -> None:
         self._work = None
+        self._is_restored = True
         if self._small is not None:
             self._small.clear()
 
-    def _join(self, chunk: Chunk) -> Iterator[Chunk | None]:
-        """Give the output for one chunk; one larger than a batch is worked on in slices."""
-        if self._tools is None:
-            self._tools = self._open()
-        prober, emission = self._tools
-        batch_rows = self._shared.batch_rows
-        for start in range(0, chunk.num_rows, batch_rows):
-            piece = chunk if chunk.num_rows <= batch_rows else chunk.slice(start, batch_rows)
-            keys = self._keys.evaluate(piece)
-            entries, found = prober.find(keys, piece.num_rows)
-            self.context.metrics.add(PROBE_ROWS, piece.num_rows)
-            self.context.metrics.add(FOUND_ROWS, found)
-            if self._shared.is_null_aware:
-                entries, found = _nulls_found(keys[0], entries, found, self._shared.bridge.get().rows)
-            yield from emission.chunks(piece, entries, found)
+    def _probe_of(self, side: BuildSide) -> SideProbe:
+        if self._side is None:
+            shared = self._shared
+            self._side = SideProbe(shared, self._expressions, side, shared.matched, self.context.metrics)
+        return self._side
 
-    def _open(self) -> tuple[JoinProber, Emission]:
-        shared, side = self._shared, self._shared.bridge.get()
-        emission = make_emission(
-            shared.shape, shared.columns, side, shared.matched, self._residual, shared.batch_rows
-        )
-        return JoinProber(side.table), emission
+    def _spilled_by(self, spill: JoinSpill) -> SpilledProbe:
+        if self._spilled is None:
+            self._spilled = SpilledProbe(self._shared, spill, self._expressions, self.context)
+        return self._spilled
 
     def _finish(self) -> None:
-        """All chunks are joined: where this driver is the last, go on with the build rows that are due."""
-        shared = self._shared
-        if not self._arrived and shared.matched is not None:
+        """All chunks are joined, or put aside; the first time, let the others know."""
+        if not self._arrived:
             self._arrived = True
-            if shared.is_last_probe(self._sequence):
-                side = shared.bridge.get()
-                self._work = build_rest(shared.shape, shared.columns, side, shared.matched, shared.batch_rows)
-                return
-        if self._small is not None:
+            self._arrive()
+        if self._work is None and self._small is not None:
             self._small.flush()
+
+    def _arrive(self) -> None:
+        """Hand in what was put aside; where this driver is the last, go on with what is due after all chunks."""
+        built = self._shared.bridge.get() if self._shared.bridge.is_ready() else None
+        if isinstance(built, JoinSpill):
+            self._spilled_by(built).finish()
+        if not self._shared.is_last_probe(self._sequence):
+            return
+        if isinstance(built, JoinSpill):
+            built.all_probed()
+        elif built is not None and self._shared.matched is not None:
+            self._work = self._probe_of(built).rest()
 
 
 _DONE = pa.RecordBatch.from_arrays([], names=[])
-
-
-def _nulls_found(key: pa.Array, entries: Array, found: int, build_rows: int) -> tuple[Array, int]:
-    """Count rows with a NULL key as found where there is any build row: NOT IN is not true for them."""
-    plain = key.dictionary_decode() if pa.types.is_dictionary(key.type) else key
-    if not plain.null_count or not build_rows:
-        return entries, found
-    missing = plain.is_null().to_numpy(zero_copy_only=False)
-    entries[missing] = 0
-    return entries, int(np.count_nonzero(entries >= 0))
 
 
 class JoinProbeFactory(OperatorFactory):

@@ -2,7 +2,8 @@
 
 The build drivers meet at a barrier; the last one makes the side of all parts and publishes it through the
 bridge, for which the probe drivers wait. Where build rows are marked, the probe drivers meet at a barrier at
-their end; the last one gives the build rows that are still due (no driver waits: the others are finished).
+their end; the last one gives the build rows that are still due (no driver waits: the others are finished). Where the
+build side does not fit in memory what is published is that both sides go to disk (:mod:`~.spill`).
 The lock guards the counts of drivers.
 """
 
@@ -15,12 +16,16 @@ import numpy as np
 
 from pyspark_pipeline.exec.barrier import Barrier
 from pyspark_pipeline.exec.bridge import Bridge
+from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.expressions import ExpressionSettings
 from pyspark_pipeline.kernels.buffers import Array
 from pyspark_pipeline.memory import MemoryTracker
-from pyspark_pipeline.operators.joins.build_side import BuildCollector, BuildSide
+from pyspark_pipeline.operators import spill_partitions
+from pyspark_pipeline.operators.joins.build_part import BuildPart
+from pyspark_pipeline.operators.joins.build_side import BuildCollector, BuildSide, build_bytes
 from pyspark_pipeline.operators.joins.columns import JoinColumns
+from pyspark_pipeline.operators.joins.spill import JoinSpill
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.joins import Emits, HashJoin, Join
 from pyspark_pipeline.plan.nodes import Settings
@@ -39,13 +44,15 @@ class JoinShared:
         self.is_null_aware = hashed is not None and hashed.null_aware
         self.settings = ExpressionSettings(ansi=settings.ansi, time_zone=settings.time_zone)
         self.batch_rows: int = settings.options["batchRows"]
-        self.bridge: Bridge[BuildSide] = Bridge("the built side of a join")
+        self.bridge: Bridge[BuildSide | JoinSpill] = Bridge("the built side of a join")
         self.unwanted = Event("the built side of a join is not wanted")
         self.is_unwanted = False
         self.is_void = False
         self.matched: Array | None = None
+        spills = self.build_keys and not self.is_null_aware and fetch is None
+        self.spill = JoinSpill() if spills else None
         self._fetch = fetch
-        self._build_barrier: Barrier[BuildCollector] | None = None
+        self._build_barrier: Barrier[BuildPart] | None = None
         self._probe_barrier: Barrier[None] | None = None
         self._tracker: MemoryTracker | None = None
         self._probes = self._ended = self._closed = 0
@@ -71,18 +78,53 @@ class JoinShared:
         """Make the collector of one build driver."""
         return BuildCollector(self.build_keys, self.columns.kept, self.settings)
 
-    def hand_in(self, driver_sequence: int, part: BuildCollector, memory: MemoryTracker | None) -> int:
-        """Take a build driver's part; after the last one build and publish. Give the rows built by this call."""
+    def part(self) -> BuildPart:
+        """Make what one build driver fills."""
+        return BuildPart(self.collector(), self.spill)
+
+    def hand_in(self, driver_sequence: int, part: BuildPart, context: OperatorContext) -> int:
+        """Take a build driver's part; after the last one publish. Give the rows built by this call."""
         assert self._build_barrier is not None
+        held = self._account(part, context)
         parts = self._build_barrier.arrive(driver_sequence, part)
         if parts is None or self.is_unwanted:
             return 0
-        side = self.build_side(parts)
-        if memory is not None:
-            self._tracker = memory.child("the built side of a join")
-            self._tracker.hold(side.nbytes)
+        rows = sum(part.rows for part in parts)
+        nbytes = sum(part.collector.nbytes for part in parts)
+        spill, needed = self.spill, held.held + build_bytes(nbytes, rows)
+        if spill is not None and (spill.is_on or not (held.try_hold(needed) or nbytes < spill_partitions.LEAST_BYTES)):
+            self._put_aside(spill, parts, context)
+            held.hold(0)
+            return rows
+        side = self.build_side([part.collector for part in parts])
+        if spill is not None:
+            held.force(side.nbytes)
+        else:
+            held.hold(side.nbytes)
         self._publish(side)
-        return side.rows
+        return rows
+
+    def _account(self, part: BuildPart, context: OperatorContext) -> MemoryTracker:
+        """Count a driver's part as the join's, for it outlives the driver."""
+        memory = context.memory
+        with self._lock:
+            if self._tracker is None:
+                parent = memory.parent if memory.parent is not None else memory
+                self._tracker = parent.child("the built side of a join")
+            memory.hold(0)
+            self._tracker.force(self._tracker.held + part.collector.nbytes)
+        if self.spill is not None:
+            self.spill.own(part)
+        return self._tracker
+
+    def _put_aside(self, spill: JoinSpill, parts: Sequence[BuildPart], context: OperatorContext) -> None:
+        """Write all build rows to disk; the probe rows shall follow."""
+        with spill.lock:
+            if spill.is_closed:
+                return
+            spill.is_on = True
+            spill.build = [part.finish(context) for part in parts]
+        self.bridge.publish(spill)
 
     def build_side(self, parts: Sequence[BuildCollector]) -> BuildSide:
         """Make the built side of all collected chunks."""
@@ -102,6 +144,11 @@ class JoinShared:
             return not side.rows and not self.shape.keeps_probe
         pairs = self.shape.emits is Emits.PAIRS and not self.shape.keeps_probe
         return not side.table.valid_rows and (pairs or self.shape.emits is Emits.PROBE_MATCHED)
+
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether both sides are on disk, so that partitions can be joined."""
+        return self.spill is not None and self.spill.is_complete
 
     # --- the probe pipeline -----------------------------------------------------------------------
 
@@ -135,5 +182,9 @@ class JoinShared:
         """Learn that a probe driver is closed; the last one releases the built side."""
         with self._lock:
             self._closed += 1
-            if self._closed == self._probes and self._tracker is not None:
-                self._tracker.close()
+            if self._closed < self._probes:
+                return
+        if self._tracker is not None:
+            self._tracker.close()
+        if self.spill is not None:
+            self.spill.close()

@@ -1,0 +1,149 @@
+"""Rows put aside on disk by the hash of their keys, to be taken back partition by partition.
+
+Rows of equal keys are in one partition. A partition that is still too large is dealt out again by other bits of
+the hash, level by level. The bits have nothing to do with the partition of Spark that the rows are in, nor with
+the driver they were dealt to, though all come from the same Murmur3 hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from pyspark_pipeline.exec.chunk_concat import concat_chunks
+from pyspark_pipeline.exec.context import OperatorContext
+from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.murmur3 import hash_rows
+from pyspark_pipeline.kernels.partition import group_rows
+from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES, SpillFile, SpillFiles
+
+FAN = 16
+#: Rows are dealt out at levels 0 … this.
+LAST_LEVEL = 4
+#: Who holds fewer bytes than this has nothing worth putting aside.
+LEAST_BYTES = 1 << 20
+_WRITTEN_BYTES = 4 << 20
+_READ_BYTES = 1 << 20
+_BITS = FAN.bit_length() - 1
+
+Keys = Callable[[Chunk], Sequence[pa.Array]]
+
+
+def first_columns(count: int) -> Keys:
+    """Say that the keys are the first ``count`` columns."""
+
+    def keys(chunk: Chunk) -> list[pa.Array]:
+        return [chunk.column(i) for i in range(count)]
+
+    return keys
+
+
+class SpillPartitions:
+    """``FAN`` partitions of chunks of equal columns: first all are written, then they are read.
+
+    ``keys`` gives the key columns of a chunk. Small chunks are collected before they are dealt out: ``nbytes`` is
+    what waits in memory.
+    """
+
+    def __init__(self, level: int, keys: Keys) -> None:
+        self.level = level
+        self.nbytes = 0
+        self.files: list[SpillFile | None] = [None] * FAN
+        self._keys = keys
+        self._waiting: list[Chunk] = []
+        self._all = SpillFiles()
+
+    def add(self, chunk: Chunk) -> None:
+        """Take a chunk. Raises :class:`ResourceExhaustedError` where the disk takes no more."""
+        self._waiting.append(chunk)
+        self.nbytes += chunk.nbytes
+        if self.nbytes >= _WRITTEN_BYTES:
+            self._write()
+
+    def finish(self, context: OperatorContext) -> None:
+        """Write what waits and count; no chunk may come after."""
+        self._write()
+        made = [file for file in self.files if file is not None]
+        for file in made:
+            file.finish()
+        context.metrics.add(SPILL_FILES, len(made))
+        context.metrics.add(SPILLED_BYTES, sum(file.nbytes for file in made))
+
+    def close(self) -> None:
+        """Drop everything. Repeatable."""
+        self._waiting, self.nbytes = [], 0
+        self._all.close()
+
+    def _write(self) -> None:
+        waiting, self._waiting, self.nbytes = self._waiting, [], 0
+        for chunks in _joinable(waiting):
+            self._deal(_without_wide_dictionaries(concat_chunks(chunks)))
+
+    def _deal(self, chunk: Chunk) -> None:
+        places = spill_places(self._keys(chunk), chunk.num_rows, self.level)
+        starts, rows = group_rows(places, FAN)
+        dealt = chunk.take(pa.array(rows)) if chunk.num_columns else chunk
+        for place in range(FAN):
+            first, last = int(starts[place]), int(starts[place + 1])
+            if last > first:
+                file = self.files[place]
+                if file is None:
+                    file = self.files[place] = self._all.create()
+                file.write(dealt.slice(first, last - first))
+
+
+def spill_places(keys: Sequence[pa.Array], rows: int, level: int) -> Array:
+    """Give the partition (0 ≤ it < ``FAN``) of every row by ``keys``: int32, shape (rows,).
+
+    The hash is mixed by the finaliser "lowbias32" of C. Wellons' hash-prospector; a level takes bits of its own.
+    """
+    mixed = hash_rows(keys, rows)
+    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
+        mixed ^= mixed >> np.uint32(shift)
+        mixed *= np.uint32(factor)
+    mixed ^= mixed >> np.uint32(16)
+    places: Array = ((mixed >> np.uint32(_BITS * level)) & np.uint32(FAN - 1)).astype(np.int32)
+    return places
+
+
+def read_together(files: Iterable[SpillFile]) -> Iterator[Chunk]:
+    """Give the rows of files in order, small chunks joined."""
+    held: list[Chunk] = []
+    nbytes = 0
+    for file in files:
+        for chunk in file.read():
+            held.append(chunk)
+            nbytes += chunk.nbytes
+            if nbytes >= _READ_BYTES:
+                yield from map(concat_chunks, _joinable(held))
+                held, nbytes = [], 0
+    yield from map(concat_chunks, _joinable(held))
+
+
+def _joinable(chunks: list[Chunk]) -> Iterator[list[Chunk]]:
+    """Split chunks where they are too large together for strings of 32-bit offsets."""
+    held: list[Chunk] = []
+    nbytes = 0
+    for chunk in chunks:
+        if held and nbytes + chunk.nbytes > 1 << 30:
+            yield held
+            held, nbytes = [], 0
+        held.append(chunk)
+        nbytes += chunk.nbytes
+    if held:
+        yield held
+
+
+def _without_wide_dictionaries(chunk: Chunk) -> Chunk:
+    """Decode the dictionaries that are worth more than the rows of a partition: every file gets them whole."""
+    wide = [
+        isinstance(column, pa.DictionaryArray) and FAN * len(column.dictionary) > len(column)
+        for column in chunk.columns
+    ]
+    if not any(wide):
+        return chunk
+    columns = [c.dictionary_decode() if w else c for c, w in zip(chunk.columns, wide, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, chunk.schema.names)

@@ -1,0 +1,207 @@
+"""Joins whose build side does not fit put both sides aside, give the same rows, and leave no file behind."""
+
+from __future__ import annotations
+
+import random
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from pyspark_pipeline.errors import PipelineError, ResourceExhaustedError
+from pyspark_pipeline.exchange import SinkFactory
+from pyspark_pipeline.exec.execute import execute
+from pyspark_pipeline.exec.instance import FragmentInstance
+from pyspark_pipeline.exec.output_queue import OutputQueue
+from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.operators import spill_partitions
+from pyspark_pipeline.options import Options
+from pyspark_pipeline.plan.joins import Emits, HashJoin, JoinType
+from pyspark_pipeline.plan.nodes import Limit, Node, Project, ResultSink, Settings
+from tests.operators.join_kit import Dealing, Row, bag, expected, join, less, side
+from tests.operators.kit import call, column, literal, to_table
+from tests.operators.sort_kit import counted
+from tests.operators.spill_kit import spill_folder  # noqa: F401 (a fixture for every test)
+from tests.operators.test_joins import NAMES, SHAPES, rows, spec
+
+J = JoinType
+
+
+def limited(node: Node, limit: int | None, *, dop: int = 1, batch_rows: int = 1000) -> FragmentInstance:
+    """Make an instance that runs ``node`` with ``limit`` bytes; every driver has a share of the chunks."""
+    settings = Settings(
+        ansi=True, time_zone="UTC", options=Options({"batchRows": str(batch_rows), "output.queueChunks": "1"})
+    )
+    builder = Dealing(settings, dop=dop)
+    queue = OutputQueue(2)
+    sink = SinkFactory(ResultSink(), tuple(f.type for f in node.output), settings, queue)
+    builder.add_pipeline([*builder.decompose(node), sink])
+    return FragmentInstance(builder.pipelines, queue, memory=MemoryTracker("instance", limit=limit))
+
+
+def run(node: Node, instance: FragmentInstance, dop: int = 1) -> list[Row]:
+    table = to_table(node, list(execute(instance, dop)))
+    assert instance.memory.held == 0
+    return list(zip(*(values.to_pylist() for values in table.columns), strict=True))
+
+
+def made(kinds: tuple[str, ...], count: int, seed: int) -> list[Row]:
+    """Make rows of which some keys are often there, some once, some NULL."""
+    dice = random.Random(seed)
+    given = rows(dice, kinds, count)
+    if kinds[0] == "bigint":
+        given = [(dice.randrange(60) if dice.random() < 0.6 else key, *rest) for key, *rest in given]
+    if kinds[0] == "string":
+        given = [(f"key {dice.randrange(60)}" if dice.random() < 0.6 else key, *rest) for key, *rest in given]
+    return given
+
+
+def both(
+    kinds: tuple[str, ...], left: list[Row], right: list[Row], shape: tuple[JoinType, bool], conditional: bool
+) -> HashJoin:
+    first, second = side(spec(kinds, "l"), left, 11, seed=1), side(spec(kinds, "r"), right, 13, seed=2)
+    condition = less(first, second, "vl", "vr") if conditional else None
+    node = join(first, second, shape[0], shape[1], [f"k{i}" for i in range(len(kinds))], condition=condition)
+    assert isinstance(node, HashJoin)
+    return node
+
+
+def wanted(node: HashJoin, num_keys: int, left: list[Row], right: list[Row]) -> list[Row]:
+    def holds(a: Row, b: Row) -> bool:
+        return a[num_keys] is not None and b[num_keys] is not None and a[num_keys] < b[num_keys]
+
+    return expected(left, right, node.join_type, num_keys, holds if node.condition is not None else None)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
+@pytest.mark.parametrize("conditional", [False, True], ids=["keys", "condition"])
+@pytest.mark.parametrize("dop", [1, 3])
+def test_every_kind_of_join(shape: Any, conditional: bool, dop: int) -> None:
+    for kinds in (("bigint",), ("string",), ("double", "decimal(38;0)"), ("date", "string")):
+        left, right = made(kinds, 150, 3), made(kinds, 130, 4)
+        node = both(kinds, left, right, shape, conditional)
+        for limit in (1, 4000):
+            instance = limited(node, limit, dop=dop, batch_rows=50)
+            assert bag(run(node, instance, dop)) == bag(wanted(node, len(kinds), left, right))
+            assert counted(instance, "spill_files") > 10
+            assert counted(instance, "spilled_bytes") > 1000
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
+@pytest.mark.parametrize("sizes", [(0, 100), (100, 0), (1, 100), (100, 1)])
+def test_sides_with_few_rows_or_none(shape: Any, sizes: tuple[int, int]) -> None:
+    left, right = made(("bigint",), sizes[0], 3), made(("bigint",), sizes[1], 4)
+    node = both(("bigint",), left, right, shape, False)
+    found = run(node, limited(node, 1))
+    unlimited = run(node, limited(node, None))
+    assert bag(found) == bag(unlimited)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
+@pytest.mark.parametrize("conditional", [False, True], ids=["keys", "condition"])
+@pytest.mark.parametrize("dop", [1, 3])
+def test_one_key_that_does_not_fit(shape: Any, conditional: bool, dop: int) -> None:
+    """All rows of one key stay together however often they are dealt out."""
+    probe = [(7 if i % 3 else i, i % 9, f"p{i}") for i in range(30)]
+    build = [(7 if i % 8 else i, i % 7, f"b{i}") for i in range(400)]
+    left, right = (build, probe) if shape[1] else (probe, build)
+    node = both(("bigint",), left, right, shape, conditional)
+    instance = limited(node, 1000, dop=dop)
+    assert bag(run(node, instance, dop)) == bag(wanted(node, 1, left, right))
+    assert counted(instance, "spill_files") >= 16
+    emits, keeps = node.shape.emits, node.shape.keeps_probe
+    in_blocks = emits in (Emits.BUILD_MATCHED, Emits.BUILD_UNMATCHED) or (emits is Emits.PAIRS and not keeps)
+    assert (counted(instance, "join_blocks") > 1) == in_blocks
+
+
+def test_what_is_too_large_is_dealt_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    levels: set[int] = set()
+    start = spill_partitions.SpillPartitions.__init__
+
+    def watched(self: Any, level: int, keys: Any) -> None:
+        levels.add(level)
+        start(self, level, keys)
+
+    monkeypatch.setattr(spill_partitions.SpillPartitions, "__init__", watched)
+    left, right = [(i, 1, "l") for i in range(3000)], [(i, 2, "r") for i in range(4000)]
+    node = both(("bigint",), left, right, (J.FULL_OUTER, False), False)
+    instance = limited(node, 10_000)
+    assert bag(run(node, instance)) == bag([(i, 1, "l", i, 2, "r") for i in range(3000)]
+                                           + [(None, None, None, i, 2, "r") for i in range(3000, 4000)])  # fmt: skip
+    assert {0, 1} <= levels <= set(range(spill_partitions.LAST_LEVEL + 1))
+
+
+def test_enough_memory_needs_no_disk_and_a_table_that_does_not_fit_does() -> None:
+    left, right = [(i, 1, "l") for i in range(300)], [(i, 2, "r") for i in range(4000)]
+    node = both(("bigint",), left, right, (J.INNER, False), False)
+    roomy = limited(node, 10**9)
+    found = run(node, roomy)
+    assert counted(roomy, "spill_files") == 0 and len(found) == 300
+    # the chunks fit, but not the table made of them
+    tight = limited(node, 150_000)
+    assert bag(run(node, tight)) == bag(found)
+    assert counted(tight, "spill_files") > 0
+
+
+def test_only_the_columns_that_are_needed_are_written() -> None:
+    left = [(i, i % 9, "wide " * 20) for i in range(500)]
+    right = [(i, 2, "r") for i in range(500)]
+    node = both(("bigint",), left, right, (J.INNER, False), False)
+    few = Project(output=node.output[:1], exprs=(column(node, "k0"),), child=node)
+    whole, narrow = limited(node, 1000), limited(few, 1000)
+    assert len(run(node, whole)) == len(run(few, narrow)) == 500
+    assert counted(narrow, "spilled_bytes") < counted(whole, "spilled_bytes")
+
+
+def test_joins_above_each_other_with_an_aggregation_between_drivers() -> None:
+    facts = [(i % 50, i % 20, f"f{i}") for i in range(400)]
+    first = side("a:bigint, b:int, s:string", facts, 17)
+    keys = side("a:bigint, t:string", [(i, f"a{i}") for i in range(0, 50, 2)], 3)
+    others = side("b:int, u:string", [(i, f"b{i}") for i in range(0, 20, 3)], 3)
+    lower = join(first, keys, J.INNER, False, ["a"])
+    node = join(lower, others, J.LEFT_OUTER, False, ["b"])
+    for dop in (1, 3):
+        found = run(node, limited(node, 1, dop=dop), dop)
+        assert bag(found) == bag(run(node, limited(node, None, dop=dop), dop))
+
+
+@pytest.mark.parametrize("dop", [1, 3])
+@pytest.mark.parametrize("shape", [(J.INNER, False), (J.FULL_OUTER, False), (J.LEFT_ANTI, True)])
+def test_files_are_gone_after_the_reader_leaves_or_has_enough(shape: Any, dop: int) -> None:
+    left, right = made(("bigint",), 400, 3), made(("bigint",), 300, 4)
+    node = both(("bigint",), left, right, shape, False)
+    instance = limited(node, 2000, dop=dop, batch_rows=5)
+    with closing(execute(instance, dop)) as found:
+        next(found)
+    assert instance.memory.held == 0
+    assert counted(instance, "spill_files") >= 16
+    few = limited(Limit(output=node.output, limit=3, child=node), 2000, dop=1, batch_rows=5)
+    assert sum(row.rows for row in execute(few)) == 3
+    assert few.memory.held == 0
+
+
+@pytest.mark.parametrize("dop", [1, 3])
+def test_files_are_gone_after_an_error_in_the_condition(dop: int) -> None:
+    left, right = [(i, i, "l") for i in range(300)], [(i, 299 - i, "r") for i in range(300)]
+    node = both(("bigint",), left, right, (J.INNER, False), True)
+    condition = node.condition
+    assert condition is not None
+    cast = call("Cast", "double", condition.args[0])  # type: ignore[attr-defined]
+    risky = call(
+        "GreaterThan", "boolean",
+        call("Divide", "double", literal(1.0, "double"), cast, evalMode="ANSI"), literal(0.0, "double"),
+    )  # fmt: skip
+    broken = join(node.left, node.right, J.INNER, False, ["k0"], condition=risky)
+    instance = limited(broken, 3000, dop=dop)
+    with pytest.raises(PipelineError, match="DIVIDE_BY_ZERO"):
+        list(execute(instance, dop))
+    assert counted(instance, "spill_files") >= 16
+    assert instance.memory.held == 0
+
+
+def test_no_place_to_spill_is_a_resource_that_ran_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", "/not-there")
+    left, right = made(("bigint",), 100, 3), made(("bigint",), 100, 4)
+    instance = limited(both(("bigint",), left, right, (J.INNER, False), False), 1000)
+    with pytest.raises(ResourceExhaustedError, match="not-there"):
+        list(execute(instance))
