@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.joins.SortMergeJoinExec
 
 /** Query-stage preparation: convert the whole plan (AQE on). */
 case class StagePreparation(session: SparkSession) extends Rule[SparkPlan] {
-  override def apply(plan: SparkPlan): SparkPlan = Conversion.ifEnabled(plan)(new Conversion(conf).apply(_))
+  override def apply(plan: SparkPlan): SparkPlan = Conversion.ifEnabled(plan)(new Conversion(conf, isAdaptive = true).apply(_))
 }
 
 /** Columnar rule: fuse; with AQE off, convert first. */
@@ -21,7 +21,7 @@ case class ColumnarHook(session: SparkSession) extends ColumnarRule {
     override def apply(plan: SparkPlan): SparkPlan = {
       val converted =
         if (Conversion.isDecided(plan)) plan
-        else Conversion.ifEnabled(plan)(new Conversion(conf).apply(_))
+        else Conversion.ifEnabled(plan)(new Conversion(conf, isAdaptive = false).apply(_))
       Fusion(converted)
     }
   }
@@ -65,13 +65,14 @@ object Conversion {
  *  3. Aggregates move together: a final one whose partial one stayed stays too, and the other way round.
  *  4. The cost rule takes back connected regions whose work does not pay for their transitions.
  */
-class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
+class Conversion(conf: org.apache.spark.sql.internal.SQLConf, isAdaptive: Boolean) {
 
   private val support = new Support(Settings.flag(conf, "allowDifferences"))
   private val costOn = Settings.flag(conf, "cost.enabled")
   private val jvmInput = Settings.text(conf, "jvmInput")
   private val minScanBytes = Settings.number(conf, "cost.minScanBytes")
   private val gatherBytes = Settings.number(conf, "sort.gatherBytes")
+  private val defers = isAdaptive && conf.exchangeReuseEnabled && BroadcastStrategy.mostBytes(conf) > 0
   private var readsFileName = false
 
   def apply(plan: SparkPlan): SparkPlan = {
@@ -85,7 +86,8 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
       again = !(next eq wrapped)
       wrapped = next
     }
-    val result = if (costOn) new CostRule(minScanBytes).apply(wrapped) else wrapped
+    val kept = if (costOn) new CostRule(minScanBytes).apply(wrapped) else wrapped
+    val result = if (defers) Deferral(kept) else kept
     result.foreach(Conversion.decide)
     Places.mark(result)
     result
@@ -93,6 +95,7 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf) {
 
   private def unwrap(plan: SparkPlan): SparkPlan = plan match {
     case op: PipelineOperatorExec => unwrap(Unwrapping.operator(op))
+    case wait: PipelineWaitExec => unwrap(wait.child)
     case top: PipelineTakeOrderedExec => unwrap(PipelineTakeOrderedExec.planned(top))
     case other => Unwrapping.exchange(other.mapChildren(unwrap))
   }

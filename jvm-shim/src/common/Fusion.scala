@@ -27,6 +27,7 @@ object Fusion {
   /** The fragment that runs `plan`; a plan that is only an input becomes a fragment that passes it on. */
   def fragment(plan: SparkPlan): PipelineFragmentExec = plan match {
     case f: PipelineFragmentExec => f
+    case wait: PipelineWaitExec => fragment(wait.child)
     case root =>
       val whole = withInputs(root, inputs(root).map(apply))
       val subqueries = operators(whole).flatMap(_.original.expressions.flatMap(ExpressionJson.subqueries))

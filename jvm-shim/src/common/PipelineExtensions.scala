@@ -1,11 +1,12 @@
 package org.pysparkpipeline
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.pysparkpipeline.{ColumnarHook, StagePreparation}
+import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, StagePreparation}
 
 /**
  * Where the extension enters Spark's planning, in the order the hooks run:
  *
+ *  0. `BroadcastStrategy` (planner strategy): joins whose one side the engine can broadcast.
  *  1. `StagePreparation` (query-stage preparation, AQE on): sees the whole physical plan after
  *     `EnsureRequirements`, again at every re-plan; wraps each operator that shall move in a
  *     `PipelineOperatorExec` and each of its exchanges in a `PipelineShuffleExchangeExec`. Operators stay
@@ -15,6 +16,7 @@ import org.apache.spark.sql.pysparkpipeline.{ColumnarHook, StagePreparation}
  */
 class PipelineExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
+    extensions.injectPlannerStrategy(_ => new BroadcastStrategy)
     extensions.injectQueryStagePrepRule(session => StagePreparation(session))
     extensions.injectColumnar(session => ColumnarHook(session))
   }

@@ -3,7 +3,7 @@ package org.apache.spark.sql.pysparkpipeline
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder}
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Sort}
+import org.apache.spark.sql.catalyst.plans.logical.{Expand, Generate, LogicalPlan, Sort}
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, RangePartitioning, SinglePartition}
 import org.apache.spark.sql.execution.{SortExec, SparkPlan, TakeOrderedAndProjectExec}
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
@@ -24,8 +24,12 @@ object Sorts {
     case _ => sort
   }
 
-  private def isSmall(sort: SortExec, mostBytes: Long): Boolean =
-    sort.logicalLink.exists(_.stats.sizeInBytes <= mostBytes)
+  /** By what is read below: Spark's own estimate of a join is the product of its sides. What is more, spills. */
+  private def isSmall(sort: SortExec, mostBytes: Long): Boolean = sort.logicalLink.exists { plan =>
+    plan.stats.sizeInBytes <= mostBytes ||
+      (!plan.exists(p => p.isInstanceOf[Generate] || p.isInstanceOf[Expand]) &&
+        plan.collectLeaves().map(_.stats.sizeInBytes).sum <= mostBytes)
+  }
 
   /**
    * Whether the order of the plan's rows may be what a sort promised that Spark left out, because an operator
