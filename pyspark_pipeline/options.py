@@ -77,7 +77,7 @@ _ALL = (
     Option(key="cost.minScanBytes", kind="int", default="1048576", minimum=0,
            doc="With the cost rule on: a query whose scans read fewer bytes than this stays in Spark."),
     Option(key="join.broadcastBytes", kind="int", default="67108864", minimum=0,
-           doc="A side of a join of no more bytes, by Spark's statistics, is broadcast where that saves a shuffle; 0 leaves it to Spark."),
+           doc="A side of a join of no more bytes (by Spark's statistics) is broadcast where that saves a shuffle."),
     Option(key="sort.gatherBytes", kind="int", default="33554432", minimum=0,
            doc="A global sort of no more bytes, by Spark's statistics, runs in one partition of the engine."),
     Option(key="jvmInput", kind="choice", default="auto", choices=("auto", "always", "never"),
