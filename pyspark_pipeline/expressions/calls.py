@@ -93,7 +93,8 @@ class CallNode(Evaluable):
             values = [decode(value) for value in values]
         if all(isinstance(value, pa.Scalar) for value in values):
             first = [pa.repeat(values[0], 1), *values[1:]] if values else []
-            return self.kernel.run(first, 1)[0]
+            result = self.kernel.run(first, 1)
+            return result if isinstance(result, pa.Scalar) else result[0]
         return self.kernel.run(values, rows)
 
     def _by_dictionary(self, values: Sequence[Value], position: int, rows: int) -> Value | None:

@@ -167,3 +167,10 @@ def test_null_without_a_type_is_cast_to_any(type_: str) -> None:
         (array,) = compile_expressions([cast], SETTINGS).evaluate(chunk(pa.nulls(3)))
         assert array.type == cast.type.arrow
         assert array.null_count == 3
+
+
+@pytest.mark.parametrize(("name", "value", "wanted"), [("IsNotNull", 1, True), ("IsNotNull", None, False),
+                                                       ("IsNull", 1, False), ("IsNull", None, True)])  # fmt: skip
+def test_tests_for_null_of_a_constant(name: str, value: int | None, wanted: bool) -> None:
+    """Spark leaves them where a scalar subquery had a value only at run time."""
+    assert evaluate(call(name, "boolean", lit(value, "int")), ONES) == [wanted] * 4
