@@ -78,7 +78,7 @@ _ALL = (
            doc="With the cost rule on: a query whose scans read fewer bytes than this stays in Spark."),
     Option(key="join.broadcastBytes", kind="int", default="67108864", minimum=0,
            doc="A side of a join of no more bytes (by Spark's statistics) is broadcast where that saves a shuffle."),
-    Option(key="sort.gatherBytes", kind="int", default="33554432", minimum=0,
+    Option(key="sort.gatherBytes", kind="int", default="67108864", minimum=0,
            doc="A global sort of no more bytes, by Spark's statistics, runs in one partition of the engine."),
     Option(key="jvmInput", kind="choice", default="auto", choices=("auto", "always", "never"),
            doc="Whether rows made by the JVM may be the input of a fragment: by the cost rule, always, never."),
