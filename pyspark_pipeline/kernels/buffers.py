@@ -7,6 +7,7 @@ their inputs. Buffers that arrive unaligned are copied once by the exchange code
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,17 @@ _TYPESTR = {1: "|i1", 2: "<i2", 4: "<i4", 8: "<i8"}
 _LARGE_BYTES = 1 << 16
 
 
+#: Whether Spark limits the address space of this process (``spark.executor.pyspark.memory``).
+IS_ADDRESS_SPACE_LIMITED = int(os.environ.get("PYSPARK_EXECUTOR_MEMORY_MB", "0")) > 0
+
+
 def _keeping_pool() -> pa.MemoryPool:
-    """Choose the pool that keeps freed pages longest; jemalloc, good for scans, gives them back."""
+    """Choose the pool that keeps freed pages longest; jemalloc, good for scans, gives them back.
+
+    Both keep the addresses, each for itself; where those are limited it is the system's.
+    """
+    if IS_ADDRESS_SPACE_LIMITED:
+        return pa.system_memory_pool()
     try:
         return pa.mimalloc_memory_pool()
     except NotImplementedError:

@@ -10,6 +10,8 @@ Spark's own daemon takes over.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 import os
 import sys
@@ -25,6 +27,9 @@ _PRELOADED = (
     "pyspark.worker",
     "pyspark_pipeline.spark.worker",
 )
+
+# Parameters of glibc's mallopt(3).
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 
 
 def _spark_archives() -> list[str]:
@@ -74,12 +79,19 @@ def preload() -> None:
 
 
 def reserve_little() -> None:
-    """Let pyarrow's allocator (mimalloc) reserve 64 MiB instead of 1 GiB where Spark limits the address space.
+    """Have addresses given back as soon as they are free where Spark limits the address space.
 
-    Reserved but unused addresses count against ``spark.executor.pyspark.memory``. Before pyarrow is imported.
+    Reserved but unused addresses count against ``spark.executor.pyspark.memory``. pyarrow, not imported yet, is to
+    take memory from the system's allocator, and that to map every array of its own and to have one arena.
     """
-    if "PYSPARK_EXECUTOR_MEMORY_MB" in os.environ:
-        os.environ.setdefault("MIMALLOC_ARENA_RESERVE", str(64 << 10))  # KiB
+    if "PYSPARK_EXECUTOR_MEMORY_MB" not in os.environ:
+        return
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    os.environ.setdefault("MIMALLOC_ARENA_RESERVE", str(64 << 10))  # KiB, for who asks for that pool
+    with contextlib.suppress(OSError, AttributeError):
+        system = ctypes.CDLL(None)
+        for parameter, value in ((_MMAP_THRESHOLD, 1 << 20), (_TRIM_THRESHOLD, 1 << 20), (_ARENA_MAX, 1)):
+            system.mallopt(parameter, value)
 
 
 def main() -> None:

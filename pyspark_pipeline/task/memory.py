@@ -14,7 +14,10 @@ from pyspark_pipeline.memory import MemoryTracker
 
 VARIABLE = "PYSPARK_EXECUTOR_MEMORY_MB"
 
-_OPERATORS_SHARE = 0.8
+#: For chunks on the move and files being read …
+_MOVING_BYTES = 160 << 20
+#: … and of what is left, the rest for arrays that are copied as they grow, and for holes between them.
+_OPERATORS_SHARE = 0.7
 _LEAST_BYTES = 16 << 20
 _IDLE_BYTES = 256 << 20
 _IDLE_SHARE = 8
@@ -35,7 +38,7 @@ def operator_bytes(allowed_mib: str | None, used: int) -> int | None:
     """Give the bytes that operators may hold of ``allowed_mib`` MiB where ``used`` bytes are taken; None: no limit."""
     if allowed_mib is None or int(allowed_mib) <= 0:
         return None
-    left = (int(allowed_mib) << 20) - used
+    left = (int(allowed_mib) << 20) - used - _MOVING_BYTES
     return max(_LEAST_BYTES, int(left * _OPERATORS_SHARE))
 
 

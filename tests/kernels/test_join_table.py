@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pyspark_pipeline.errors import ResourceExhaustedError
 from pyspark_pipeline.kernels import join_table
-from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
+from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable, most_index_bytes
 from pyspark_pipeline.kernels.warm_up import warm_up
 
 EXTREMES = [0, 1, -1, 2**63 - 1, -(2**63), 2**62, -(2**62), 7, 2**32]
@@ -154,3 +154,12 @@ def test_warm_up_loads_every_kernel_in_its_only_form() -> None:
     check([pa.int64()] * 2, [(-(2**62), 2**62), (2**62, -(2**62))], [(2**62, -(2**62)), (None, 1)], 1)
     check([pa.float64()], [(1.5,), (-1e300,), (None,)], [(1.5,), (None,)], 1)
     assert forms() == before
+
+
+@pytest.mark.parametrize("rows", [0, 1, 1000, 4097])
+@pytest.mark.parametrize("spread", [1, 60, 10**9])
+def test_a_table_needs_no_more_than_is_said_before(rows: int, spread: int) -> None:
+    keys = pa.array([i // 2 * spread for i in range(rows)], pa.int64())
+    for columns in ([keys], [keys, pa.array([i * 2**50 for i in range(rows)], pa.int64())]):
+        table = JoinTable([pa.int64()] * len(columns), [[column] for column in columns], rows)
+        assert table.nbytes - table.keys.keys.nbytes <= most_index_bytes(rows)

@@ -87,3 +87,17 @@ def test_threads_lose_no_byte() -> None:
     for thread in threads:
         thread.join()
     assert worker.held == 8000
+
+
+def test_what_is_forced_goes_over_the_limit_and_others_are_refused() -> None:
+    root = MemoryTracker("instance", limit=100)
+    first, second = root.child("first"), root.child("second")
+    first.hold(80)
+    second.force(50)
+    assert (root.held, root.peak, second.held) == (130, 130, 50)
+    assert not first.try_hold(81) and first.try_hold(60)
+    second.force(20)
+    assert root.held == 80 and first.try_hold(80)
+    first.close()
+    second.close()
+    assert root.held == 0
