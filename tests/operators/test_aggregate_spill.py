@@ -15,6 +15,7 @@ import pytest
 
 from pyspark_pipeline.errors import PipelineError, ResourceExhaustedError
 from pyspark_pipeline.exec.execute import execute
+from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_ids
 from pyspark_pipeline.operators import aggregate_spill, spill_partitions
 from pyspark_pipeline.operators.aggregator import Aggregator
 from pyspark_pipeline.options import Options
@@ -188,8 +189,6 @@ def test_memory_that_is_never_given_ends_at_the_last_level() -> None:
 
 
 def test_rows_dealt_out_by_spark_and_to_drivers_are_dealt_out_evenly() -> None:
-    from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_ids
-
     keys = pa.array(np.arange(400_000))
     hashes = hash_rows([keys], len(keys))
     for chosen in (partition_ids(hashes, 16) == 3, driver_ids(hashes, 16) == 5, partition_ids(hashes, 200) == 7):
@@ -199,7 +198,7 @@ def test_rows_dealt_out_by_spark_and_to_drivers_are_dealt_out_evenly() -> None:
             counts = np.bincount(places[level], minlength=16)
             assert counts.min() > 0.7 * counts.mean() and counts.max() < 1.3 * counts.mean()
         within = np.bincount(places[1][places[0] == 2], minlength=16)
-        assert within.min() > 0.4 * within.mean()
+        assert len(rows) < 10_000 or within.min() > 0.6 * within.mean()
 
 
 def test_files_are_gone_after_an_error_while_adding() -> None:

@@ -80,11 +80,10 @@ def test_every_kind_of_join(shape: Any, conditional: bool, dop: int) -> None:
     for kinds in (("bigint",), ("string",), ("double", "decimal(38;0)"), ("date", "string")):
         left, right = made(kinds, 150, 3), made(kinds, 130, 4)
         node = both(kinds, left, right, shape, conditional)
-        for limit in (1, 4000):
-            instance = limited(node, limit, dop=dop, batch_rows=50)
-            assert bag(run(node, instance, dop)) == bag(wanted(node, len(kinds), left, right))
-            assert counted(instance, "spill_files") > 10
-            assert counted(instance, "spilled_bytes") > 1000
+        instance = limited(node, 4000 if kinds[0] == "bigint" else 1, dop=dop, batch_rows=50)
+        assert bag(run(node, instance, dop)) == bag(wanted(node, len(kinds), left, right))
+        assert counted(instance, "spill_files") > 10
+        assert counted(instance, "spilled_bytes") > 1000
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)

@@ -128,6 +128,7 @@ def test_memory_over_the_limit_goes_to_disk(
     done = run_task(grouped(), cpus=cpus, splits={0: [0, 2_000_000, 1]})
     assert done.error is None
     assert sum(row.rows for row in done.rows) == 2_000_000
+    assert done.statistics is not None
     metrics = done.statistics["metrics"]
     assert metrics["spilledBytes"] > 16 << 20 and metrics["spillFiles"] >= 16
     assert [tracker.held for tracker in trackers] == [0]
