@@ -122,11 +122,11 @@ def test_what_is_too_large_is_dealt_out_again(monkeypatch: pytest.MonkeyPatch) -
         start(self, level, keys)
 
     monkeypatch.setattr(spill_partitions.SpillPartitions, "__init__", watched)
-    left, right = [(i, 1, "l") for i in range(3000)], [(i, 2, "r") for i in range(4000)]
+    left, right = [(i, 1, "l") for i in range(900)], [(i, 2, "r") for i in range(1200)]
     node = both(("bigint",), left, right, (J.FULL_OUTER, False), False)
-    instance = limited(node, 10_000)
-    assert bag(run(node, instance)) == bag([(i, 1, "l", i, 2, "r") for i in range(3000)]
-                                           + [(None, None, None, i, 2, "r") for i in range(3000, 4000)])  # fmt: skip
+    instance = limited(node, 4000)
+    assert bag(run(node, instance)) == bag([(i, 1, "l", i, 2, "r") for i in range(900)]
+                                           + [(None, None, None, i, 2, "r") for i in range(900, 1200)])  # fmt: skip
     assert {0, 1} <= levels <= set(range(spill_partitions.LAST_LEVEL + 1))
 
 
