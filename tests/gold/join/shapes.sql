@@ -75,6 +75,7 @@ SELECT /*+ REPARTITION(1) */ a.id, b.id FROM tame a JOIN (SELECT /*+ REPARTITION
 -- set: spark.sql.autoBroadcastJoinThreshold=-1
 SELECT a.i, b.c FROM (SELECT /*+ REPARTITION(7, i) */ i, id FROM tame) a JOIN (SELECT i, count(*) AS c FROM tame GROUP BY i) b ON a.i = b.i;
 -- expect: partly keeps its inputs
+-- expect[spark=4.3]: partly OneRowRelation
 SELECT t.id, u.x FROM tame t CROSS JOIN (SELECT max(i) AS x FROM tame UNION ALL SELECT min(i) FROM tame) u WHERE t.id < 5;
 -- set: spark.sql.autoBroadcastJoinThreshold=-1
 SELECT t.id, u.id FROM tame t CROSS JOIN numbers u WHERE t.id < u.s AND t.id < 12;
@@ -94,6 +95,7 @@ SELECT mode, c FROM (SELECT id % 3 AS mode, count(*) AS c FROM tame GROUP BY 1) 
 
 -- expect: partly dynamic partition pruning
 SELECT /*+ BROADCAST(b) */ p.p_day, count(*) FROM partitioned p JOIN (SELECT z, max(id) AS id FROM tame WHERE k = 'x' GROUP BY z) b ON p.p_num = b.z GROUP BY p.p_day;
+-- expect[spark=4.3]: partly CreateNamedStruct
 SELECT id, IF((SELECT max(i) FROM tame) IS NULL, 1, 2) AS x, coalesce((SELECT min(i) FROM tame WHERE id < 0), id) AS y FROM tame WHERE id < 9;
 SELECT id FROM tame WHERE (SELECT max(z) FROM tame) + id BETWEEN 3 AND (SELECT count(*) FROM texts WHERE flag = 'R');
 -- expect: partly CollectLimit
