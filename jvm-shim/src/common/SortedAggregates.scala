@@ -18,7 +18,10 @@ object SortedAggregates {
   }
 
   def withoutSort(a: SortAggregateExec): SortAggregateExec = a.child match {
-    case SortExec(_, false, below, _) => a.copy(child = below)
+    case SortExec(_, false, below, _) =>
+      val bare = a.copy(child = below)
+      bare.copyTagsFrom(a)
+      bare
     case _ => a
   }
 
