@@ -202,7 +202,7 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf, isAdaptive: Boolea
     val (broadcasts, outside) = op.children.filterNot(Wrapping.isInEngine)
       .partition(_.outputPartitioning.isInstanceOf[BroadcastPartitioning])
     if (broadcasts.exists(!_.isInstanceOf[BroadcastExchangeExec])) Some("its broadcast side stayed in Spark")
-    else if (broadcasts.length == op.children.length) Some("nothing but broadcasts below it")
+    else if (broadcasts.nonEmpty && broadcasts.length == op.children.length) Some("nothing but broadcasts below it")
     else if (outside.isEmpty || jvmInput == "always" || (jvmInput == "auto" && !costOn)) None
     else Some(s"its input comes as rows from ${outside.map(_.nodeName.trim).mkString(", ")}")
   }

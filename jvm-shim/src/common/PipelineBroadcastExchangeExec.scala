@@ -15,7 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Statistics
 import org.apache.spark.sql.catalyst.plans.physical.{BroadcastMode, BroadcastPartitioning, Partitioning}
 import org.apache.spark.sql.errors.QueryExecutionErrors
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan, SQLExecution}
-import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, BroadcastExchangeLike}
+import org.apache.spark.sql.execution.exchange.BroadcastExchangeLike
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.internal.{SQLConf, StaticSQLConf}
 import org.apache.spark.util.{SparkFatalException, ThreadUtils}
@@ -45,8 +45,9 @@ case class PipelineBroadcastExchangeExec(mode: BroadcastMode, child: SparkPlan) 
 
   override def outputPartitioning: Partitioning = BroadcastPartitioning(mode)
 
-  /** That of Spark's exchange over the same child: each may stand for the other. */
-  override protected def doCanonicalize(): SparkPlan = BroadcastExchangeExec(mode.canonicalized, child.canonicalized)
+  /** Not that of Spark's exchange over the same child, which does not give chunks. */
+  override protected def doCanonicalize(): SparkPlan =
+    PipelineBroadcastExchangeExec(mode.canonicalized, child.canonicalized)
 
   override def runtimeStatistics: Statistics =
     Statistics(metrics("dataSize").value, Some(BigInt(metrics("numOutputRows").value)))

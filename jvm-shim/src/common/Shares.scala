@@ -4,6 +4,7 @@ import org.apache.spark.NarrowDependency
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.{FileSourceScanExec, RangeExec, SparkPlan, UnionExec}
+import org.apache.spark.sql.execution.joins.CartesianProductExec
 
 /**
  * What one fragment instance reads: its part of each scan and the partition of each input, by number, and for
@@ -31,6 +32,7 @@ object Shares {
         Some(u.children.zipWithIndex.flatMap { case (child, i) =>
           go(child).getOrElse(Seq(Share())).map(_.and(Share(branches = Map(number -> i))))
         })
+      case PipelineOperatorExec(c: CartesianProductExec) => c.children.flatMap(go).reduceOption(product)
       case op: PipelineOperatorExec => op.children.flatMap(go).reduceOption(zip)
       case broadcast if BroadcastChunks.isBroadcast(broadcast) => None
       case _ =>
@@ -41,6 +43,9 @@ object Shares {
 
     go(root).getOrElse(Seq(Share()))
   }
+
+  /** Every part of one side with every part of the other. */
+  private def product(left: Seq[Share], right: Seq[Share]): Seq[Share] = left.flatMap(a => right.map(a.and))
 
   private def zip(left: Seq[Share], right: Seq[Share]): Seq[Share] = {
     require(left.length == right.length,
