@@ -17,6 +17,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from benchmarks.breakdown import Watch
+
 SPARK = "spark"
 PIPELINE = "pipeline"
 
@@ -40,6 +42,7 @@ class Session:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
+        self._watch = Watch(spark)
 
     def views(self, tables: dict[str, str]) -> dict[str, Any]:
         """Register each Parquet file or folder as the view of its name."""
@@ -53,13 +56,14 @@ class Session:
         frame = self._spark.sql(sql)
         rows = _SINKS[sink](frame)
         seconds = time.perf_counter() - began
+        spent = self._watch.breakdown(frame, seconds)
         if answer is not None:
             if sink == "noop":
                 rows = self._spark.sql(_DIGEST.format(sql)).collect()
             with open(answer, "wb") as file:
                 content = (frame.columns, frame.schema.simpleString(), [tuple(row) for row in rows])
                 pickle.dump(content, file)
-        return {"seconds": seconds, "summary": summary(frame)}
+        return {"seconds": seconds, "spent": spent, "summary": summary(frame)}
 
     def stop(self) -> dict[str, Any]:
         """Stop the session."""
@@ -81,7 +85,7 @@ def _show(frame: DataFrame) -> list[Any]:
     return []
 
 
-_SINKS: dict[str, Callable[[DataFrame], list[Any]]] = {"collect": _collect, "noop": _noop}
+_SINKS: dict[str, Callable[[DataFrame], list[Any]]] = {"collect": _collect, "noop": _noop, "show": _show}
 
 
 def summary(frame: DataFrame) -> dict[str, Any]:

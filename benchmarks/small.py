@@ -6,8 +6,6 @@ the planner has to see that and keep its hands off. ``python -m benchmarks.small
 
 from __future__ import annotations
 
-import argparse
-import json
 import pickle
 import statistics
 import sys
@@ -16,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.command_line import configuration, give, make_parser
 from benchmarks.engine import Engine
 from benchmarks.session import PIPELINE, SPARK
 from benchmarks.tpch.report import versions
@@ -134,25 +133,14 @@ def _document(
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the benchmark and print the JSON document; the exit status is 1 where an answer differs."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.small", description=__doc__)
+    parser = make_parser("small", __doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--each", type=int, default=10, help="variants of each of the templates")
-    parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--log", type=Path)
-    parser.add_argument("--conf", action="append", default=[], metavar="K=V")
     arguments = parser.parse_args(words)
-    conf = {
-        "spark.master": f"local[{arguments.cores}]",
-        "spark.ui.enabled": "false",
-        "spark.driver.memory": "4g",
-    } | dict(pair.split("=", 1) for pair in arguments.conf)
+    conf = configuration(arguments, {"spark.driver.memory": "4g"})
     measured = measure(conf, arguments.rounds, arguments.each, arguments.log)
     document = {"meta": {"versions": versions(), "rounds": arguments.rounds, "each": arguments.each}, **measured}
-    text = json.dumps(document, indent=1)
-    print(text)
-    if arguments.json:
-        arguments.json.write_text(text + "\n", encoding="utf-8")
+    give(document, arguments.json)
     return 0 if measured["summary"]["all_equal"] else 1
 
 

@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import sys
 import tempfile
@@ -15,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.command_line import configuration, give, make_parser
 from benchmarks.engine import Engine
 from benchmarks.session import PIPELINE, SPARK
 from benchmarks.tpch.report import versions
@@ -60,19 +59,12 @@ def overhead(sessions: dict[str, list[dict[str, Any]]]) -> dict[str, float]:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the benchmark on sessions of both engines in turn, and print the JSON document."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.startup", description=__doc__)
+    parser = make_parser("startup", __doc__)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--sessions", type=int, default=3)
-    parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument("--json", type=Path)
-    parser.add_argument("--log", type=Path)
-    parser.add_argument("--conf", action="append", default=[], metavar="K=V")
     arguments = parser.parse_args(words)
-    conf = {
-        "spark.master": f"local[{arguments.cores}]",
-        "spark.ui.enabled": "false",
-        "spark.pysparkPipeline.cost.enabled": "false",  # the cost rule would rightly leave this to Spark
-    } | dict(pair.split("=", 1) for pair in arguments.conf)
+    # the cost rule would rightly leave this to Spark
+    conf = configuration(arguments, {"spark.pysparkPipeline.cost.enabled": "false"})
     sessions: dict[str, list[dict[str, Any]]] = {SPARK: [], PIPELINE: []}
     with tempfile.TemporaryDirectory() as folder:
         tables = make_table(Path(folder))
@@ -80,10 +72,7 @@ def main(words: Sequence[str] | None = None) -> int:
             for name, measured in sessions.items():
                 measured.append(measure_session(name, conf, tables, arguments.runs, arguments.log))
     document = {"meta": {"versions": versions()}, "sessions": sessions, "overhead_s": overhead(sessions)}
-    text = json.dumps(document, indent=1)
-    print(text)
-    if arguments.json:
-        arguments.json.write_text(text + "\n", encoding="utf-8")
+    give(document, arguments.json)
     return 0
 
 

@@ -61,7 +61,8 @@ def main(words: Sequence[str] | None = None) -> int:
         engines = {name: stack.enter_context(Engine(name, conf, log=arguments.log)) for name in engine_names}
         for engine in engines.values():
             engine.call("views", tables=tables)
-        results = run_all(queries, engines, Plan(runs=arguments.runs, scale=arguments.scale, tables=tables))
+        plan = Plan(runs=arguments.runs, scale=arguments.scale, cores=arguments.cores, tables=tables)
+        results = run_all(queries, engines, plan)
         document = {
             "meta": meta(arguments, engines),
             "queries": results,

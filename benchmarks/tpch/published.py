@@ -9,6 +9,7 @@ those columns are left out, and query 13, which filters by a comment, has no pub
 from __future__ import annotations
 
 import datetime
+import time
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cache
@@ -42,15 +43,24 @@ def answers(scale: float) -> dict[str, Texts]:
     return {n: [line.split("|") for line in lines] for n, lines in rows.items() if n not in NO_PUBLISHED_ANSWER}
 
 
-def duckdb_answer(sql: str, tables: Mapping[str, str]) -> Texts:
-    """Run ``sql`` in DuckDB over the Parquet files ``tables``; return its values as texts, NULL as an empty one."""
+def duckdb_answer(
+    sql: str, tables: Mapping[str, str], *, runs: int = 1, threads: int = 1
+) -> tuple[Texts, list[float]]:
+    """Run ``sql`` in DuckDB over the Parquet files ``tables``.
+
+    Return its values as texts, NULL as an empty one, and the seconds of each run.
+    """
     import duckdb
 
-    with duckdb.connect() as connection:
+    seconds = []
+    with duckdb.connect(config={"threads": threads}) as connection:
         for name, path in tables.items():
             connection.execute(f"create view {name} as from read_parquet('{path}')")
-        rows = connection.execute(sql).fetchall()
-    return [["" if value is None else str(value) for value in row] for row in rows]
+        for _ in range(runs):
+            began = time.perf_counter()
+            rows = connection.execute(sql).fetchall()
+            seconds.append(time.perf_counter() - began)
+    return [["" if value is None else str(value) for value in row] for row in rows], seconds
 
 
 def difference(answer: Answer, texts: Texts, without: frozenset[str] = frozenset()) -> str | None:

@@ -36,7 +36,7 @@ def ratio(spark: Sequence[float], pipeline: Sequence[float]) -> float | None:
 
 
 def summary(queries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Sum a run up: mean, least and total ratio over the queries both engines ran; whether all were equal."""
+    """Sum a run up: mean, least and total ratio of both engines, distance to DuckDB, whether all were equal."""
     ratios = [query["ratio"] for query in queries.values() if query.get("ratio")]
     both = [query for query in queries.values() if query.get("ratio")]
     result: dict[str, Any] = {"all_equal": all(query.get("equal") is True for query in queries.values())}
@@ -44,15 +44,22 @@ def summary(queries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         equal = [query[f"{oracle}_equal"] for query in queries.values() if f"{oracle}_equal" in query]
         if equal:
             result[f"all_{oracle}_equal"] = all(equal)
+    behind = [_warm(query["pipeline"]) / _warm(query["duckdb"]) for query in both if "duckdb" in query]
+    if behind:
+        result["geomean_behind_duckdb"] = round(_geomean(behind), 3)
     if ratios:
         totals = {engine: sum(_warm(query[engine]) for query in both) for engine in ("spark", "pipeline")}
         result |= {
-            "geomean_ratio": round(math.exp(statistics.fmean(map(math.log, ratios))), 3),
+            "geomean_ratio": round(_geomean(ratios), 3),
             "min_ratio": min(ratios),
             "total_ratio": round(totals["spark"] / totals["pipeline"], 3),
             "total_warm_s": {engine: round(total, 3) for engine, total in totals.items()},
         }
     return result
+
+
+def _geomean(ratios: Sequence[float]) -> float:
+    return math.exp(statistics.fmean(map(math.log, ratios)))
 
 
 def _warm(engine: Mapping[str, Any]) -> float:
@@ -61,10 +68,11 @@ def _warm(engine: Mapping[str, Any]) -> float:
 
 def table(queries: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
     """Give the lines of a table: one a query, median warm seconds."""
-    yield f"{'query':>8} {'spark':>8} {'pipeline':>8} {'ratio':>7} {'converted':>9}  equal"
+    yield f"{'query':>8} {'spark':>8} {'pipeline':>8} {'ratio':>7} {'converted':>9} {'duckdb':>8}  equal"
     for name, query in queries.items():
         parts = [query.get(engine, {}) for engine in ("spark", "pipeline")]
         cells = [f"{_warm(part):8.3f}" if "cold_s" in part else " " * 8 for part in parts]
         factor = f"{query['ratio']:7.2f}" if query.get("ratio") else " " * 7
         converted = f"{query.get('converted', '-')}/{query.get('operators', '-')}"
-        yield f"{name:>8} {cells[0]} {cells[1]} {factor} {converted:>9}  {query.get('equal', '-')}"
+        duckdb = f"{_warm(query['duckdb']):8.3f}" if "duckdb" in query else " " * 8
+        yield f"{name:>8} {cells[0]} {cells[1]} {factor} {converted:>9} {duckdb}  {query.get('equal', '-')}"

@@ -79,7 +79,7 @@ def _round_robin(factory: SinkFactory) -> ExchangeSinkOperator:
 def _hash(factory: SinkFactory) -> ExchangeSinkOperator:
     if not isinstance(factory.sink, HashExchange) or factory.destinations == 1:
         return _single(factory)
-    settings = ExpressionSettings(ansi=factory.settings.ansi, time_zone=factory.settings.time_zone)
+    settings = ExpressionSettings.of(factory.settings)
     keys = compile_expressions(factory.sink.keys, settings)
     return HashSinkOperator(
         factory.types, factory.destinations, factory.queue, factory.sequencer, factory.sizes, keys

@@ -11,13 +11,15 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from pyspark_pipeline.kernels.buffers import rows_only
+
 
 def concat_chunks(chunks: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """Concatenate at least one chunk of equal column types (save dictionary/plain strings), rows in order."""
     if len(chunks) == 1:
         return chunks[0]
     if not chunks[0].num_columns:
-        return _no_columns(sum(chunk.num_rows for chunk in chunks))
+        return rows_only(sum(chunk.num_rows for chunk in chunks))
     columns = [_concat([chunk.column(i) for chunk in chunks]) for i in range(chunks[0].num_columns)]
     return pa.RecordBatch.from_arrays(columns, names=chunks[0].schema.names)
 
@@ -33,8 +35,3 @@ def _is_wide(arrays: list[pa.DictionaryArray]) -> bool:
     rows = sum(len(array) for array in arrays)
     entries = sum(len(array.dictionary) for array in arrays)
     return entries > max(rows, len(arrays[0].dictionary))
-
-
-def _no_columns(rows: int) -> pa.RecordBatch:
-    nothing = pa.StructArray.from_buffers(pa.struct([]), rows, [None])
-    return pa.RecordBatch.from_struct_array(nothing)

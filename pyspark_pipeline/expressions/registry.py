@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.errors import UnsupportedPlanError
 from pyspark_pipeline.plan.expr import Call, Expr, Literal
+from pyspark_pipeline.plan.nodes import Settings
 
 if TYPE_CHECKING:
     from pyspark_pipeline.expressions.frame import Evaluable, Frame
@@ -39,6 +40,11 @@ class ExpressionSettings:
 
     ansi: bool = True
     time_zone: str = "UTC"
+
+    @classmethod
+    def of(cls, settings: Settings) -> ExpressionSettings:
+        """Take them from what an instance knows of the session."""
+        return cls(ansi=settings.ansi, time_zone=settings.time_zone)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

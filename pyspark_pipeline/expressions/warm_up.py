@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.expressions.compile import compile_expressions
 from pyspark_pipeline.expressions.registry import ExpressionSettings
+from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
 
 _SMALL = [Decimal("1.50"), None, Decimal("-2.25")]
@@ -35,7 +36,7 @@ _PLACES = {"small": 0, "large": 1, "text": 2, "int": 3, "bigint": 4, "date": 5, 
 def warm_up() -> None:
     """Load the kernels of decimals, of parsing and matching text, and of dates."""
     arrays = [pa.array(values, parse_type(kind).arrow) for kind, values in _COLUMNS]
-    chunk = pa.RecordBatch.from_arrays(arrays, [f"c{i}" for i in range(len(arrays))])
+    chunk = make_chunk(arrays, len(_SMALL))
     dense = chunk.take(pa.array([0, 2]))
     for expr in _expressions():
         compiled = compile_expressions([expr], ExpressionSettings(ansi=False, time_zone="UTC"))

@@ -133,6 +133,13 @@ def rows_only(rows: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
 
 
+def make_chunk(columns: list[pa.Array], rows: int) -> pa.RecordBatch:
+    """Make a chunk of columns of ``rows`` rows each, or of none; their names (``c0``, ``c1``, …) mean nothing."""
+    if not columns:
+        return rows_only(rows)
+    return pa.RecordBatch.from_arrays(columns, [f"c{i}" for i in range(len(columns))])
+
+
 def pack_validity(valid: Array) -> tuple[pa.Buffer | None, int]:
     """Pack bools, shape (rows,), to an Arrow validity bitmap; give it (None if all are true) and the null count."""
     nulls = int(valid.size - np.count_nonzero(valid))

@@ -11,6 +11,15 @@ import numpy as np
 
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
+from pyspark_pipeline.kernels.tagged_slots import (
+    enter_new,
+    hash_words,
+    holding,
+    home_of,
+    number_in,
+    same_words,
+    slot_of_words,
+)
 from pyspark_pipeline.kernels.wrapping import wrapping_subtract
 
 
@@ -81,13 +90,6 @@ def find_direct(index, slots, count, groups, firsts):  # type: ignore[no-untyped
     return count
 
 
-@kernel(forceinline=True)
-def _home(key, shift):  # type: ignore[no-untyped-def]
-    """Give the first slot to try: neighbouring keys share a run of eight slots, so sorted keys stay in cache."""
-    mixed = (np.uint64(key) >> np.uint64(3)) * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64(((mixed >> np.uint64(shift)) << np.uint64(3)) | (np.uint64(key) & np.uint64(7)))
-
-
 @kernel
 def find_one(words, row, slots, shift, keys, count, limit, groups, firsts, found):  # type: ignore[no-untyped-def]
     """Find or make the groups of rows from ``row`` on by one-word keys.
@@ -102,7 +104,7 @@ def find_one(words, row, slots, shift, keys, count, limit, groups, firsts, found
     while row < rows:
         key = words[row]
         if group < 0 or key != last:
-            at = _home(key, shift)
+            at = home_of(key, shift, 3)
             while True:
                 held = np.int64(slots[at])
                 if held == 0:
@@ -130,74 +132,41 @@ def enter_one(keys, count, slots, shift):  # type: ignore[no-untyped-def]
     """Enter groups 0 … count − 1, whose keys are distinct, into empty slots."""
     mask = slots.size - 1
     for group in range(count):
-        at = _home(keys[group], shift)
+        at = home_of(keys[group], shift, 3)
         while slots[at] != 0:
             at = (at + 1) & mask
         slots[at] = group + 1
 
 
-@kernel(forceinline=True)
-def hash_words(words, width, row):  # type: ignore[no-untyped-def]
-    """Mix the ``width`` words of a row to 64 bits."""
-    mixed = np.uint64(0x243F6A8885A308D3)
-    for i in range(width):
-        mixed = (mixed ^ np.uint64(words[row * width + i])) * np.uint64(0x9E3779B97F4A7C15)
-        mixed = mixed ^ (mixed >> np.uint64(32))
-    return mixed * np.uint64(0xD6E8FEB86659FD93)
-
-
 @kernel
 def enter_many(keys, width, count, slots, shift):  # type: ignore[no-untyped-def]
     """Enter groups 0 … count − 1, whose keys are distinct, into empty slots."""
-    mask = slots.size - 1
     for group in range(count):
-        mixed = hash_words(keys, width, group)
-        at = np.int64(mixed >> np.uint64(shift))
-        while slots[at] != 0:
-            at = (at + 1) & mask
-        slots[at] = (np.int64(mixed & np.uint64(0x7FFFFFFF)) << 32) | (group + 1)
-
-
-@kernel(forceinline=True)
-def _same(words, row, others, other, width):  # type: ignore[no-untyped-def]
-    for i in range(width):
-        if words[row * width + i] != others[other * width + i]:
-            return False
-    return True
+        enter_new(hash_words(keys, width, group), group, slots, shift)
 
 
 @kernel
 def find_many(words, width, row, rows, slots, shift, keys, count, limit, groups, firsts, found):  # type: ignore[no-untyped-def]
     """Find or make the groups of rows from ``row`` on by keys of ``width`` words.
 
-    ``slots``: upper half of the hash and group + 1 (0 is free); ``keys``: the words of every group.
+    ``slots``: :mod:`~.tagged_slots` of groups; ``keys``: the words of every group.
     """
-    mask = slots.size - 1
     group = np.int64(-1)
     while row < rows:
-        if group < 0 or not _same(words, row, words, row - 1, width):
+        if group < 0 or not same_words(words, row, words, row - 1, width):
             mixed = hash_words(words, width, row)
-            at = np.int64(mixed >> np.uint64(shift))
-            tag = np.int64(mixed & np.uint64(0x7FFFFFFF)) << 32
-            while True:
-                held = slots[at]
-                if held == 0:
-                    if count >= limit:
-                        return row, count, found
-                    group = count
-                    slots[at] = tag | (group + 1)
-                    for i in range(width):
-                        keys[group * width + i] = words[row * width + i]
-                    firsts[found] = row
-                    found += 1
-                    count += 1
-                    break
-                if (held & ~np.int64(0xFFFFFFFF)) == tag:
-                    other = (held & np.int64(0xFFFFFFFF)) - 1
-                    if _same(words, row, keys, other, width):
-                        group = other
-                        break
-                at = (at + 1) & mask
+            at = slot_of_words(words, row, width, mixed, slots, shift, keys)
+            group = number_in(slots[at])
+            if group < 0:
+                if count >= limit:
+                    return row, count, found
+                group = count
+                slots[at] = holding(mixed, group)
+                for i in range(width):
+                    keys[group * width + i] = words[row * width + i]
+                firsts[found] = row
+                found += 1
+                count += 1
         groups[row] = group
         row += 1
     return row, count, found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 
@@ -9,6 +11,7 @@ from pyspark_pipeline.kernels.buffers import Array, allocate, allocate_zeros, gr
 from pyspark_pipeline.kernels.group_kernels import gather_codes
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
+from pyspark_pipeline.kernels.tagged_slots import enter_new, first_slot, has_tag, holding, number_in, tag_of
 
 _FIRST_SLOTS = 1024
 
@@ -30,7 +33,8 @@ def _word(data, at):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def _hash(data, start, end):  # type: ignore[no-untyped-def]
+def hash_string(data, start, end):  # type: ignore[no-untyped-def]
+    """Mix the bytes ``start`` ≤ i < ``end`` to 64 bits."""
     mixed = np.uint64(end - start) * np.uint64(0x9E3779B97F4A7C15)
     at = start
     while at + 8 <= end:
@@ -64,10 +68,26 @@ def _equal(left, left_start, right, right_start, length):  # type: ignore[no-unt
     return _word(left, left_start + length - 8) == _word(right, right_start + length - 8)
 
 
+@kernel(forceinline=True)  # three times as fast as inline="always"
+def slot_of_string(data, start, length, mixed, slots, shift, arena, ends):  # type: ignore[no-untyped-def]
+    """Give the slot (:mod:`~.tagged_slots`) that holds a string of hash ``mixed``; where none does a free one."""
+    mask = slots.size - 1
+    at = first_slot(mixed, shift)
+    tag = tag_of(mixed)
+    while True:
+        held = slots[at]
+        if held == 0:
+            return at
+        if has_tag(held, tag):
+            other = number_in(held)
+            if ends[other + 1] - ends[other] == length and _equal(arena, ends[other], data, start, length):
+                return at
+        at = (at + 1) & mask
+
+
 @kernel
 def _intern(offsets, data, bitmap, skip, row, slots, shift, arena, ends, count, limit, ids):  # type: ignore[no-untyped-def]
     """Number rows from ``row`` on; ``arena`` has room for all of them, ``slots`` and ``ends`` for ``limit`` strings."""
-    mask = slots.size - 1
     while row < ids.size:
         if not is_valid(bitmap, skip, row):
             ids[row] = 0
@@ -75,41 +95,28 @@ def _intern(offsets, data, bitmap, skip, row, slots, shift, arena, ends, count, 
             continue
         start = np.int64(offsets[row])
         length = np.int64(offsets[row + 1]) - start
-        mixed = _hash(data, start, start + length)
-        at = np.int64(mixed >> np.uint64(shift))
-        tag = np.int64(mixed & np.uint64(0x7FFFFFFF)) << 32
-        while True:
-            held = slots[at]
-            if held == 0:
-                if count >= limit:
-                    return row, count
-                end = ends[count]
-                for i in range(length):
-                    arena[end + i] = data[start + i]
-                ends[count + 1] = end + length
-                slots[at] = tag | (count + 1)
-                ids[row] = count
-                count += 1
-                break
-            if (held & ~np.int64(0xFFFFFFFF)) == tag:
-                other = (held & np.int64(0xFFFFFFFF)) - 1
-                if ends[other + 1] - ends[other] == length and _equal(arena, ends[other], data, start, length):
-                    ids[row] = other
-                    break
-            at = (at + 1) & mask
+        mixed = hash_string(data, start, start + length)
+        at = slot_of_string(data, start, length, mixed, slots, shift, arena, ends)
+        number = number_in(slots[at])
+        if number < 0:
+            if count >= limit:
+                return row, count
+            number = count
+            end = ends[count]
+            for i in range(length):
+                arena[end + i] = data[start + i]
+            ends[count + 1] = end + length
+            slots[at] = holding(mixed, number)
+            count += 1
+        ids[row] = number
         row += 1
     return row, count
 
 
 @kernel
 def _rehash(arena, ends, count, slots, shift):  # type: ignore[no-untyped-def]
-    mask = slots.size - 1
     for i in range(count):
-        mixed = _hash(arena, ends[i], ends[i + 1])
-        at = np.int64(mixed >> np.uint64(shift))
-        while slots[at] != 0:
-            at = (at + 1) & mask
-        slots[at] = (np.int64(mixed & np.uint64(0x7FFFFFFF)) << 32) | (i + 1)
+        enter_new(hash_string(arena, ends[i], ends[i + 1]), i, slots, shift)
 
 
 @kernel
@@ -132,17 +139,47 @@ def _total_length(ends, ids, valid):  # type: ignore[no-untyped-def]
     return total
 
 
+class DictionaryNumbers:
+    """The numbers of the last dictionary's strings: a dictionary comes with one chunk after the other."""
+
+    __slots__ = ("_dictionary", "_numbers")
+
+    def __init__(self) -> None:
+        self._dictionary: pa.Array | None = None
+        self._numbers: Array = np.empty(0, dtype=np.int64)
+
+    def of(self, column: pa.Array, number: Callable[[pa.Array], Array]) -> Array:
+        """Give the number of every row of a string, binary or dictionary column; what NULL gets means nothing.
+
+        ``number`` numbers a plain column; of a dictionary that pays only the dictionary, and only where it is new.
+        """
+        if not pa.types.is_dictionary(column.type):
+            return number(column)
+        dictionary, indices = column.dictionary, column.indices
+        is_known = self._dictionary is not None and _same_memory(dictionary, self._dictionary)
+        if dictionary.null_count or not (is_known or len(dictionary) <= 4 * len(column) + 1024):
+            return number(column.dictionary_decode())
+        if not is_known:
+            self._numbers = number(dictionary)
+            self._dictionary = dictionary
+        out = allocate(len(column), np.int64)
+        if len(dictionary):
+            gather_codes(values(indices), *validity(indices), self._numbers, out)
+        else:
+            out[:] = 0
+        return out
+
+
 class StringInterner:
     """Numbers strings (or byte strings) from 0 on and keeps their bytes."""
 
-    __slots__ = ("count", "_slots", "_shift", "_arena", "_ends", "_dictionary", "_dictionary_ids")
+    __slots__ = ("count", "_slots", "_shift", "_arena", "_ends", "_numbers")
 
     def __init__(self) -> None:
         self.count = 0
         self._arena = np.empty(1024, dtype=np.uint8)
         self._ends = np.zeros(_FIRST_SLOTS // 2 + 1, dtype=np.int64)
-        self._dictionary: pa.Array | None = None
-        self._dictionary_ids: Array = np.empty(0, dtype=np.int64)
+        self._numbers = DictionaryNumbers()
         self._make_slots(_FIRST_SLOTS)
 
     @property
@@ -156,25 +193,7 @@ class StringInterner:
 
     def intern(self, column: pa.Array) -> Array:
         """Number every row of a string, binary or dictionary column; int64, shape (rows,); 0 where NULL."""
-        if pa.types.is_dictionary(column.type):
-            if column.dictionary.null_count == 0 and len(column.dictionary) <= 4 * len(column) + 1024:
-                return self._intern_codes(column)
-            column = column.dictionary_decode()
-        return self._intern_strings(column)
-
-    def _intern_codes(self, column: pa.Array) -> Array:
-        """Number the dictionary once (it is remembered by identity) and look the codes up."""
-        dictionary = column.dictionary
-        if self._dictionary is None or not _same_memory(dictionary, self._dictionary):
-            self._dictionary_ids = self._intern_strings(dictionary)
-            self._dictionary = dictionary
-        indices = column.indices
-        out = allocate(len(column), np.int64)
-        if len(dictionary):
-            gather_codes(values(indices), *validity(indices), self._dictionary_ids, out)
-        else:
-            out[:] = 0
-        return out
+        return self._numbers.of(column, self._intern_strings)
 
     def _intern_strings(self, column: pa.Array) -> Array:
         offsets, data = string_parts(column)

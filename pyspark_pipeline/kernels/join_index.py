@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyspark_pipeline.kernels.group_kernels import hash_words
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
+from pyspark_pipeline.kernels.tagged_slots import hash_words, holding, home_of, number_in, slot_of_words
 
 
 @kernel
@@ -61,11 +61,15 @@ def find_direct(keys, bitmap, skip, low, slots, entries):  # type: ignore[no-unt
     return found
 
 
-@kernel(forceinline=True)
-def _home(key, shift):  # type: ignore[no-untyped-def]
-    """Give the first slot to try: neighbouring keys share a run of four slots, so sorted keys stay in cache."""
-    mixed = (np.uint64(key) >> np.uint64(2)) * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64(((mixed >> np.uint64(shift)) << np.uint64(2)) | (np.uint64(key) & np.uint64(3)))
+@kernel(inline="always")
+def _pair_of_word(key, slots, shift):  # type: ignore[no-untyped-def]
+    """Give the pair of slots that holds a key; where none does a free one."""
+    mask = slots.size // 2 - 1
+    at = home_of(key, shift, 2)
+    while True:
+        if slots[2 * at + 1] < 0 or slots[2 * at] == key:
+            return at
+        at = (at + 1) & mask
 
 
 @kernel
@@ -74,24 +78,18 @@ def enter_word(keys, bitmap, skip, slots, shift, entries):  # type: ignore[no-un
 
     ``shift``: 64 + 2 − log2(pairs). Gives the number of distinct keys.
     """
-    mask = slots.size // 2 - 1
     count = 0
     for row in range(keys.size):
         entry = np.int64(-1)
         if is_valid(bitmap, skip, row):
             key = keys[row]
-            at = _home(key, shift)
-            while True:
-                entry = slots[2 * at + 1]
-                if entry < 0:
-                    entry = np.int64(row)
-                    slots[2 * at] = key
-                    slots[2 * at + 1] = entry
-                    count += 1
-                    break
-                if slots[2 * at] == key:
-                    break
-                at = (at + 1) & mask
+            at = _pair_of_word(key, slots, shift)
+            entry = slots[2 * at + 1]
+            if entry < 0:
+                entry = np.int64(row)
+                slots[2 * at] = key
+                slots[2 * at + 1] = entry
+                count += 1
         entries[row] = np.int32(entry)
     return count
 
@@ -99,55 +97,33 @@ def enter_word(keys, bitmap, skip, slots, shift, entries):  # type: ignore[no-un
 @kernel
 def find_word(keys, bitmap, skip, slots, shift, entries):  # type: ignore[no-untyped-def]
     """Write the entry of every key; give the number of rows that have one."""
-    mask = slots.size // 2 - 1
     found = 0
     for row in range(keys.size):
         entry = np.int64(-1)
         if is_valid(bitmap, skip, row):
-            key = keys[row]
-            at = _home(key, shift)
-            entry = slots[2 * at + 1]
-            while entry >= 0 and slots[2 * at] != key:
-                at = (at + 1) & mask
-                entry = slots[2 * at + 1]
+            entry = slots[2 * _pair_of_word(keys[row], slots, shift) + 1]
         entries[row] = np.int32(entry)
         found += entry >= 0
     return found
 
 
-@kernel(forceinline=True)
-def _same(left, left_row, right, right_row, width):  # type: ignore[no-untyped-def]
-    for i in range(width):
-        if left[left_row * width + i] != right[right_row * width + i]:
-            return False
-    return True
-
-
 @kernel
 def enter_words(keys, width, bitmap, skip, slots, shift, entries):  # type: ignore[no-untyped-def]
-    """Enter rows of ``width`` words; ``slots``: part of the hash and entry + 1 (0 is free), more than there are rows.
+    """Enter rows of ``width`` words; ``slots``: :mod:`~.tagged_slots` of entries, more than there are rows.
 
-    ``shift``: 64 − log2(slots). Gives the number of distinct keys.
+    Gives the number of distinct keys.
     """
-    mask = slots.size - 1
     count = 0
     for row in range(entries.size):
         entry = np.int64(-1)
         if is_valid(bitmap, skip, row):
             mixed = hash_words(keys, width, row)
-            at = np.int64(mixed >> np.uint64(shift))
-            tag = np.int64(mixed & np.uint64(0x7FFFFFFF)) << 32
-            while True:
-                held = slots[at]
-                if held == 0:
-                    entry = np.int64(row)
-                    slots[at] = tag | (entry + 1)
-                    count += 1
-                    break
-                entry = (held & np.int64(0xFFFFFFFF)) - 1
-                if (held & ~np.int64(0xFFFFFFFF)) == tag and _same(keys, row, keys, entry, width):
-                    break
-                at = (at + 1) & mask
+            at = slot_of_words(keys, row, width, mixed, slots, shift, keys)
+            entry = number_in(slots[at])
+            if entry < 0:
+                entry = np.int64(row)
+                slots[at] = holding(mixed, entry)
+                count += 1
         entries[row] = np.int32(entry)
     return count
 
@@ -155,22 +131,12 @@ def enter_words(keys, width, bitmap, skip, slots, shift, entries):  # type: igno
 @kernel
 def find_words(keys, width, bitmap, skip, slots, shift, held_keys, entries):  # type: ignore[no-untyped-def]
     """Write the entry of every key; give the number of rows that have one. ``held_keys``: those of the build rows."""
-    mask = slots.size - 1
     found = 0
     for row in range(entries.size):
         entry = np.int64(-1)
         if is_valid(bitmap, skip, row):
             mixed = hash_words(keys, width, row)
-            at = np.int64(mixed >> np.uint64(shift))
-            tag = np.int64(mixed & np.uint64(0x7FFFFFFF)) << 32
-            while True:
-                held = slots[at]
-                entry = (held & np.int64(0xFFFFFFFF)) - 1
-                if held == 0:
-                    break
-                if (held & ~np.int64(0xFFFFFFFF)) == tag and _same(keys, row, held_keys, entry, width):
-                    break
-                at = (at + 1) & mask
+            entry = number_in(slots[slot_of_words(keys, row, width, mixed, slots, shift, held_keys)])
         entries[row] = np.int32(entry)
         found += entry >= 0
     return found

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
-from pyspark_pipeline.kernels.buffers import Array, rows_only
+from pyspark_pipeline.kernels.buffers import Array, make_chunk
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.operators.aggregates import build_function
 from pyspark_pipeline.operators.aggregates.state import Feeding, State, StatePool
@@ -72,12 +72,11 @@ class Aggregator:
         self._pool = StatePool(has_keys=bool(node.grouping))
         self._functions = [build_function(call, self._pool, settings) for call in node.calls]
         self._merging = _merging_places(node)
-        compiled = ExpressionSettings(ansi=settings.ansi, time_zone=settings.time_zone)
+        compiled = ExpressionSettings.of(settings)
         feedings = dict(self._pool.feedings)
         self._arguments = _Arguments(node.grouping, feedings.pop(None, []), compiled)
         self._filtered = [_FilteredFeed(condition, fed, compiled) for condition, fed in feedings.items() if condition]
         self._results = None if node.results is None else compile_expressions(node.results, compiled)
-        self._names = [f"c{i}" for i in range(len(node.output))]
         self.table = GroupTable([expr.type.arrow for expr in node.grouping]) if node.grouping else None
         self.rows = 0
 
@@ -121,7 +120,7 @@ class Aggregator:
             state.clear()
         self._update(chunk, np.arange(chunk.num_rows, dtype=np.int64), columns)
         buffers = [buffer for function in self._functions for buffer in function.buffers(0, chunk.num_rows)]
-        return pa.RecordBatch.from_arrays([*keys, *buffers], self._names)
+        return make_chunk([*keys, *buffers], chunk.num_rows)
 
     def _update(self, chunk: Chunk, groups: Array, columns: Sequence[pa.Array]) -> None:
         self.rows += chunk.num_rows
@@ -141,25 +140,19 @@ class Aggregator:
             return self.buffers(start, stop)
         keys = self._keys(start, stop)
         values = [function.result(start, stop) for function in self._functions]
-        before = self._chunk([*keys, *values], stop - start)
-        return self._chunk(self._results.evaluate(before), stop - start)
+        before = make_chunk([*keys, *values], stop - start)
+        return make_chunk(self._results.evaluate(before), stop - start)
 
     def buffers(self, start: int, stop: int) -> Chunk:
         """Make rows of the keys and the buffers of groups ``start`` ≤ g < ``stop``: what a later stage merges."""
         keys = self._keys(start, stop)
         values = [buffer for function in self._functions for buffer in function.buffers(start, stop)]
-        return self._chunk([*keys, *values], stop - start)
+        return make_chunk([*keys, *values], stop - start)
 
     def _keys(self, start: int, stop: int) -> list[pa.Array]:
         for state in self._pool.states:
             state.reserve(stop)
         return self.table.keys(start, stop) if self.table is not None else []
-
-    @staticmethod
-    def _chunk(columns: list[pa.Array], rows: int) -> Chunk:
-        if not columns:
-            return rows_only(rows)
-        return pa.RecordBatch.from_arrays(columns, [f"c{i}" for i in range(len(columns))])
 
 
 def _merging_places(node: Aggregate) -> list[list[int] | None]:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pyarrow as pa
-
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
-from pyspark_pipeline.kernels.buffers import rows_only
-from pyspark_pipeline.operators.project import column_names
+from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.expands import Expand
 from pyspark_pipeline.plan.nodes import Settings
@@ -18,9 +15,8 @@ from pyspark_pipeline.plan.nodes import Settings
 class ExpandOperator(Operator):
     """Keeps the chunk it took until every projection of it has been pulled."""
 
-    def __init__(self, projections: Sequence[CompiledExpressions], count: int) -> None:
+    def __init__(self, projections: Sequence[CompiledExpressions]) -> None:
         self._projections = projections
-        self._names = column_names(count)
         self._chunk: Chunk | None = None
         self._next = 0
         self._finishing = False
@@ -42,9 +38,7 @@ class ExpandOperator(Operator):
         self._next += 1
         if self._next == len(self._projections):
             self._chunk = None
-        if not self._names:
-            return rows_only(chunk.num_rows)
-        return pa.RecordBatch.from_arrays(projection.evaluate(chunk), self._names)
+        return make_chunk(projection.evaluate(chunk), chunk.num_rows)
 
     def is_finished(self) -> bool:
         return self._finishing and self._chunk is None
@@ -67,11 +61,11 @@ class ExpandFactory(OperatorFactory):
 
     def __init__(self, node: Expand, settings: Settings) -> None:
         self._node = node
-        self._settings = ExpressionSettings(ansi=settings.ansi, time_zone=settings.time_zone)
+        self._settings = ExpressionSettings.of(settings)
         self._compile()  # refuses what it cannot run before anything runs
 
     def create(self, dop: int, driver_sequence: int) -> ExpandOperator:
-        return ExpandOperator(self._compile(), len(self._node.output))
+        return ExpandOperator(self._compile())
 
     def _compile(self) -> list[CompiledExpressions]:
         return [compile_expressions(projection, self._settings) for projection in self._node.projections]

@@ -30,7 +30,7 @@ class FilterFactory(OperatorFactory):
 
     def __init__(self, node: Filter, settings: Settings) -> None:
         self._condition = node.condition
-        self._settings = ExpressionSettings(ansi=settings.ansi, time_zone=settings.time_zone)
+        self._settings = ExpressionSettings.of(settings)
         types = (field.type for field in node.child.output)
         self._narrow = [type_.arrow if type_.is_decimal else None for type_ in types]
         self._unread: frozenset[int] = frozenset()

@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyspark_pipeline.errors import CorruptFileError, PipelineError
-from pyspark_pipeline.kernels.buffers import rows_only
+from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.operators.parquet_columns import Convert, converter, find_column
 from pyspark_pipeline.operators.parquet_legacy import LegacyCalendar
 from pyspark_pipeline.operators.parquet_narrow import narrow_columns, narrow_footer
@@ -172,7 +171,7 @@ class ParquetFileReader:
                 for batch in batches:
                     if batch.num_rows:
                         makers = makers or [self._maker(i, batch.schema) for i in range(len(self._fields))]
-                        yield _chunk([make(batch) for make in makers])
+                        yield make_chunk([make(batch) for make in makers], batch.num_rows)
 
     def _batches(
         self, file: pq.ParquetFile, index: int, batch_rows: int, names: list[str]
@@ -208,7 +207,7 @@ class ParquetFileReader:
             rows = min(left, batch_rows)
             left -= rows
             columns = [pa.nulls(rows, field.type.arrow) for field in self._fields]
-            yield _chunk(columns) if columns else rows_only(rows)
+            yield make_chunk(columns, rows)
 
     def _reads_as_dictionary(self, index: int, name: str) -> bool:
         """Guess from the footer whether all pages of a string column are dictionary encoded (only speed depends)."""
@@ -259,7 +258,3 @@ def _has_comparable_bounds(stored: pa.DataType, field: Field) -> bool:
     if field.type.kind == "string":
         return str(stored) in ("string", "large_string", "string_view")
     return bool(stored == field.type.arrow)
-
-
-def _chunk(columns: list[Any]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays(columns, [f"c{i}" for i in range(len(columns))])

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators.parquet_file import ParquetFileReader
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
@@ -122,7 +123,6 @@ class ParquetScanFactory(OperatorFactory):
         self.batch_rows = batch_rows
         self.morsels = MorselQueue(node, splits)
         self._partition_types = [field.type for field in node.output[node.num_data_columns :]]
-        self._names = [f"c{i}" for i in range(len(node.output))]
 
     def allow_narrow_decimals(self) -> None:
         """Let decimals come as the integers they are stored as; who asks makes them decimals again."""
@@ -137,7 +137,7 @@ class ParquetScanFactory(OperatorFactory):
             return chunk
         values = zip(split.partition_values, self._partition_types, strict=True)
         constants = [constant_column(decode_value(value, kind), kind, chunk.num_rows) for value, kind in values]
-        return pa.RecordBatch.from_arrays([*chunk.columns, *constants], self._names)
+        return make_chunk([*chunk.columns, *constants], chunk.num_rows)
 
 
 def constant_column(value: Any, kind: DataType, rows: int) -> pa.Array:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pyarrow as pa
-
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
-from pyspark_pipeline.kernels.buffers import rows_only
+from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.operators.filter import FilterFactory
 from pyspark_pipeline.operators.joins.probe import JoinProbeFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
@@ -17,35 +15,26 @@ from pyspark_pipeline.plan.expr import ColumnRef, columns_read
 from pyspark_pipeline.plan.nodes import Project, Settings
 
 
-def column_names(count: int) -> list[str]:
-    """Name the columns of a chunk; names mean nothing."""
-    return [f"c{i}" for i in range(count)]
-
-
 class SelectOperator(StreamingOperator):
     """Chooses columns by ordinal without touching their data."""
 
     def __init__(self, ordinals: Sequence[int]) -> None:
         super().__init__()
         self._ordinals = list(ordinals)
-        self._names = column_names(len(ordinals))
 
     def transform(self, chunk: Chunk) -> Chunk:
-        if not self._ordinals:
-            return rows_only(chunk.num_rows)
-        return pa.RecordBatch.from_arrays([chunk.column(i) for i in self._ordinals], self._names)
+        return make_chunk([chunk.column(i) for i in self._ordinals], chunk.num_rows)
 
 
 class ProjectOperator(StreamingOperator):
     """Evaluates expressions."""
 
-    def __init__(self, expressions: CompiledExpressions, count: int) -> None:
+    def __init__(self, expressions: CompiledExpressions) -> None:
         super().__init__()
         self._expressions = expressions
-        self._names = column_names(count)
 
     def transform(self, chunk: Chunk) -> Chunk:
-        return pa.RecordBatch.from_arrays(self._expressions.evaluate(chunk), self._names)
+        return make_chunk(self._expressions.evaluate(chunk), chunk.num_rows)
 
 
 class ProjectFactory(OperatorFactory):
@@ -55,13 +44,13 @@ class ProjectFactory(OperatorFactory):
 
     def __init__(self, node: Project, settings: Settings) -> None:
         self._exprs = node.exprs
-        self._settings = ExpressionSettings(ansi=settings.ansi, time_zone=settings.time_zone)
+        self._settings = ExpressionSettings.of(settings)
 
     def create(self, dop: int, driver_sequence: int) -> StreamingOperator:
         ordinals = [expr.ordinal for expr in self._exprs if isinstance(expr, ColumnRef)]
         if len(ordinals) == len(self._exprs):
             return SelectOperator(ordinals)
-        return ProjectOperator(compile_expressions(self._exprs, self._settings), len(self._exprs))
+        return ProjectOperator(compile_expressions(self._exprs, self._settings))
 
 
 @implements(Project, execs=["ProjectExec"], pipeline=["Project"])

@@ -21,7 +21,7 @@ class RowOrder:
 
     def __init__(self, keys: Sequence[SortKey], settings: Settings) -> None:
         self.keys = tuple(keys)
-        expressions = ExpressionSettings(ansi=settings.ansi, time_zone=settings.time_zone)
+        expressions = ExpressionSettings.of(settings)
         self._compiled = compile_expressions([key.expr for key in keys], expressions)
 
     def columns(self, chunk: Chunk) -> list[SortColumn]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from pyspark_pipeline.errors import UnsupportedPlanError
 from pyspark_pipeline.plan.expr import Expr
@@ -160,12 +161,7 @@ def _hash_join(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]
     left, right = children
     fields = node["fields"]
     made = HashJoin(
-        output=output,
-        left=left,
-        right=right,
-        join_type=_join_type(node),
-        build_left=_builds_left(node),
-        condition=_condition(node, children),
+        **_in_common(node, output, children),
         left_keys=ExpressionDecoder(left.output).decode_all(fields["leftKeys"]),
         right_keys=ExpressionDecoder(right.output).decode_all(fields["rightKeys"]),
         null_aware=node["op"] == "BroadcastHashJoinExec" and fields.get("isNullAwareAntiJoin", False),
@@ -177,17 +173,22 @@ def _hash_join(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]
 
 @decodes("BroadcastNestedLoopJoinExec", "CartesianProductExec")
 def _nested_loop_join(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
-    left, right = children
-    made = NestedLoopJoin(
-        output=output,
-        left=left,
-        right=right,
-        join_type=_join_type(node),
-        build_left=_builds_left(node),
-        condition=_condition(node, children),
-    )
+    made = NestedLoopJoin(**_in_common(node, output, children))
     _refuse_broadcast(node, made)
     return made
+
+
+def _in_common(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> dict[str, Any]:
+    """Decode the fields of :class:`Join`."""
+    left, right = children
+    return {
+        "output": output,
+        "left": left,
+        "right": right,
+        "join_type": _join_type(node),
+        "build_left": _builds_left(node),
+        "condition": _condition(node, children),
+    }
 
 
 def _join_type(node: Json) -> JoinType:

@@ -20,7 +20,7 @@ from pyspark_pipeline.plan.nodes import Settings
 
 def by_keys(keys: Sequence[Expr], settings: Settings) -> Distribution:
     """Send rows of equal ``keys`` to the same consumer; each producer has its own evaluator."""
-    expressions = ExpressionSettings(ansi=settings.ansi, time_zone=settings.time_zone)
+    expressions = ExpressionSettings.of(settings)
 
     def dealer(producer: int, consumers: int) -> Dealer:
         compiled = compile_expressions(keys, expressions)

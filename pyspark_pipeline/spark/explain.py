@@ -8,6 +8,10 @@ from typing import Any
 
 from pyspark_pipeline.task.statistics import METRICS
 
+# Spark's own metric, milliseconds. Its pythonInitTime is none of it: in a worker that is used again it counts the time
+# since the last task.
+_WORKER_START = "pythonBootTime"
+
 
 def _report(frame: Any) -> Any:
     jvm = frame.sparkSession._jvm
@@ -33,6 +37,8 @@ def _breakdown(fragments: Sequence[Mapping[str, Any]]) -> dict[str, float]:
             if metric.kind == "nanos":
                 spent = fragment["metrics"].get(metric.name, 0) / 1e9
                 seconds[metric.name] = seconds.get(metric.name, 0.0) + spent
+        started = fragment["metrics"].get(_WORKER_START, 0) / 1e3
+        seconds["workerStartTime"] = seconds.get("workerStartTime", 0.0) + started
     return {name: round(value, 4) for name, value in seconds.items()}
 
 

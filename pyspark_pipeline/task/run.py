@@ -8,6 +8,7 @@ message instead; every other error is raised here and reaches the user with its 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from functools import lru_cache
@@ -53,6 +54,7 @@ def run_plan(
     :class:`ResourceExhaustedError` where memory ran out; what the user's data or files did wrong is told
     to the JVM by the last batch.
     """
+    began = time.perf_counter()
     client = ExchangeClient(batches)
     control = json.loads(client.control())
     try:
@@ -60,7 +62,9 @@ def run_plan(
         yield from _run(instance, int(control.get("cpus", 1)))
         if instance.feed is None:
             client.expect_end()
-        yield _message(STATISTICS, {"metrics": fragment_metrics(instance), "profile": instance.metrics()})
+        profile = instance.metrics()
+        metrics = fragment_metrics(profile, time.perf_counter() - began)
+        yield _message(STATISTICS, {"metrics": metrics, "profile": profile})
     except SparkConditionError as error:
         yield _message(ERROR, _condition(error))
     except CorruptFileError as error:

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark_pipeline.exec import FragmentInstance
 from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES
 from pyspark_pipeline.metrics import Counter
 
@@ -24,7 +23,27 @@ class FragmentMetric:
     families: tuple[str, ...] = ()
 
 
-_LEAVES = ("ParquetScan", "ExchangeSource", "Range")
+def _time(name: str, description: str, *families: str) -> FragmentMetric:
+    return FragmentMetric(name=name, description=f"time in {description}", kind="nanos", families=families)
+
+
+_TIMES = (
+    _time("scanTime", "scan", "ParquetScan", "Range"),
+    _time("receiveTime", "decoding input", "ExchangeSource"),
+    _time("filterTime", "filter", "Filter"),
+    _time("projectTime", "project", "Project"),
+    _time("aggregateTime", "aggregate", "AggregateSink", "AggregateSource", "StreamingAggregate"),
+    _time("joinBuildTime", "building join tables", "HashJoinBuild", "NestedLoopJoinBuild"),
+    _time("joinProbeTime", "probing join tables", "HashJoinProbe", "NestedLoopJoinProbe"),
+    _time("sortTime", "sort", "SortSink", "SortSource", "TopN"),
+    _time(
+        "partitionTime", "partitioning and sending",
+        "HashExchange", "SingleExchange", "RoundRobinExchange", "ResultSink",
+        "LocalExchangeSink", "LocalExchangeSource",
+    ),
+)  # fmt: skip
+_NAMED = {name for metric in _TIMES for name in metric.families}
+_SOURCES = ("ParquetScan", "Range", "ExchangeSource")
 
 METRICS = (
     FragmentMetric(name="outputRows", description="number of output rows", kind="sum"),
@@ -32,40 +51,29 @@ METRICS = (
     FragmentMetric(name="outputBytes", description="bytes sent", kind="bytes"),
     FragmentMetric(name="inputRows", description="rows read", kind="sum"),
     FragmentMetric(name="inputBatches", description="batches read", kind="sum"),
-    FragmentMetric(
-        name="scanTime", description="time in scan", kind="nanos", families=_LEAVES
-    ),
-    FragmentMetric(name="filterTime", description="time in filter", kind="nanos", families=("Filter",)),
-    FragmentMetric(name="projectTime", description="time in project", kind="nanos", families=("Project",)),
-    FragmentMetric(name="aggregateTime", description="time in aggregate", kind="nanos"),
-    FragmentMetric(
-        name="partitionTime", description="time in partitioning and sending", kind="nanos",
-        families=(
-            "HashExchange", "SingleExchange", "RoundRobinExchange", "ResultSink",
-            "LocalExchangeSink", "LocalExchangeSource",
-        ),
-    ),
+    *_TIMES,
+    _time("otherOperatorsTime", "other operators"),
     FragmentMetric(name="waitTime", description="time waiting", kind="nanos"),
+    FragmentMetric(name="instanceTime", description="time of fragment instances in all", kind="nanos"),
     FragmentMetric(name="peakMemory", description="peak memory", kind="bytes"),
     FragmentMetric(name="spilledBytes", description="bytes spilled to disk", kind="bytes"),
     FragmentMetric(name="spillFiles", description="spill files written", kind="sum"),
 )
 
 
-def fragment_metrics(instance: FragmentInstance) -> Mapping[str, int]:
-    """Give the value of every metric of :data:`METRICS` for an instance that has ended."""
-    report = instance.metrics()
+def fragment_metrics(report: Mapping[str, Any], seconds: float) -> Mapping[str, int]:
+    """Give the value of every metric of :data:`METRICS` for an instance that ended after ``seconds``.
+
+    ``report`` is what :meth:`FragmentInstance.metrics` gave.
+    """
     families: Mapping[str, float] = report["families"]
-    values = {
-        metric.name: _nanos(sum(families.get(name, 0.0) for name in metric.families))
-        for metric in METRICS
-        if metric.families
-    }
-    values["aggregateTime"] = _nanos(sum(v for k, v in families.items() if "Aggregate" in k))
+    values = {metric.name: _nanos(sum(families.get(name, 0.0) for name in metric.families)) for metric in _TIMES}
+    values["otherOperatorsTime"] = _nanos(sum(spent for name, spent in families.items() if name not in _NAMED))
     values["waitTime"] = _nanos(report["feed_s"] + report["consumer_s"])
+    values["instanceTime"] = _nanos(seconds)
     values["peakMemory"] = report["peak_bytes"]
     sources = [pipeline["operators"][0] for pipeline in report["pipelines"]]
-    scans = [op for op in sources if op["name"] in _LEAVES]
+    scans = [op for op in sources if op["name"] in _SOURCES]
     sink = report["pipelines"][-1]["operators"][-1]
     values["inputRows"] = sum(_of(op, "rows_out") for op in scans)
     values["inputBatches"] = sum(_of(op, "chunks_out") for op in scans)

@@ -139,6 +139,22 @@ def test_exchanges_are_reused_as_in_spark(spark: SparkSession, tables: TableShel
     assert counts[0] == counts[1] >= 1
 
 
+@pytest.mark.parametrize("aqe", ["true", "false"])
+def test_a_filter_reaches_the_other_side_of_a_join(spark: SparkSession, tables: TableShelf, aqe: str) -> None:
+    tables.use(["tame"])
+    query = """SELECT a.id, g.s FROM tame a JOIN (SELECT i, sum(l) AS s FROM tame GROUP BY i) g ON a.i = g.i
+               WHERE a.id < 40"""
+    settings = {ENABLED: "true", "spark.sql.adaptive.enabled": aqe, "spark.sql.autoBroadcastJoinThreshold": "1"}
+    joins = []
+    for reduction in ("never", "always"):
+        with configured(spark, settings | {"spark.pysparkPipeline.join.reduction": reduction}):
+            frame = spark.sql(query)
+            frame.collect()
+            plan = str(frame._jdf.queryExecution().executedPlan().toString())
+            joins.append(plan.split("== Initial Plan ==")[0].count("LeftSemi"))
+    assert joins[0] == 0 < joins[1]
+
+
 def test_sessions_run_side_by_side(spark: SparkSession, tables: TableShelf) -> None:
     tables.use(["tame", "keys"])
     queries = [

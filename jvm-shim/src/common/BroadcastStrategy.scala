@@ -22,7 +22,7 @@ class BroadcastStrategy extends SparkStrategy with JoinSelectionHelper {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case ExtractEquiJoinKeys(kind, leftKeys, rightKeys, condition, _, left, right, JoinHint.NONE)
-        if isOn && mostBytes(conf) > 0 && isForEngine(left) && isForEngine(right) =>
+        if isOn(conf) && isForEngine(left) && isForEngine(right) =>
       val most = mostBytes(conf)
       val sides: Seq[BuildSide] =
         (if (canBuildBroadcastRight(kind) && pays(right, left, most)) Seq(BuildRight) else Nil) ++
@@ -32,8 +32,6 @@ class BroadcastStrategy extends SparkStrategy with JoinSelectionHelper {
       }
     case _ => Nil
   }
-
-  private def isOn: Boolean = Settings.flag(conf, "enabled") && PythonProbe.reportedMissing.isEmpty
 }
 
 object BroadcastStrategy {
@@ -44,6 +42,10 @@ object BroadcastStrategy {
   def mostBytes(conf: SQLConf): Long =
     if (conf.autoBroadcastJoinThreshold < 0) 0L else Settings.number(conf, "join.broadcastBytes")
 
+  /** Whether the engine takes part in what is planned, and may broadcast. */
+  def isOn(conf: SQLConf): Boolean =
+    Settings.flag(conf, "enabled") && mostBytes(conf) > 0 && PythonProbe.reportedMissing.isEmpty
+
   /** Whether statistics call `plan` small: those of a finished stage are bytes of chunks, others go by files. */
   def isSmall(plan: LogicalPlan, most: Long): Boolean = {
     val factor = if (plan.exists(isStage)) 1 else FileFactor
@@ -52,9 +54,10 @@ object BroadcastStrategy {
 
   /** Whether to broadcast `small` and leave `large`, which comes from more data, where it is. */
   private def pays(small: LogicalPlan, large: LogicalPlan, most: Long): Boolean =
-    isSmall(small, most) && !isShuffled(large) && ScanBytes.of(small) * 2 <= ScanBytes.of(large)
+    isSmall(small, most) && !isShuffled(large) && ScanBytes.outweighs(ScanBytes.of(large), ScanBytes.of(small))
 
-  private def isForEngine(plan: LogicalPlan): Boolean = plan.collectLeaves().forall {
+  /** Whether all that `plan` reads is Parquet or comes from stages of the engine. */
+  def isForEngine(plan: LogicalPlan): Boolean = plan.collectLeaves().forall {
     case stage: LogicalQueryStage => stage.physicalPlan.collectLeaves().forall {
       case done: QueryStageExec => Wrapping.isInEngine(done)
       case _ => true

@@ -1,9 +1,12 @@
 package org.apache.spark.sql.pysparkpipeline
 
-import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.arrow.vector.{BigIntVector, IntVector, VarBinaryVector}
+
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
-import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter
 import org.apache.spark.sql.types._
+import org.apache.spark.sql.vectorized.ArrowColumnVector
+import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.array.ByteArrayMethods
 
 /**
  * The row that carries one chunk, both ways: (partition, driver, sender, sequence, rows, data). `data` is the
@@ -29,23 +32,63 @@ object ChunkRow {
     .add("data", BinaryType, nullable = false)
 }
 
-/** Makes chunk rows; the row it gives is reused by the next call. */
+/** Makes chunk rows; the row it gives is reused by the next call, and so are its bytes. */
 class ChunkRowWriter {
-  private val writer = new UnsafeRowWriter(ChunkRow.NumFields, 1 << 16)
+  import ChunkRowWriter._
+
+  private var buffer = new Array[Byte](1 << 16)
+  private val row = new UnsafeRow(ChunkRow.NumFields)
 
   def write(partition: Int, driver: Int, sender: Int, sequence: Long, rows: Long, data: Array[Byte]): UnsafeRow = {
-    writer.reset()
-    writer.zeroOutNullBytes()
-    writer.write(0, partition)
-    writer.write(1, driver)
-    writer.write(2, sender)
-    writer.write(3, sequence)
-    writer.write(4, rows)
-    writer.write(5, data)
-    writer.getRow
+    point(data.length)
+    System.arraycopy(data, 0, buffer, DataStart, data.length)
+    fill(partition, driver, sender, sequence, rows)
   }
 
-  /** `row` with another partition. */
-  def retarget(row: InternalRow, partition: Int): UnsafeRow =
-    write(partition, row.getInt(1), row.getInt(2), row.getLong(3), row.getLong(4), row.getBinary(5))
+  /** The row at `index` of a worker's output; `data` is copied from Arrow's memory once. */
+  def write(columns: ChunkVectors, index: Int): UnsafeRow = {
+    val start = columns.data.getStartOffset(index)
+    val length = columns.data.getEndOffset(index) - start
+    point(length)
+    columns.data.getDataBuffer.getBytes(start.toLong, buffer, DataStart, length)
+    fill(columns.partition.get(index), columns.driver.get(index), columns.sender.get(index),
+      columns.sequence.get(index), columns.rows.get(index))
+  }
+
+  /** Make room for `length` bytes of data, the last word filled up with zeros, as Spark compares and hashes rows. */
+  private def point(length: Int): Unit = {
+    val size = DataStart + ByteArrayMethods.roundNumberOfBytesToNearestWord(length)
+    if (size > buffer.length) buffer = new Array[Byte](Math.max(size, Math.min(buffer.length.toLong * 2, MaxBytes).toInt))
+    Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET, 0L)
+    Platform.putLong(buffer, Platform.BYTE_ARRAY_OFFSET + size - 8, 0L)
+    row.pointTo(buffer, size)
+    row.setLong(ChunkRow.Data, (DataStart.toLong << 32) | length)
+  }
+
+  private def fill(partition: Int, driver: Int, sender: Int, sequence: Long, rows: Long): UnsafeRow = {
+    row.setInt(0, partition)
+    row.setInt(1, driver)
+    row.setInt(2, sender)
+    row.setLong(3, sequence)
+    row.setLong(4, rows)
+    row
+  }
+}
+
+private object ChunkRowWriter {
+  /** Where variable data of an `UnsafeRow` begins: behind the null bits and a word for each field. */
+  private val DataStart = 8 + 8 * ChunkRow.NumFields
+  private val MaxBytes = ByteArrayMethods.MAX_ROUNDED_ARRAY_LENGTH.toLong
+}
+
+/** The columns of a batch of chunk rows that a worker gave. */
+class ChunkVectors(struct: ArrowColumnVector) {
+  private def child[V](i: Int): V = struct.getChild(i).asInstanceOf[ArrowColumnVector].getValueVector.asInstanceOf[V]
+
+  val partition: IntVector = child(0)
+  val driver: IntVector = child(1)
+  val sender: IntVector = child(2)
+  val sequence: BigIntVector = child(3)
+  val rows: BigIntVector = child(4)
+  val data: VarBinaryVector = child(5)
 }

@@ -43,6 +43,7 @@ object Conversion {
 
   def ifEnabled(plan: SparkPlan)(convert: SparkPlan => SparkPlan): SparkPlan = {
     val conf = plan.conf
+    Settings.givenOptions(conf) // raises for what is no option
     if (!Settings.flag(conf, "enabled")) plan
     else PythonProbe.reportedMissing match {
       case Some(what) if Settings.flag(conf, "strict") =>
@@ -146,12 +147,10 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf, isAdaptive: Boolea
 
   /** A global sort of little data takes a single partition, where it then runs in the engine. */
   private def wrapSort(s: SortExec): SparkPlan = {
-    def wrapped(sort: SortExec) = decided(sort.mapChildren(wrap(_, ordered = false)))
-    val bare = Sorts.gathered(s, gatherBytes)
-    wrapped(bare) match {
-      case op: PipelineOperatorExec => op
-      case _ if !(bare eq s) => wrapped(s)
-      case stayed => stayed
+    val moved = s.withNewChildren(Seq(wrap(s.child, ordered = false))).asInstanceOf[SortExec]
+    Sorts.gathered(moved, gatherBytes).map(gathered => decided(gathered.mapChildren(decided))) match {
+      case Some(op: PipelineOperatorExec) => op
+      case _ => decided(moved)
     }
   }
 

@@ -20,13 +20,11 @@ class CostRule(minScanBytes: Long) {
       }
     case _: PipelineOperatorExec | _: PipelineShuffleExchangeExec | _: PipelineBroadcastExchangeExec =>
       loss(plan) match {
-        case Some(reason) => takeBack(plan, reason)
+        case Some(reason) => Unwrapping.region(plan, reason)
         case None => plan
       }
     case other => other.mapChildren(apply)
   }
-
-  private def takeBack(plan: SparkPlan, reason: String): SparkPlan = Unwrapping.region(plan, reason)
 
   private def loss(region: SparkPlan): Option[String] = {
     val members = collect(region)
@@ -35,14 +33,12 @@ class CostRule(minScanBytes: Long) {
       case _ => false
     }
     val fromStage = members.exists(_.isInstanceOf[QueryStageExec])
-    val bytes = members.collect { case PipelineOperatorExec(s: FileSourceScanExec) => scanBytes(s) }.sum
+    val bytes = members.collect { case PipelineOperatorExec(s: FileSourceScanExec) => ScanBytes.of(s) }.sum
     if (!works) Some("cost: without an aggregation, join or sort the transition to rows costs more than it saves")
     else if (!fromStage && bytes < minScanBytes) {
       Some(s"cost: its scans read $bytes bytes, fewer than ${Settings.Prefix}cost.minScanBytes=$minScanBytes")
     } else None
   }
-
-  private def scanBytes(scan: FileSourceScanExec): BigInt = BigInt(scan.relation.location.sizeInBytes)
 
   /** The region's members and the stages it reads. */
   private def collect(plan: SparkPlan): Seq[SparkPlan] = plan match {

@@ -10,6 +10,7 @@ import org.apache.spark.api.python.{ChainedPythonFunctions, PythonBroadcast, Pyt
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.rdd.{DeterministicLevel, RDD}
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.{FileSourceScanExec, RangeExec}
 import org.apache.spark.sql.execution.datasources.FileScanRDD
 import org.apache.spark.sql.execution.metric.SQLMetric
@@ -134,11 +135,12 @@ class FragmentRDD(
   override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
     val part = split.asInstanceOf[FragmentPartition]
     val control = new ChunkRowWriter().write(ChunkRow.Control, 0, 0, 0L, 0L, controlMessage(part, context))
-    val retarget = new ChunkRowWriter
     val data = launch.inputOrder.iterator.flatMap { i =>
       val parent = dependencies(i).rdd.asInstanceOf[RDD[InternalRow]]
-      part.inputs.get(i).iterator.flatMap(parent.iterator(_, context))
-        .map(row => retarget.retarget(row, i): InternalRow)
+      part.inputs.get(i).iterator.flatMap(parent.iterator(_, context)).map { row =>
+        row.setInt(ChunkRow.Partition, i)
+        row
+      }
     }
     val rows = Iterator.single[InternalRow](control) ++ data
     val batches = VersionShim.run(launch, new RowGroups(new InterruptibleIterator(context, rows)), context)
@@ -183,7 +185,7 @@ class RowGroups(rows: Iterator[InternalRow]) extends Iterator[Iterator[InternalR
     override def hasNext: Boolean = count == 0 || (bytes < maxBytes && count < maxRows && rows.hasNext)
     override def next(): InternalRow = {
       val row = rows.next()
-      bytes += row.getBinary(ChunkRow.Data).length
+      bytes += row.asInstanceOf[UnsafeRow].getSizeInBytes
       count += 1
       // Spark's runner takes one struct column: the row itself.
       InternalRow(row)
@@ -195,21 +197,20 @@ class RowGroups(rows: Iterator[InternalRow]) extends Iterator[Iterator[InternalR
 class WorkerOutput(batches: Iterator[ColumnarBatch], launch: Launch) extends Iterator[InternalRow] {
   private val writer = new ChunkRowWriter
   private var batch: ColumnarBatch = _
+  private var columns: ChunkVectors = _
   private var position = 0
   private var current: InternalRow = _
 
   override def hasNext: Boolean = {
     while (current == null && advance()) {
-      val vector = batch.column(0).asInstanceOf[ArrowColumnVector]
       val i = position
       position += 1
-      val data = vector.getChild(ChunkRow.Data).getBinary(i)
-      vector.getChild(ChunkRow.Partition).getInt(i) match {
-        case ChunkRow.Statistics => FragmentMetrics.add(launch.metrics, Manifest.mapper.readTree(data))
-        case ChunkRow.Error => throw ErrorBridge.exception(Manifest.mapper.readTree(data), launch.contexts)
-        case partition =>
-          current = writer.write(partition, vector.getChild(1).getInt(i), vector.getChild(2).getInt(i),
-            vector.getChild(3).getLong(i), vector.getChild(ChunkRow.Rows).getLong(i), data)
+      columns.partition.get(i) match {
+        case ChunkRow.Statistics =>
+          FragmentMetrics.add(launch.metrics, Manifest.mapper.readTree(columns.data.get(i)))
+        case ChunkRow.Error =>
+          throw ErrorBridge.exception(Manifest.mapper.readTree(columns.data.get(i)), launch.contexts)
+        case _ => current = writer.write(columns, i)
       }
     }
     current != null
@@ -218,6 +219,7 @@ class WorkerOutput(batches: Iterator[ColumnarBatch], launch: Launch) extends Ite
   private def advance(): Boolean = {
     while ((batch == null || position >= batch.numRows()) && batches.hasNext) {
       batch = batches.next()
+      columns = new ChunkVectors(batch.column(0).asInstanceOf[ArrowColumnVector])
       position = 0
     }
     batch != null && position < batch.numRows()

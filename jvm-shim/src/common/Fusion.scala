@@ -108,7 +108,7 @@ object Pipelines {
   def of(root: SparkPlan): Seq[String] = {
     val done = ArrayBuffer.empty[String]
     val last = open(root, done)
-    done += (last :+ "Sink").mkString(" → ")
+    done += line(last :+ "Sink")
     done.toSeq
   }
 
@@ -116,15 +116,24 @@ object Pipelines {
   private def open(node: SparkPlan, done: ArrayBuffer[String]): Seq[String] = node match {
     case op: PipelineOperatorExec =>
       val names = stages(op.original)
-      val below = op.children.flatMap(open(_, done))
-      if (names.length > 1) {
-        done += (below :+ label(op.original, names.head)).mkString(" → ")
-        names.tail
-      } else {
-        below :+ label(op.original, names.head)
+      val first = label(op.original, names.head)
+      (Joins.buildSide(op.original), op.children) match {
+        case (Some(side), Seq(left, right)) =>
+          val (build, probe) = if (side == BuildRight) (right, left) else (left, right)
+          done += line(open(build, done) :+ first)
+          open(probe, done) ++ names.tail
+        case (_, branches) if branches.length > 1 =>
+          branches.foreach(branch => done += line(open(branch, done) :+ first))
+          Seq(first)
+        case (_, below) if names.length > 1 =>
+          done += line(below.flatMap(open(_, done)) :+ first)
+          names.tail
+        case (_, below) => below.flatMap(open(_, done)) :+ first
       }
     case input => Seq(s"Input(${input.nodeName})")
   }
+
+  private def line(operators: Seq[String]): String = operators.mkString(" → ")
 
   private def stages(plan: SparkPlan): Seq[String] = {
     val entry: Option[JsonNode] = Manifest.operators.get(plan.getClass.getSimpleName)
@@ -138,6 +147,7 @@ object Pipelines {
         .headOption.map(_.getName).getOrElse(""))
       case other => other.simpleString(8).dropWhile(c => c != '(' && c != '[' && c != ' ').trim
     }
-    if (detail.isEmpty) name else s"$name(${StringUtils.abbreviate(detail.stripPrefix("(").stripSuffix(")"), 160)})"
+    val inner = if (detail.startsWith("(") && detail.endsWith(")")) detail.drop(1).dropRight(1) else detail
+    if (inner.isEmpty) name else s"$name(${StringUtils.abbreviate(inner, 160)})"
   }
 }

@@ -1,6 +1,5 @@
 package org.apache.spark.sql.pysparkpipeline
 
-import org.apache.spark.sql.catalyst.expressions.SortOrder
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -32,11 +31,7 @@ object Joins {
   def planned(join: SparkPlan): SparkPlan = join match {
     case h: ShuffledHashJoinExec if h.getTagValue(WasSorted).isDefined =>
       val merge = SortMergeJoinExec(h.leftKeys, h.rightKeys, h.joinType, h.condition, h.left, h.right, h.isSkewJoin)
-      val children = merge.children.zip(merge.requiredChildOrdering).map { case (child, required) =>
-        if (SortOrder.orderingSatisfies(child.outputOrdering, required)) child
-        else SortExec(required, global = false, child)
-      }
-      val sorted = merge.withNewChildren(children)
+      val sorted = Sorts.supplied(merge)
       sorted.copyTagsFrom(h)
       sorted.unsetTagValue(WasSorted)
       sorted

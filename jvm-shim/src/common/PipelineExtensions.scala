@@ -1,12 +1,15 @@
 package org.pysparkpipeline
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, StagePreparation}
+import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, EarlyReduction, SemiJoinReduction,
+  StagePreparation}
 
 /**
  * Where the extension enters Spark's planning, in the order the hooks run:
  *
  *  0. `BroadcastStrategy` (planner strategy): joins whose one side the engine can broadcast.
+ *     Semi joins drop early what a join drops late: `EarlyReduction` (optimizer), and `SemiJoinReduction` (AQE's) where
+ *     one side of the join has run.
  *  1. `StagePreparation` (query-stage preparation, AQE on): sees the whole physical plan after
  *     `EnsureRequirements`, again at every re-plan; wraps each operator that shall move in a
  *     `PipelineOperatorExec` and each of its exchanges in a `PipelineShuffleExchangeExec`. Operators stay
@@ -17,6 +20,8 @@ import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, St
 class PipelineExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     extensions.injectPlannerStrategy(_ => new BroadcastStrategy)
+    extensions.injectPreCBORule(_ => EarlyReduction)
+    extensions.injectRuntimeOptimizerRule(_ => SemiJoinReduction)
     extensions.injectQueryStagePrepRule(session => StagePreparation(session))
     extensions.injectColumnar(session => ColumnarHook(session))
   }

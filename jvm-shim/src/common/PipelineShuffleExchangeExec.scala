@@ -4,7 +4,7 @@ import scala.concurrent.Future
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import org.apache.spark.{MapOutputStatistics, Partitioner, ShuffleDependency}
+import org.apache.spark.{MapOutputStatistics, ShuffleDependency}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.serializer.Serializer
 import org.apache.spark.sql.catalyst.InternalRow
@@ -82,11 +82,8 @@ case class PipelineShuffleExchangeExec(
         chunks += 1
         (row.getInt(ChunkRow.Partition), row): Product2[Int, InternalRow]
       }, isOrderSensitive = isOrderSensitive)
-    val dependency = new ShuffleDependency[Int, InternalRow, InternalRow](
-      keyed,
-      new ChunkPartitioner(outputPartitioning.numPartitions),
-      serializer,
-      shuffleWriterProcessor = ShuffleExchangeExec.createShuffleWriteProcessor(writeMetrics))
+    val dependency = ChunkDependency(
+      keyed, outputPartitioning.numPartitions, serializer, ShuffleExchangeExec.createShuffleWriteProcessor(writeMetrics))
     metrics("numPartitions").set(dependency.partitioner.numPartitions)
     SQLMetrics.postDriverMetricUpdates(
       sparkContext, sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY), metrics("numPartitions") :: Nil)
@@ -98,14 +95,4 @@ case class PipelineShuffleExchangeExec(
   override protected def doExecute(): RDD[InternalRow] = cached
 
   override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = copy(child = newChild)
-}
-
-/** The sink has chosen the partition already. */
-class ChunkPartitioner(override val numPartitions: Int) extends Partitioner {
-  override def getPartition(key: Any): Int = key.asInstanceOf[Int]
-  override def equals(other: Any): Boolean = other match {
-    case p: ChunkPartitioner => p.numPartitions == numPartitions
-    case _ => false
-  }
-  override def hashCode: Int = numPartitions
 }

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.pysparkpipeline
 
+import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
 import com.fasterxml.jackson.databind.node.ObjectNode
@@ -68,6 +69,7 @@ private class Counter {
   var transitions = 0
   val reasons = ArrayBuffer.empty[(String, String)]
   val fragments = ArrayBuffer.empty[PipelineFragmentExec]
+  private val exchanges = mutable.Set.empty[Int]
 
   /** Count `plan`; `insideEngine` says whether its consumer takes chunks. */
   def visit(plan: SparkPlan, insideEngine: Boolean): Unit = {
@@ -75,7 +77,10 @@ private class Counter {
     plan match {
       case a: AdaptiveSparkPlanExec => visit(Fusion(a.executedPlan), insideEngine)
       case s: QueryStageExec => visit(s.plan, insideEngine)
-      case _: ReusedExchangeExec => if (!insideEngine && Wrapping.isInEngine(plan)) transitions += 1
+      case reused: ReusedExchangeExec => if (Wrapping.isInEngine(reused)) {
+        if (!insideEngine) transitions += 1
+        visit(reused.child, insideEngine = true) // AQE may keep but this reference to what a join waited for
+      }
       case f: PipelineFragmentExec =>
         fragments += f
         val ops = Fusion.operators(f.root)
@@ -93,8 +98,10 @@ private class Counter {
           visit(input, insideEngine = true)
         }
       case e @ (_: PipelineShuffleExchangeExec | _: PipelineBroadcastExchangeExec) =>
-        add(1, 1)
-        visit(e.children.head, insideEngine = true)
+        if (exchanges.add(e.id)) { // it may be read in several places
+          add(1, 1)
+          visit(e.children.head, insideEngine = true)
+        }
       case top: PipelineTakeOrderedExec => // its part in the engine is counted for it
         transitions += 1
         visit(top.original.child, insideEngine = false)

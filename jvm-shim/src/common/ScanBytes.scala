@@ -9,20 +9,31 @@ import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 /** Bytes of the files that are read below a plan, finished stages included: what its rows were made of. */
 object ScanBytes {
 
+  /** How many times more file bytes the large side of a join must read. */
+  private val LargeFactor = 2
+
   def of(plan: LogicalPlan): BigInt = plan.collectLeaves().map {
     case stage: LogicalQueryStage => of(stage.physicalPlan)
-    case LogicalRelationFiles(files) => BigInt(files.sizeInBytes)
+    case LogicalRelationFiles(files) => bytes(files)
     case other => other.stats.sizeInBytes
   }.sum
 
-  def of(plan: SparkPlan): BigInt = plan match {
-    case stage: QueryStageExec => of(stage.plan)
-    case reused: ReusedExchangeExec => of(reused.child)
-    case fragment: PipelineFragmentExec => of(fragment.root)
-    case PipelineOperatorExec(scan: FileSourceScanExec) => of(scan)
-    case scan: FileSourceScanExec => BigInt(scan.relation.sizeInBytes)
-    case other => other.children.map(of(_: SparkPlan)).sum
+  def of(plan: SparkPlan): BigInt = operators(plan).collect { case scan: FileSourceScanExec => bytes(scan.relation) }.sum
+
+  /** Spark's operators below `plan`, those in stages and in fragments included. */
+  def operators(plan: SparkPlan): Seq[SparkPlan] = plan match {
+    case stage: QueryStageExec => operators(stage.plan)
+    case reused: ReusedExchangeExec => operators(reused.child)
+    case fragment: PipelineFragmentExec => operators(fragment.root)
+    case wait: PipelineWaitExec => operators(wait.child)
+    case PipelineOperatorExec(original) => original +: original.children.flatMap(operators)
+    case other => other +: other.children.flatMap(operators)
   }
+
+  /** Whether `large` comes from so much more than `small` that sparing its shuffle pays for all else. */
+  def outweighs(large: BigInt, small: BigInt): Boolean = large >= small * LargeFactor
+
+  private def bytes(files: HadoopFsRelation): BigInt = BigInt(files.location.sizeInBytes)
 
   private object LogicalRelationFiles {
     def unapply(plan: LogicalPlan): Option[HadoopFsRelation] = plan match {

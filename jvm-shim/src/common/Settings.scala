@@ -38,8 +38,14 @@ object Settings {
     }
   }
 
-  def text(conf: SQLConf, name: String): String =
-    givenOptions(conf).getOrElse(name, Manifest.options(name).default).trim
+  def text(conf: SQLConf, name: String): String = {
+    val key = Prefix + name
+    if (conf.contains(key)) {
+      val value = conf.getConfString(key)
+      check(key, value)
+      value.trim
+    } else Manifest.options(name).default
+  }
 
   def flag(conf: SQLConf, name: String): Boolean = text(conf, name).equalsIgnoreCase("true")
 

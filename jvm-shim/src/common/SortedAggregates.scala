@@ -26,15 +26,7 @@ object SortedAggregates {
   }
 
   /** `a` as Spark can run it: over a sort by its keys, where its input has no such order. */
-  def withSort(a: SortAggregateExec): SparkPlan = {
-    val required = a.requiredChildOrdering.head
-    if (SortOrder.orderingSatisfies(a.child.outputOrdering, required)) a
-    else {
-      val sorted = a.copy(child = SortExec(required, global = false, a.child))
-      sorted.copyTagsFrom(a)
-      sorted
-    }
-  }
+  def withSort(a: SortAggregateExec): SparkPlan = Sorts.supplied(a)
 
   /** A sort in Spark of what `op` gives, where `a`, which it replaces, promised that order. */
   def sortAbove(op: PipelineOperatorExec, a: SparkPlan): SparkPlan =
@@ -51,12 +43,7 @@ object SortedAggregates {
     val below = plan.mapChildren(restoreOrdering)
     below match {
       case op: PipelineOperatorExec => op
-      case node =>
-        val children = node.children.zip(node.requiredChildOrdering).map { case (child, required) =>
-          if (SortOrder.orderingSatisfies(child.outputOrdering, required)) child
-          else SortExec(required, global = false, child)
-        }
-        if (children.corresponds(node.children)(_ eq _)) node else node.withNewChildren(children)
+      case node => Sorts.supplied(node)
     }
   }
 }

@@ -13,15 +13,23 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 object Sorts {
 
   /** A global sort over ranges as one over a single partition, where statistics say there is little to sort. */
-  def gathered(sort: SortExec, mostBytes: Long): SortExec = sort match {
-    case SortExec(_, true, e: ShuffleExchangeExec, _)
-        if e.outputPartitioning.isInstanceOf[RangePartitioning] && isSmall(sort, mostBytes) =>
+  def gathered(sort: SortExec, mostBytes: Long): Option[SparkPlan] = sort.child match {
+    case e: ShuffleExchangeExec
+        if sort.global && e.outputPartitioning.isInstanceOf[RangePartitioning] && isSmall(sort, mostBytes) =>
       val single = e.copy(outputPartitioning = SinglePartition)
       single.copyTagsFrom(e)
-      val changed = sort.copy(child = single)
-      changed.copyTagsFrom(sort)
-      changed
-    case _ => sort
+      single.unsetTagValue(Conversion.Reason)
+      Some(sort.withNewChildren(Seq(single)))
+    case _ => None
+  }
+
+  /** `plan` over the sorts that it requires and its inputs lack. */
+  def supplied(plan: SparkPlan): SparkPlan = {
+    val children = plan.children.zip(plan.requiredChildOrdering).map { case (child, required) =>
+      if (SortOrder.orderingSatisfies(child.outputOrdering, required)) child
+      else SortExec(required, global = false, child)
+    }
+    if (children.corresponds(plan.children)(_ eq _)) plan else plan.withNewChildren(children)
   }
 
   /** By what is read below: Spark's own estimate of a join is the product of its sides. What is more, spills. */

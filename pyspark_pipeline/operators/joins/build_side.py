@@ -14,7 +14,7 @@ from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
-from pyspark_pipeline.kernels.buffers import Array, fixed_array
+from pyspark_pipeline.kernels.buffers import Array, fixed_array, make_chunk
 from pyspark_pipeline.kernels.join_table import JoinTable, most_index_bytes
 from pyspark_pipeline.plan.expr import Expr
 
@@ -48,9 +48,7 @@ class BuildCollector:
 
     def drain(self) -> Iterator[Chunk]:
         """Give everything as chunks of the keys and the kept columns, and forget it."""
-        parts = [*self.keys, *self.columns]
-        names = [f"c{i}" for i in range(len(parts))]
-        chunks = [pa.RecordBatch.from_arrays(list(arrays), names) for arrays in zip(*parts, strict=True)]
+        chunks = [make_chunk(list(arrays), len(arrays[0])) for arrays in zip(*self.keys, *self.columns, strict=True)]
         self.clear()
         yield from chunks
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.exec.operator import Chunk
-from pyspark_pipeline.kernels.buffers import Array, allocate, bool_array, rows_only
+from pyspark_pipeline.kernels.buffers import Array, allocate, bool_array, make_chunk, rows_only
 from pyspark_pipeline.kernels.join_pairs import flagged_rows, mark_rows
 from pyspark_pipeline.operators.joins.build_side import BuildSide, gathered, row_numbers
 from pyspark_pipeline.operators.joins.columns import JoinColumns
@@ -24,24 +25,16 @@ from pyspark_pipeline.plan.joins import Emits, JoinShape
 _FILTER_FROM = 0.25
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Emission(ABC):
-    """Makes the output of probe chunks."""
+    """Makes the output of probe chunks. ``matched``: uint8, one for every build row, where the shape marks them."""
 
-    def __init__(
-        self,
-        shape: JoinShape,
-        columns: JoinColumns,
-        side: BuildSide,
-        matched: Array | None,
-        residual: Residual | None,
-        batch_rows: int,
-    ) -> None:
-        self._shape = shape
-        self._columns = columns
-        self._side = side
-        self._matched = matched
-        self._residual = residual
-        self._batch_rows = batch_rows
+    shape: JoinShape
+    columns: JoinColumns
+    side: BuildSide
+    matched: Array | None
+    residual: Residual | None
+    batch_rows: int
 
     @abstractmethod
     def chunks(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
@@ -49,33 +42,33 @@ class Emission(ABC):
 
     def _pairs(self, chunk: Chunk, entries: Array, found: int) -> Iterator[tuple[Array, Array]]:
         """Give the pairs of rows that match, in pieces; mark the build rows in them."""
-        pairs = self._side.table.pairs(entries, found, keeps_unmatched=False, most=self._batch_rows)
+        pairs = self.side.table.pairs(entries, found, keeps_unmatched=False, most=self.batch_rows)
         for probe, build in pairs:
-            if self._residual is not None:
-                probe, build = self._residual.filter(chunk, self._side, probe, build)
+            if self.residual is not None:
+                probe, build = self.residual.filter(chunk, self.side, probe, build)
             self._mark(build)
             yield probe, build
 
     def _mark(self, build: Array) -> None:
-        if self._matched is not None:
-            mark_rows(build, self._matched)
+        if self.matched is not None:
+            mark_rows(build, self.matched)
 
 
 class PairEmission(Emission):
     """Columns of both sides."""
 
     def chunks(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
-        keeps = self._shape.keeps_probe
-        if self._residual is not None and keeps:
+        keeps = self.shape.keeps_probe
+        if self.residual is not None and keeps:
             yield from self._kept_after_condition(chunk, entries, found)
-        elif self._residual is not None or not keeps:
+        elif self.residual is not None or not keeps:
             yield from self._matching(chunk, entries, found)
         else:
             yield from self._kept(chunk, entries, found)
 
     def _matching(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
-        unique, rows = self._side.table.is_unique, chunk.num_rows
-        if self._residual is None and unique and found == rows:
+        unique, rows = self.side.table.is_unique, chunk.num_rows
+        if self.residual is None and unique and found == rows:
             self._mark(entries)
             yield self._joined(chunk, None, row_numbers(entries))
             return
@@ -85,8 +78,8 @@ class PairEmission(Emission):
 
     def _kept(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
         missing = found < chunk.num_rows
-        table = self._side.table
-        for probe, build in table.pairs(entries, found, keeps_unmatched=True, most=self._batch_rows):
+        table = self.side.table
+        for probe, build in table.pairs(entries, found, keeps_unmatched=True, most=self.batch_rows):
             self._mark(build)
             rows = row_numbers(build, with_missing=missing)
             yield self._joined(chunk, None if table.is_unique else probe, rows)
@@ -102,21 +95,21 @@ class PairEmission(Emission):
 
     def _joined(self, chunk: Chunk, probe: Array | None, build: pa.Array) -> Chunk:
         """Put probe rows (None: all as they are) beside build rows (NULL: NULLs)."""
-        columns, count = self._columns, len(build)
+        columns, count = self.columns, len(build)
         nothing = pa.nulls(count)
         rows = None if probe is None else row_numbers(probe)
         left = [
             nothing if kind is None else chunk.column(i) if rows is None else gathered(chunk.column(i), rows)
             for i, kind in enumerate(columns.probe)
         ]
-        return _in_order(self._shape, left, _build_columns(columns, self._side, build), count)
+        return _in_order(self.shape, left, _build_columns(columns, self.side, build), count)
 
 
 class MatchEmission(Emission):
     """Rows of the probe side by whether they have a match."""
 
     def chunks(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
-        if self._residual is None:
+        if self.residual is None:
             yield self._chosen(chunk, entries >= 0, found)
             return
         hit = np.zeros(chunk.num_rows, dtype=np.uint8)
@@ -127,19 +120,19 @@ class MatchEmission(Emission):
 
     def _chosen(self, chunk: Chunk, hit: Array, count: int) -> Chunk | None:
         chunk = self._read(chunk)
-        if self._shape.emits is Emits.PROBE_FLAGGED:
-            return _chunk([*chunk.columns, bool_array(hit)], chunk.num_rows)
-        if self._shape.emits is Emits.PROBE_UNMATCHED:
+        if self.shape.emits is Emits.PROBE_FLAGGED:
+            return make_chunk([*chunk.columns, bool_array(hit)], chunk.num_rows)
+        if self.shape.emits is Emits.PROBE_UNMATCHED:
             hit, count = ~hit, hit.size - count
         return _selected(chunk, hit, count)
 
     def _read(self, chunk: Chunk) -> Chunk:
         """Put nothing in the place of columns that nothing above reads."""
-        if None not in self._columns.probe:
+        if None not in self.columns.probe:
             return chunk
         nothing = pa.nulls(chunk.num_rows)
-        kinds = self._columns.probe
-        return _chunk([nothing if kind is None else chunk.column(i) for i, kind in enumerate(kinds)], chunk.num_rows)
+        columns = [nothing if kind is None else chunk.column(i) for i, kind in enumerate(self.columns.probe)]
+        return make_chunk(columns, chunk.num_rows)
 
 
 class MarkEmission(Emission):
@@ -150,7 +143,8 @@ class MarkEmission(Emission):
             yield None
 
 
-_BY_EMITS: dict[Emits, type[Emission]] = {
+#: The emission of a join by what its shape emits.
+EMISSIONS: dict[Emits, type[Emission]] = {
     Emits.PAIRS: PairEmission,
     Emits.PROBE_MATCHED: MatchEmission,
     Emits.PROBE_UNMATCHED: MatchEmission,
@@ -158,18 +152,6 @@ _BY_EMITS: dict[Emits, type[Emission]] = {
     Emits.BUILD_MATCHED: MarkEmission,
     Emits.BUILD_UNMATCHED: MarkEmission,
 }
-
-
-def make_emission(
-    shape: JoinShape,
-    columns: JoinColumns,
-    side: BuildSide,
-    matched: Array | None,
-    residual: Residual | None,
-    batch_rows: int,
-) -> Emission:
-    """Make the emission of a join. ``matched``: uint8, one for every build row, where the shape marks them."""
-    return _BY_EMITS[shape.emits](shape, columns, side, matched, residual, batch_rows)
 
 
 def build_rest(
@@ -195,13 +177,7 @@ def _build_columns(columns: JoinColumns, side: BuildSide, rows: pa.Array) -> lis
 
 
 def _in_order(shape: JoinShape, probe: list[pa.Array], build: list[pa.Array], rows: int) -> Chunk:
-    return _chunk([*probe, *build] if shape.probe_is_left else [*build, *probe], rows)
-
-
-def _chunk(columns: list[pa.Array], rows: int) -> Chunk:
-    if not columns:
-        return rows_only(rows)
-    return pa.RecordBatch.from_arrays(columns, [f"c{i}" for i in range(len(columns))])
+    return make_chunk([*probe, *build] if shape.probe_is_left else [*build, *probe], rows)
 
 
 def _selected(chunk: Chunk, wanted: Array, count: int) -> Chunk | None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import ExpressionSettings, compile_predicate
-from pyspark_pipeline.kernels.buffers import Array, values
+from pyspark_pipeline.kernels.buffers import Array, make_chunk, values
 from pyspark_pipeline.operators.joins.build_side import BuildSide, gathered, row_numbers
 from pyspark_pipeline.operators.joins.columns import ResidualColumns
 
@@ -17,8 +15,6 @@ class Residual:
     def __init__(self, columns: ResidualColumns, settings: ExpressionSettings) -> None:
         self._columns = columns
         self._predicate = compile_predicate(columns.condition, settings)
-        count = len(columns.probe) + len(columns.build) + 2
-        self._names = [f"c{i}" for i in range(count)]
 
     def filter(self, chunk: Chunk, side: BuildSide, probe: Array, build: Array) -> tuple[Array, Array]:
         """Give the pairs (int32 row numbers of chunk and build side) for which the condition is true, in order.
@@ -30,7 +26,7 @@ class Residual:
         read = [chunk.column(i) for i in self._columns.probe]
         columns = read if whole else [gathered(column, probe_rows) for column in read]
         columns += [side.take(i, build_rows) for i in self._columns.build]
-        pairs = pa.RecordBatch.from_arrays([*columns, probe_rows, build_rows], self._names)
+        pairs = make_chunk([*columns, probe_rows, build_rows], probe.size)
         left = self._predicate.filter(pairs)
         if left is pairs:
             return probe, build

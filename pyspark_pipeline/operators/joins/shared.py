@@ -42,7 +42,7 @@ class JoinShared:
         self.probe_keys: tuple[Expr, ...] = hashed.probe_keys if hashed else ()
         self.build_keys: tuple[Expr, ...] = hashed.build_keys if hashed else ()
         self.is_null_aware = hashed is not None and hashed.null_aware
-        self.settings = ExpressionSettings(ansi=settings.ansi, time_zone=settings.time_zone)
+        self.settings = ExpressionSettings.of(settings)
         self.batch_rows: int = settings.options["batchRows"]
         self.bridge: Bridge[BuildSide | JoinSpill] = Bridge("the built side of a join")
         self.unwanted = Event("the built side of a join is not wanted")

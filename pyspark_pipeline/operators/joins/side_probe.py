@@ -13,7 +13,7 @@ from pyspark_pipeline.kernels.buffers import Array
 from pyspark_pipeline.kernels.join_table import JoinProber
 from pyspark_pipeline.metrics import OperatorMetrics, declare_counter
 from pyspark_pipeline.operators.joins.build_side import BuildSide
-from pyspark_pipeline.operators.joins.emission import build_rest, make_emission
+from pyspark_pipeline.operators.joins.emission import EMISSIONS, build_rest
 from pyspark_pipeline.operators.joins.residual import Residual
 from pyspark_pipeline.operators.joins.shared import JoinShared
 
@@ -47,8 +47,13 @@ class SideProbe:
         self._matched = matched
         self._metrics = metrics
         self._prober = JoinProber(side.table)
-        self._emission = make_emission(
-            shared.shape, shared.columns, side, matched, expressions.residual, shared.batch_rows
+        self._emission = EMISSIONS[shared.shape.emits](
+            shape=shared.shape,
+            columns=shared.columns,
+            side=side,
+            matched=matched,
+            residual=expressions.residual,
+            batch_rows=shared.batch_rows,
         )
 
     def join(self, chunk: Chunk) -> Iterator[Chunk | None]:

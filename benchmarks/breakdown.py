@@ -1,0 +1,77 @@
+"""Where the time of one execution went, seen from Spark: planning, stages, what lies between them, their tasks.
+
+The extension tells what its operators spent (``breakdown_s`` of its summary); Spark tells the rest. Seconds of tasks
+and operators are added up over all tasks, so on several cores their sum is more than the time that passed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, SparkSession
+
+_TASK_MILLIS = {
+    "tasks": "executorRunTime",
+    "task_start": "executorDeserializeTime",
+    "shuffle_wait": "shuffleFetchWaitTime",
+}
+_TASK_NANOS = {"task_cpu_jvm": "executorCpuTime", "shuffle_write": "shuffleWriteTime"}
+
+
+class Watch:
+    """Sees the stages that a session runs after the watch was made."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._context: Any = spark.sparkContext._jsc.sc()
+        self._next = 0
+        self._stages()
+
+    def breakdown(self, frame: DataFrame, seconds: float) -> dict[str, float]:
+        """Split an execution of ``frame`` that took ``seconds``, in seconds; ``scheduling`` is what no stage ran in."""
+        phases: Any = frame._jdf.queryExecution().tracker().phases()
+        planning = sum(entry.durationMs() for entry in _values(phases)) / 1e3
+        stages = self._stages()
+        running = covered([_interval(stage) for stage in stages])
+        found = {"planning": planning, "stages": running, "scheduling": max(seconds - planning - running, 0.0)}
+        for name, getter in _TASK_MILLIS.items():
+            found[name] = sum(getattr(stage, getter)() for stage in stages) / 1e3
+        for name, getter in _TASK_NANOS.items():
+            found[name] = sum(getattr(stage, getter)() for stage in stages) / 1e9
+        return {name: round(value, 4) for name, value in found.items()} | {"stage_count": len(stages)}
+
+    def _stages(self) -> list[Any]:
+        """The stages that ended since the last call."""
+        self._context.listenerBus().waitUntilEmpty()
+        store = self._context.statusStore()
+        found = []
+        for number in itertools.count(self._next):
+            try:
+                stage = store.lastStageAttempt(number)
+            except Py4JJavaError:
+                break
+            self._next = number + 1
+            if stage.completionTime().isDefined() and stage.submissionTime().isDefined():
+                found.append(stage)
+        return found
+
+
+def _values(phases: Any) -> Iterator[Any]:
+    entries = phases.valuesIterator()
+    while entries.hasNext():
+        yield entries.next()
+
+
+def _interval(stage: Any) -> tuple[float, float]:
+    return stage.submissionTime().get().getTime() / 1e3, stage.completionTime().get().getTime() / 1e3
+
+
+def covered(intervals: list[tuple[float, float]]) -> float:
+    """Give the length of the union of ``intervals``."""
+    total, end = 0.0, float("-inf")
+    for begins, ends in sorted(intervals):
+        total += max(0.0, ends - max(begins, end))
+        end = max(end, ends)
+    return total

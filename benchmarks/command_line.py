@@ -1,0 +1,32 @@
+"""What the command lines of ``small`` and ``startup`` have in common: the sessions' options, the JSON document."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+
+def make_parser(benchmark: str, description: str | None) -> argparse.ArgumentParser:
+    """Make the parser of ``python -m benchmarks.<benchmark>`` with the options that both have."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{benchmark}", description=description)
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--log", type=Path)
+    parser.add_argument("--conf", action="append", default=[], metavar="K=V")
+    return parser
+
+
+def configuration(arguments: argparse.Namespace, own: dict[str, str]) -> dict[str, str]:
+    """Give the settings of both sessions: those of the benchmark, and over them those of the command line."""
+    given = dict(pair.split("=", 1) for pair in arguments.conf)
+    return {"spark.master": f"local[{arguments.cores}]", "spark.ui.enabled": "false"} | own | given
+
+
+def give(document: dict[str, Any], path: Path | None) -> None:
+    """Print the JSON document, and write it to ``path`` where there is one."""
+    text = json.dumps(document, indent=1)
+    print(text)
+    if path:
+        path.write_text(text + "\n", encoding="utf-8")
