@@ -7,7 +7,8 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pyspark
@@ -40,6 +41,19 @@ def launch(tool: str, arguments: Sequence[str], folder: Path) -> subprocess.Comp
     )
 
 
+def told(done: subprocess.CompletedProcess[str]) -> str:
+    """Give the end of what a launcher printed; a job's own traceback is on its standard output."""
+    return f"{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+
+
+def wait_until(holds: Callable[[], bool], expected: str, limit_s: float = 10) -> None:
+    """Ask again and again until ``holds``; after ``limit_s`` seconds fail with ``expected``."""
+    end = time.monotonic() + limit_s
+    while not holds():
+        assert time.monotonic() < end, expected
+        time.sleep(0.05)
+
+
 def descendants(parent: int) -> Iterator[int]:
     """List the processes below ``parent``, children before grandchildren."""
     for child in _children(parent):
@@ -66,12 +80,17 @@ def kill(process: int) -> bool:
     return True
 
 
-def _children(parent: int) -> Iterable[int]:
-    try:
-        tasks = list(Path(f"/proc/{parent}/task").iterdir())
-        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
-    except OSError:
-        return []
+def _children(parent: int) -> list[int]:
+    """Read every process's parent: the kernel's own list of children leaves some out while another one ends."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            after_name = process.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        if int(after_name[1]) == parent:
+            found.append(int(process.parent.name))
+    return found
 
 
 def _command(process: int) -> bytes:

@@ -9,7 +9,7 @@ import time
 
 from pyspark.sql import SparkSession
 
-from tests.support.processes import kill, python_workers
+from tests.support.processes import kill, python_workers, wait_until
 
 _QUERY = "SELECT id % 1000 AS k, count(*) AS n, sum(id) AS s FROM range(0, 40000000, 1, 40) GROUP BY 1"
 
@@ -17,7 +17,7 @@ _QUERY = "SELECT id % 1000 AS k, count(*) AS n, sum(id) AS s FROM range(0, 40000
 def main(kills: int) -> None:
     spark = SparkSession.builder.appName("killed job").getOrCreate()
     spark.sql("SELECT id % 10, count(*) FROM range(0, 1000, 1, 2) GROUP BY 1").collect()
-    assert python_workers(os.getppid()), "the query before should have left idle workers"
+    wait_until(lambda: bool(python_workers(os.getppid())), "the query before should have left idle workers")
     spark.sparkContext.setJobGroup("killed", "killed")
     killed: list[int] = []
     over = threading.Event()

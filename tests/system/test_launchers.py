@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import ROOT, launch, submit_args
+from tests.support.processes import ROOT, launch, submit_args, told
 
 _JOBS = ROOT / "tests" / "system"
 _SMALL = ("--conf", "spark.pysparkPipeline.cost.enabled=false", "--conf", "spark.sql.shuffle.partitions=4")
@@ -25,10 +25,10 @@ def _rows(output: str) -> list[str]:
 def test_a_plain_job_runs_unchanged(tmp_path: Path) -> None:
     job = [str(_JOBS / "jobs_plain.py"), str(tmp_path / "table")]
     vanilla = launch("spark-submit", ["--master", "local[2]", *_SMALL, *job], tmp_path)
-    assert vanilla.returncode == 0, vanilla.stderr
+    assert vanilla.returncode == 0, told(vanilla)
     assert "Pipeline" not in vanilla.stdout
     pipeline = launch("spark-submit", ["--master", "local[2]", *submit_args(), *_SMALL, *job], tmp_path)
-    assert pipeline.returncode == 0, pipeline.stderr
+    assert pipeline.returncode == 0, told(pipeline)
     assert _rows(pipeline.stdout) == _rows(vanilla.stdout)
     assert len(_rows(vanilla.stdout)) == 7
     assert "PipelineFragment" in pipeline.stdout
@@ -40,9 +40,9 @@ def test_a_jvm_only_driver_runs_fragments(tmp_path: Path) -> None:
     statements = "SELECT id % 3 AS k, count(*) AS n FROM range(1000) GROUP BY 1 ORDER BY 1"
     query = ["-e", f"{statements}; EXPLAIN {statements};"]
     vanilla = launch("spark-sql", ["--master", "local[2]", *settings, *query], tmp_path)
-    assert vanilla.returncode == 0, vanilla.stderr
+    assert vanilla.returncode == 0, told(vanilla)
     pipeline = launch("spark-sql", ["--master", "local[2]", *submit_args(), *settings, *query], tmp_path)
-    assert pipeline.returncode == 0, pipeline.stderr
+    assert pipeline.returncode == 0, told(pipeline)
     assert vanilla.stdout.splitlines()[:3] == ["0\t334", "1\t333", "2\t333"]
     assert pipeline.stdout.splitlines()[:3] == vanilla.stdout.splitlines()[:3]
     assert "Pipeline" in pipeline.stdout and "Pipeline" not in vanilla.stdout
@@ -51,7 +51,7 @@ def test_a_jvm_only_driver_runs_fragments(tmp_path: Path) -> None:
 def test_killed_workers_are_retried(tmp_path: Path) -> None:
     arguments = ["--master", "local[2,4]", *submit_args(), *_SMALL, str(_JOBS / "jobs_killed.py"), "2"]
     done = launch("spark-submit", arguments, tmp_path)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, told(done)
     total = 40_000_000
     assert f"ROWS 1000 {total} {total * (total - 1) // 2}" in done.stdout
     counts = next(line for line in done.stdout.splitlines() if line.startswith("KILLED")).split()
