@@ -92,6 +92,9 @@ _ALL = (
            doc="An exchange sink sends a destination's rows when they reach this many bytes."),
     Option(key="exchange.bufferBytes", kind="int", default="67108864", minimum=1,
            doc="Bytes an exchange sink holds for all destinations before it sends the largest."),
+    Option(key="exchange.driverLevel", kind="choice", default="row", choices=("row", "partition"),
+           doc="With spark.task.cpus above 1: whether a hash exchange deals rows, by a second hash, or whole partitions"
+               " to the drivers of the tasks that read it."),
     Option(key="aggregate.passThroughRows", kind="int", default="100000", minimum=1,
            doc="After this many rows a partial aggregation looks whether it reduces."),
     Option(key="aggregate.passThroughRatio", kind="int", default="80", minimum=1, maximum=101,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.exchange.channel import Sequencer
-from pyspark_pipeline.exchange.hash_sink import HashSinkOperator
+from pyspark_pipeline.exchange.hash_sink import DriverLevel, HashSinkOperator
 from pyspark_pipeline.exchange.single_sink import ResultSinkOperator, RoundRobinSinkOperator, SingleSinkOperator
 from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, SinkSettings
 from pyspark_pipeline.exec.operator import OperatorFactory
@@ -77,12 +77,13 @@ def _round_robin(factory: SinkFactory) -> ExchangeSinkOperator:
 
 
 def _hash(factory: SinkFactory) -> ExchangeSinkOperator:
-    if not isinstance(factory.sink, HashExchange) or factory.destinations == 1:
+    if not isinstance(factory.sink, HashExchange) or factory.destinations == factory.sink.drivers == 1:
         return _single(factory)
     settings = ExpressionSettings.of(factory.settings)
     keys = compile_expressions(factory.sink.keys, settings)
+    level = DriverLevel(factory.sink.drivers, is_bound=factory.settings.options["exchange.driverLevel"] == "partition")
     return HashSinkOperator(
-        factory.types, factory.destinations, factory.queue, factory.sequencer, factory.sizes, keys
+        factory.types, factory.destinations, factory.queue, factory.sequencer, factory.sizes, keys, level
     )
 
 

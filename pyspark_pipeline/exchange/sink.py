@@ -49,24 +49,25 @@ class ExchangeSinkOperator(Operator):
         self._queue = queue
         self._sequencer = sequencer
         self._destinations = destinations
-        self._channels: dict[int, Channel] = {}
+        self._channels: dict[tuple[int, int], Channel] = {}
         self._finishing = False
 
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
         context.wake_on(self._queue.drained)
 
-    def channel(self, destination: int) -> Channel:
-        """Give the channel of a destination, made at its first use."""
-        made = self._channels.get(destination)
+    def channel(self, destination: int, driver: int = -1) -> Channel:
+        """Give the channel of a destination (and of a driver there), made at its first use."""
+        made = self._channels.get((destination, driver))
         if made is None:
             made = Channel(
                 destination=destination,
+                driver=driver,
                 sequencer=self._sequencer,
                 chunk_rows=self.settings.batch_rows,
                 chunk_bytes=self.settings.chunk_bytes,
             )
-            self._channels[destination] = made
+            self._channels[destination, driver] = made
         return made
 
     def need_input(self) -> bool:

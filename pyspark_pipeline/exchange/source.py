@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from functools import partial
 
 from pyspark_pipeline.exchange.chunk_row import ChunkRow
 from pyspark_pipeline.exchange.codec import decode_chunk, plain_schema
+from pyspark_pipeline.exchange.driver_queues import DriverQueues
 from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulator
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.input_queue import InputQueue
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.metrics import declare_counter
-from pyspark_pipeline.plan.nodes import ArrowInput, ExchangeSource
+from pyspark_pipeline.plan.expr import Expr
+from pyspark_pipeline.plan.nodes import ExchangeSource
 
 MESSAGES = declare_counter("messages_received", "Chunk messages decoded", unit="messages")
 BYTES = declare_counter("bytes_received", "Bytes of chunk messages decoded", unit="bytes")
@@ -20,9 +24,9 @@ BYTES = declare_counter("bytes_received", "Bytes of chunk messages decoded", uni
 class ExchangeSourceOperator(Operator):
     """Decodes the messages of one input and joins small ones (an exchange makes many)."""
 
-    def __init__(self, factory: ExchangeSourceFactory) -> None:
-        self._queue = factory.queue
-        self._left = factory.source_left
+    def __init__(self, factory: ExchangeSourceFactory, driver_sequence: int) -> None:
+        self._queue = factory.input.queue_of(driver_sequence)
+        self._left = partial(factory.source_left, driver_sequence)
         self._schema = factory.schema
         self._chunks = ChunkAccumulator(factory.batch_rows)
         self._dropped = False
@@ -69,26 +73,34 @@ class ExchangeSourceOperator(Operator):
 
 
 class ExchangeSourceFactory(OperatorFactory):
-    """Makes the sources of one input; they share its queue, so any driver takes the next message."""
+    """Makes the sources of one input; any driver takes the next message from its queue, but see :meth:`deal`."""
 
     name = "ExchangeSource"
 
-    def __init__(self, node: ExchangeSource | ArrowInput, queue: InputQueue, batch_rows: int) -> None:
-        self.input_id = node.input_id
-        self.queue = queue
+    def __init__(self, node: ExchangeSource, queue: InputQueue, batch_rows: int) -> None:
+        self.node = node
+        self.input: InputQueue | DriverQueues = queue
         self.schema = plain_schema([field.type for field in node.output])
         self.batch_rows = batch_rows
         self._sources = 0
         self._lock = threading.Lock()
 
+    def deal(self, keys: Sequence[Expr], drivers: int) -> bool:
+        """Give each driver the messages that name it, if that brings all rows of equal ``keys`` to one driver."""
+        dealt = self.node.dealt_by
+        if not dealt or self.node.drivers != drivers or not all(key in keys for key in dealt):
+            return False
+        self.input = DriverQueues(self.input.name, drivers)
+        return True
+
     def create(self, dop: int, driver_sequence: int) -> ExchangeSourceOperator:
         self._sources += 1
-        return ExchangeSourceOperator(self)
+        return ExchangeSourceOperator(self, driver_sequence)
 
-    def source_left(self) -> None:
-        """Learn that one source wants no more; the last one drops what is in the queue and what still comes."""
+    def source_left(self, driver_sequence: int) -> None:
+        """Learn that one source wants no more; the last one of a queue drops what it has and what still comes."""
         with self._lock:
             self._sources -= 1
             is_last = not self._sources
-        if is_last:
-            self.queue.drop()
+        if is_last or isinstance(self.input, DriverQueues):
+            self.input.queue_of(driver_sequence).drop()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exec.event import Event
@@ -35,6 +35,14 @@ class InputQueue:
 
     def __len__(self) -> int:
         return len(self._items)
+
+    def queue_of(self, _driver_sequence: int) -> InputQueue:
+        """Give the queue that a driver takes from: this one."""
+        return self
+
+    def serve(self, wanted: Event) -> None:
+        """Learn which event tells the feed that there is room."""
+        self._wanted = wanted
 
     def take(self) -> Any | None:
         """Take the oldest item, or None where there is none now (another driver may have been faster)."""
@@ -79,6 +87,27 @@ class InputQueue:
             self.changed.notify()
 
 
+class FedQueue(Protocol):
+    """What the feed needs to know of the queue, or queues, behind one input."""
+
+    name: str
+
+    def __len__(self) -> int:
+        """Say how many items wait."""
+
+    def serve(self, wanted: Event) -> None:
+        """Learn which event tells the feed that there is room."""
+
+    def has_room(self) -> bool:
+        """Say whether the feed should read ahead for this input."""
+
+    def put(self, item: Any) -> None:
+        """Add an item and wake who waits."""
+
+    def end(self) -> None:
+        """Learn that no more items come. Repeatable."""
+
+
 class InputFeed:
     """A :class:`~.feed.Feed` that reads ``stream`` and serves ``queues`` (by input id).
 
@@ -87,7 +116,7 @@ class InputFeed:
     """
 
     def __init__(
-        self, stream: Iterator[tuple[int, Any]], queues: Mapping[int, InputQueue], *, order: Sequence[int] = ()
+        self, stream: Iterator[tuple[int, Any]], queues: Mapping[int, FedQueue], *, order: Sequence[int] = ()
     ) -> None:
         self.wanted = Event("the input stream should be read")
         self.items = 0
@@ -96,7 +125,7 @@ class InputFeed:
         self._order = list(order)
         self._ended = False
         for queue in self._queues.values():
-            queue._wanted = self.wanted
+            queue.serve(self.wanted)
 
     def wants_input(self) -> bool:
         """Say whether an input that is not at its end has room."""

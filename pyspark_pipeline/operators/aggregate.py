@@ -12,6 +12,7 @@ from pyspark_pipeline.operators.aggregate_streaming import StreamingAggregateFac
 from pyspark_pipeline.operators.aggregator import Aggregator, is_partial
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.nodes import Aggregate
+from pyspark_pipeline.plan.one_stage import in_one_stage
 
 
 @implements(Aggregate, execs=["HashAggregateExec", "SortAggregateExec"], pipeline=["AggregateSink", "AggregateSource"])
@@ -20,6 +21,8 @@ def decompose_aggregate(node: Aggregate, builder: PipelineBuilder) -> list[Opera
 
     An aggregation without calls blocks: it may be the one that removes the duplicates for a DISTINCT above.
     """
+    if builder.dop == 1:  # with more drivers, groups meet by a local exchange, which the first stage makes cheaper
+        node = in_one_stage(node)
     below = builder.decompose(node.child)
     Aggregator(node, builder.settings)  # refuses what it cannot run before anything runs
     if node.grouping and node.results is None and is_partial(node.calls):

@@ -2,8 +2,8 @@
 
 After ``aggregate.passThroughRows`` rows it looks at groups per hundred rows; from
 ``aggregate.passThroughRatio`` on, the groups so far are flushed and every further row becomes a group of its
-own. A table that outgrows its memory, or would with the next chunk, is flushed and begun anew. Either way the
-later stage merges.
+own. A table that outgrows its memory, or would with the next chunk, is flushed, looked at in the same way, and begun
+anew. Either way the later stage merges.
 """
 
 from __future__ import annotations
@@ -53,11 +53,12 @@ class StreamingAggregateOperator(Operator):
         too_large = self._is_too_large(self._aggregator.nbytes)
         if self._flushing is not None:
             return
-        if not self._decided and self._aggregator.rows >= self._decide_at:
-            self._decided = True
-            self._passes = self._aggregator.num_groups * 100 >= self._ratio * self._aggregator.rows
-        if self._passes or too_large:
+        if too_large:
             self._flush()
+        elif not self._decided and self._aggregator.rows >= self._decide_at:
+            self._decided = True
+            if self._reduces_too_little():
+                self._flush()
 
     def _is_too_large(self, nbytes: int) -> bool:
         """Count the bytes of the table, and say whether the ``nbytes`` it needs are too many, where it is not small."""
@@ -68,9 +69,15 @@ class StreamingAggregateOperator(Operator):
         self.context.memory.force(held + waiting)
         return self._flushing is None and held >= min(spill_partitions.LEAST_BYTES, _MOST_BYTES)
 
+    def _reduces_too_little(self) -> bool:
+        """Judge the groups so far, where there are enough rows to judge by."""
+        rows = self._aggregator.rows
+        return bool(rows >= self._decide_at and self._aggregator.num_groups * 100 >= self._ratio * rows)
+
     def _flush(self) -> None:
         """Begin to give the groups so far; go on with an empty aggregator."""
         self.context.metrics.add(FLUSHES)
+        self._passes = self._passes or self._reduces_too_little()
         self._flushing = self._aggregator
         self._next = 0
         self._aggregator = Aggregator(self._node, self._settings)
@@ -98,7 +105,7 @@ class StreamingAggregateOperator(Operator):
 
     def set_finishing(self) -> None:
         self._finishing = True
-        if not self._passes and self._flushing is None:
+        if self._flushing is None and self._aggregator.num_groups:
             self._flush()
 
     def is_finished(self) -> bool:

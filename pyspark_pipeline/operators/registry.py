@@ -26,6 +26,10 @@ class PipelineBuilder(Protocol):
     def settings(self) -> Settings:
         """The settings of the fragment."""
 
+    @property
+    def dop(self) -> int:
+        """The parallelism of the instance: its threads."""
+
     def decompose(self, node: Node) -> list[OperatorFactory]:
         """Cut the tree below ``node``; give the factories of the pipeline still open at its root."""
 

@@ -64,16 +64,15 @@ class ParquetScan(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExchangeSource(Node):
-    """Chunks that an earlier fragment's exchange sink made, handed over by Spark's shuffle."""
+    """Chunks that an earlier fragment's exchange sink made, or the JVM from rows of an operator that stayed in Spark.
+
+    Where ``drivers`` is above 1 each message names its driver, and rows of equal ``dealt_by`` (bound to the output)
+    have the same one.
+    """
 
     input_id: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArrowInput(Node):
-    """Chunks that the JVM made from the rows of an operator that stayed in Spark."""
-
-    input_id: int
+    dealt_by: tuple[Expr, ...] = ()
+    drivers: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,10 +160,14 @@ class ResultSink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HashExchange:
-    """Row r goes to partition ``pmod(murmur3(keys, seed 42), num_partitions)``; keys bound to the root's output."""
+    """Row r goes to partition ``pmod(murmur3(keys, seed 42), num_partitions)``; keys bound to the root's output.
+
+    ``drivers`` is the parallelism of the instances that read it: each message names one of them.
+    """
 
     keys: tuple[Expr, ...]
     num_partitions: int
+    drivers: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

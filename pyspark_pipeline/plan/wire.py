@@ -44,7 +44,7 @@ _SINKS: Mapping[str, Callable[[Json, ExpressionDecoder], Sink]] = {
     "single": lambda node, decoder: SingleExchange(),
     "roundRobin": lambda node, decoder: RoundRobinExchange(num_partitions=node["numPartitions"]),
     "hash": lambda node, decoder: HashExchange(
-        keys=decoder.decode_all(node["keys"]), num_partitions=node["numPartitions"]
+        keys=decoder.decode_all(node["keys"]), num_partitions=node["numPartitions"], drivers=node.get("drivers", 1)
     ),
 }
 
@@ -88,7 +88,8 @@ def _range(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) ->
 
 @decodes("Input")
 def _input(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
-    return ExchangeSource(output=output, input_id=node["input"])
+    dealt_by = ExpressionDecoder(output).decode_all(node.get("dealtBy", ()))
+    return ExchangeSource(output=output, input_id=node["input"], dealt_by=dealt_by, drivers=node.get("drivers", 1))
 
 
 @decodes("FilterExec")

@@ -16,11 +16,11 @@ from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.exchange import ExchangeSourceFactory, SinkFactory
 from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, no_broadcast
 from pyspark_pipeline.exec import OperatorFactory, OutputQueue, Pipeline
-from pyspark_pipeline.exec.input_queue import InputQueue
+from pyspark_pipeline.exec.input_queue import FedQueue, InputQueue
 from pyspark_pipeline.memory import SizedValue
 from pyspark_pipeline.operators import decompose_node
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
-from pyspark_pipeline.plan.nodes import ArrowInput, ExchangeSource, Fragment, Node, ScanSplit
+from pyspark_pipeline.plan.nodes import ExchangeSource, Fragment, Node, ScanSplit
 from pyspark_pipeline.plan.unions import Union
 from pyspark_pipeline.planner.pipelines import PipelineSet
 
@@ -45,7 +45,12 @@ class FragmentBuilder(PipelineSet):
         self._control = control
         self._queue = queue
         self._broadcasts = broadcasts or Broadcasts((), no_broadcast, BroadcastCache(0))
-        self.inputs: dict[int, InputQueue] = {}
+        self._sources: dict[int, ExchangeSourceFactory] = {}
+
+    @property
+    def inputs(self) -> dict[int, FedQueue]:
+        """The queues that the input stream fills, by input."""
+        return {number: source.input for number, source in self._sources.items()}
 
     def build(self) -> list[Pipeline]:
         """Give the pipelines, sources first; the last one ends in the fragment's sink."""
@@ -55,9 +60,11 @@ class FragmentBuilder(PipelineSet):
 
     def decompose(self, node: Node) -> list[OperatorFactory]:
         """Cut the tree below ``node``; give the factories of the pipeline still open at its root."""
-        if isinstance(node, (ExchangeSource, ArrowInput)):
-            queue = self.inputs.setdefault(node.input_id, InputQueue(f"input {node.input_id}", bound=self.dop + 1))
-            return [ExchangeSourceFactory(node, queue, self.settings.options["batchRows"])]
+        if isinstance(node, ExchangeSource):
+            queue = InputQueue(f"input {node.input_id}", bound=self.dop + 1)
+            source = ExchangeSourceFactory(node, queue, self.settings.options["batchRows"])
+            self._sources[node.input_id] = source
+            return [source]
         return decompose_node(node, self)
 
     def splits(self, input_id: int) -> Sequence[ScanSplit]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyspark_pipeline.exchange import ExchangeSourceFactory
 from pyspark_pipeline.exec import OperatorFactory, Pipeline
 from pyspark_pipeline.exec.local_distribution import Distribution, pass_through
 from pyspark_pipeline.exec.local_exchange import LocalExchange
@@ -47,7 +48,7 @@ class PipelineSet:
 
     def local_shuffle(self, below: Sequence[OperatorFactory], keys: Sequence[Expr]) -> list[OperatorFactory]:
         """Open a pipeline in which all rows of equal ``keys`` (bound to the chunks of ``below``) meet in one driver."""
-        if self.dop == 1:
+        if self.dop == 1 or _is_dealt(below, keys, self.dop):
             return list(below)
         return self._exchange(below, by_keys(keys, self.settings), self.dop)
 
@@ -75,3 +76,9 @@ class PipelineSet:
     def _open(self, source: OperatorFactory, dop: int) -> list[OperatorFactory]:
         self._dops[source] = dop
         return [source]
+
+
+def _is_dealt(below: Sequence[OperatorFactory], keys: Sequence[Expr], drivers: int) -> bool:
+    """Say whether the sender's exchange sink has dealt the rows to the drivers already."""
+    source = below[0]
+    return len(below) == 1 and isinstance(source, ExchangeSourceFactory) and source.deal(keys, drivers)

@@ -15,6 +15,7 @@ from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.sql.types import LongType
 
 from tests.support.compare import difference
+from tests.support.conversion import summary_of
 from tests.support.sessions import ENABLED, configured, run, time_limit
 from tests.support.tables import TableShelf
 
@@ -153,6 +154,29 @@ def test_a_filter_reaches_the_other_side_of_a_join(spark: SparkSession, tables: 
             plan = str(frame._jdf.queryExecution().executedPlan().toString())
             joins.append(plan.split("== Initial Plan ==")[0].count("LeftSemi"))
     assert joins[0] == 0 < joins[1]
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
+def test_a_scan_reads_only_the_partitions_of_the_keys_that_a_join_has(
+    spark: SparkSession, tmp_path: Path, aqe: str
+) -> None:
+    facts, keys = str(tmp_path / "facts"), str(tmp_path / "keys")
+    spark.range(0, 3000, 1, 2).selectExpr("id", "id % 3 AS p").write.partitionBy("p").parquet(facts)
+    spark.range(10).selectExpr("id AS k", "id * 7 AS v").write.parquet(keys)
+    (tmp_path / "facts" / "p=2" / "broken.parquet").write_bytes(b"PAR1 no Parquet PAR1")
+    spark.read.schema("id bigint, p int").parquet(facts).createOrReplaceTempView("pruned_facts")
+    spark.read.parquet(keys).createOrReplaceTempView("pruned_keys")
+    query = "SELECT count(*) AS n, sum(id) AS s FROM pruned_facts JOIN pruned_keys ON p = k WHERE v < 14 AND k > 0"
+    settings = {ENABLED: "true", "spark.sql.adaptive.enabled": aqe}
+    with configured(spark, settings):
+        frame = spark.sql(query)
+        assert [tuple(row) for row in frame.collect()] == [(1000, sum(range(1, 3000, 3)))]
+        assert not any("scan" in reason.lower() for reason in summary_of(frame).reasons)
+    with (
+        configured(spark, settings | {"spark.sql.optimizer.dynamicPartitionPruning.enabled": "false"}),
+        pytest.raises(Exception, match="broken.parquet"),
+    ):
+        spark.sql(query).collect()
 
 
 def test_sessions_run_side_by_side(spark: SparkSession, tables: TableShelf) -> None:

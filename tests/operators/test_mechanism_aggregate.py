@@ -13,7 +13,15 @@ from pyspark_pipeline.exec import FragmentInstance, OperatorFactory, OutputQueue
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.nodes import Aggregate, ExchangeSource, HashExchange, Node, Settings, SingleExchange
 from tests.exec.kit import Made, Source
-from tests.operators.aggregate_kit import aggregate_call, complete_node, leaf, merge_node, partial_node, rows_of
+from tests.operators.aggregate_kit import (
+    aggregate_call,
+    chunks_of,
+    complete_node,
+    leaf,
+    merge_node,
+    partial_node,
+    rows_of,
+)
 from tests.operators.kit import DEFAULTS, Builder, Chunks, column, run, run_rows, to_table
 
 SPEC = "k:bigint, v:bigint"
@@ -107,6 +115,32 @@ def test_a_table_that_outgrows_its_memory_is_flushed_and_begun_anew(monkeypatch:
     rows, counters = operators(first, settings(passThroughRatio=101))
     assert counters["partial_flushes"] > 2
     assert rows_of(final(first, rows)) == expected(5000, 2500)
+
+
+def test_a_flushed_table_that_reduced_little_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first rows may reduce well and the later ones not: each full table is looked at."""
+    monkeypatch.setattr("pyspark_pipeline.operators.aggregate_streaming._MOST_BYTES", 200_000)
+    keys = np.concatenate([np.arange(2000) % 3, np.arange(60_000)])
+    table = pa.table({"k": pa.array(keys), "v": pa.array(np.arange(keys.size))})
+    node = leaf("k:bigint, v:bigint", chunks_of(table, 1000))
+    first = partial_node(node, [column(node, "k")], sums(node))
+    rows, counters = operators(first, settings(passThroughRows=1000))
+    assert 0 < counters["rows_passed_through"] < 60_000
+    never, _ = operators(first, settings(passThroughRows=1000, passThroughRatio=101))
+    assert rows_of(final(first, rows)) == rows_of(final(first, never))
+
+
+def test_two_stages_without_an_exchange_between_run_as_one() -> None:
+    node = child(5000, 77)
+    first = partial_node(node, [column(node, "k")], sums(node))
+    both = merge_node(first, "Final", first)
+    builder = Builder(DEFAULTS)
+    assert rows_of(run(both, builder=builder)) == expected(5000, 77)
+    names = [factory.name for pipeline in builder.pipelines for factory in pipeline.factories]
+    assert "StreamingAggregate" not in names and names.count("AggregateSink") == 1
+    parallel = Builder(DEFAULTS, dop=3)
+    assert rows_of(run(both, builder=parallel, threads=3)) == expected(5000, 77)
+    assert "StreamingAggregate" in [factory.name for pipeline in parallel.pipelines for factory in pipeline.factories]
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -46,7 +47,7 @@ def start(
     plan: Fragment, *, cpus: int = 1, splits: Mapping[int, Any] | None = None, inputs: Sequence[ChunkRow] = ()
 ) -> Iterator[pa.RecordBatch]:
     """Begin a task; ``inputs`` are rows of input 0."""
-    moved = [ChunkRow(partition=0, rows=row.rows, data=row.data) for row in inputs]
+    moved = [dataclasses.replace(row, partition=0) for row in inputs]
     return run_plan(plan, iter([pack_rows([row]) for row in (control(cpus, splits), *moved)]))
 
 

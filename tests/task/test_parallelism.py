@@ -45,15 +45,22 @@ def splits(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> list[di
     return write_files(tmp_path_factory.mktemp("rows"), table, files=3, row_group=1500)
 
 
-def two_stages(first: Aggregate, splits: list[dict[str, Any]], cpus: int) -> list[tuple[Any, ...]]:
-    """Partial, exchange, final: every task with ``cpus`` threads."""
+def two_stages(
+    first: Aggregate, splits: list[dict[str, Any]], cpus: int, drivers: int = 1
+) -> list[tuple[Any, ...]]:
+    """Partial, exchange that names one of ``drivers``, final: every task with ``cpus`` threads."""
     keys = tuple(column(first, f.name) for f in first.output[: len(first.grouping)])
-    sink = HashExchange(keys=keys, num_partitions=PARTITIONS) if keys else SingleExchange()
+    sink = HashExchange(keys=keys, num_partitions=PARTITIONS, drivers=drivers) if keys else SingleExchange()
     sent = run_task(first, sink, cpus=cpus, splits={0: splits})
-    final = merge_node(first, "Final", ExchangeSource(output=first.output, input_id=0))
+    final = merge_node(first, "Final", received(first, drivers))
     numbers = range(PARTITIONS if keys else 1)
     done = [run_task(final, cpus=cpus, inputs=[r for r in sent.rows if r.partition == n]) for n in numbers]
     return rows_of(pa.concat_tables([task.table() for task in done]))
+
+
+def received(first: Aggregate, drivers: int) -> ExchangeSource:
+    keys = tuple(column(first, f.name) for f in first.output[: len(first.grouping)])
+    return ExchangeSource(output=first.output, input_id=0, dealt_by=keys, drivers=drivers)
 
 
 def drivers(outcome: Outcome) -> list[int]:
@@ -70,10 +77,21 @@ def test_two_stage_aggregation_by_keys(table: pa.Table, splits: list[dict[str, A
     first = partial_node(kept, [column(kept, "k"), column(kept, "s")], calls)
     one, three = (two_stages(first, splits, cpus) for cpus in CPUS)
     assert one == three
+    assert one == two_stages(first, splits, cpus=3, drivers=3) == two_stages(first, splits, cpus=3, drivers=2)
     oracle = table.filter(pc.greater(table["x"], -20)).group_by(["k", "s"]).aggregate([("d", "sum"), ("x", "count")])
     columns = [oracle[name].to_pylist() for name in ("k", "s", "d_sum", "x_count")]
     expected = sorted(zip(*columns, strict=True), key=repr)
     assert sorted((row[:4] for row in three), key=repr) == expected
+
+
+def test_what_the_sender_dealt_is_not_dealt_again(splits: list[dict[str, Any]]) -> None:
+    first = partial_node(SCAN, [column(SCAN, "k")], [aggregate_call("Count", column(SCAN, "x"))])
+    sink = HashExchange(keys=received(first, 3).dealt_by, num_partitions=1, drivers=3)
+    sent = run_task(first, sink, cpus=3, splits={0: splits}).rows
+    dealt = run_task(merge_node(first, "Final", received(first, 3)), cpus=3, inputs=sent)
+    anew = run_task(merge_node(first, "Final", received(first, 2)), cpus=3, inputs=sent)
+    assert drivers(dealt) == [3, 3] and drivers(anew) == [3, 3, 3]
+    assert rows_of(dealt.table()) == rows_of(anew.table())
 
 
 def test_two_stage_aggregation_without_keys(table: pa.Table, splits: list[dict[str, Any]]) -> None:

@@ -77,7 +77,7 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf, isAdaptive: Boolea
   private var readsFileName = false
 
   def apply(plan: SparkPlan): SparkPlan = {
-    val unwrapped = unwrap(plan)
+    val unwrapped = DynamicPruning.planned(Unwrapping.whole(plan))
     readsFileName = unwrapped.exists(_.expressions.exists(_.exists(e => Conversion.FileNames(ExpressionJson.name(e)))))
     unwrapped.foreach(n => n.unsetTagValue(Conversion.Reason))
     var wrapped = SortedAggregates.restoreOrdering(wrap(unwrapped, Sorts.areLeftOut(unwrapped)))
@@ -92,13 +92,6 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf, isAdaptive: Boolea
     result.foreach(Conversion.decide)
     Places.mark(result)
     result
-  }
-
-  private def unwrap(plan: SparkPlan): SparkPlan = plan match {
-    case op: PipelineOperatorExec => unwrap(Unwrapping.operator(op))
-    case wait: PipelineWaitExec => unwrap(wait.child)
-    case top: PipelineTakeOrderedExec => unwrap(PipelineTakeOrderedExec.planned(top))
-    case other => Unwrapping.exchange(other.mapChildren(unwrap))
   }
 
   /** `ordered` says whether something above may rely on the order of the rows. */
@@ -231,6 +224,15 @@ object Wrapping {
 }
 
 object Unwrapping {
+  /** All that is wrapped, down to the stages, as Spark planned it. */
+  def whole(plan: SparkPlan): SparkPlan = plan match {
+    case op: PipelineOperatorExec => whole(operator(op))
+    case fragment: PipelineFragmentExec => whole(fragment.root)
+    case wait: PipelineWaitExec => whole(wait.child)
+    case top: PipelineTakeOrderedExec => whole(PipelineTakeOrderedExec.planned(top))
+    case other => exchange(other.mapChildren(whole))
+  }
+
   /** A converted exchange as Spark's own; anything else unchanged. */
   def exchange(plan: SparkPlan): SparkPlan = plan match {
     case e: PipelineShuffleExchangeExec =>

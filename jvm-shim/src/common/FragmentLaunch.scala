@@ -45,7 +45,7 @@ object FragmentLaunch {
       metrics = fragment.metrics,
       inputOrder = Fusion.streamOrder(root),
       contexts = json.contexts,
-      isParallel = sc.conf.getInt("spark.task.cpus", 1) > 1)
+      isParallel = PipelineShuffleExchangeExec.drivers(sc.conf) > 1)
     new FragmentRDD(sc, launch, Shares.of(root, scans, inputs.map(_.getNumPartitions)).toArray, inputs)
   }
 

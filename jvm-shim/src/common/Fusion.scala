@@ -8,7 +8,7 @@ import org.apache.commons.lang3.StringUtils
 
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
-import org.apache.spark.sql.execution.{FileSourceScanExec, ScalarSubquery, SparkPlan}
+import org.apache.spark.sql.execution.{FileSourceScanExec, InSubqueryExec, ScalarSubquery, SparkPlan}
 
 /** Puts wrapped operators that stand together into one fragment, and cuts it at its inputs. */
 object Fusion {
@@ -44,8 +44,11 @@ object Fusion {
     case op: PipelineOperatorExec =>
       val over = op.original.withNewChildren(op.children.map(settled(_, finished)))
       if (!over.expressions.exists(ExpressionJson.subqueries(_).nonEmpty)) PipelineOperatorExec(over)
-      else PipelineOperatorExec(over.transformExpressions { case s: ScalarSubquery =>
-        finished.collectFirst { case f: ScalarSubquery if f.exprId == s.exprId => f.toLiteral }.getOrElse(s)
+      else PipelineOperatorExec(over.transformExpressions {
+        case s: ScalarSubquery =>
+          finished.collectFirst { case f: ScalarSubquery if f.exprId == s.exprId => f.toLiteral }.getOrElse(s)
+        case s: InSubqueryExec =>
+          finished.collectFirst { case f: InSubqueryExec if f.exprId == s.exprId => f: Expression }.getOrElse(s)
       })
     case input => input
   }

@@ -4,12 +4,13 @@ import scala.concurrent.Future
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import org.apache.spark.{MapOutputStatistics, ShuffleDependency}
+import org.apache.spark.{MapOutputStatistics, ShuffleDependency, SparkConf}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.serializer.Serializer
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.Statistics
-import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, Partitioning, RoundRobinPartitioning}
+import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, HashPartitioningLike, Partitioning, RoundRobinPartitioning}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.exchange.{Exchange, ShuffleExchangeExec, ShuffleExchangeLike, ShuffleOrigin}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics, SQLShuffleReadMetricsReporter, SQLShuffleWriteMetricsReporter}
@@ -46,7 +47,7 @@ case class PipelineShuffleExchangeExec(
     val node = Json.obj().put("numPartitions", outputPartitioning.numPartitions)
     outputPartitioning match {
       case h: HashPartitioning =>
-        node.put("kind", "hash")
+        node.put("kind", "hash").put("drivers", PipelineShuffleExchangeExec.drivers(sparkContext.conf))
         node.set[ObjectNode]("keys", Json.arr(h.expressions.map(new ExpressionJson(withContexts = false).write)))
       case _: RoundRobinPartitioning => node.put("kind", "roundRobin")
       case _ => node.put("kind", "single")
@@ -95,4 +96,15 @@ case class PipelineShuffleExchangeExec(
   override protected def doExecute(): RDD[InternalRow] = cached
 
   override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = copy(child = newChild)
+}
+
+object PipelineShuffleExchangeExec {
+  /** The parallelism of the tasks that read a hash exchange: its messages name one of so many drivers. */
+  def drivers(conf: SparkConf): Int = conf.getInt("spark.task.cpus", 1)
+
+  /** The expressions that decide the driver of a row, over what `input` gives; none where it names no drivers. */
+  def dealtBy(input: SparkPlan): Seq[Expression] = input.outputPartitioning match {
+    case hash: HashPartitioningLike if Wrapping.isInEngine(input) => hash.expressions
+    case _ => Nil
+  }
 }

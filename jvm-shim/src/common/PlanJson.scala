@@ -56,7 +56,11 @@ class PlanJson(id: Int, root: SparkPlan, conf: SQLConf) {
       named("Broadcast", input.output).put("broadcast", broadcasts - 1)
     case input =>
       inputs += 1
-      named("Input", input.output).put("input", inputs - 1)
+      val node = named("Input", input.output).put("input", inputs - 1)
+      val drivers = PipelineShuffleExchangeExec.drivers(input.session.sparkContext.conf)
+      if (drivers > 1) node.put("drivers", drivers)
+        .set[ObjectNode]("dealtBy", arr(PipelineShuffleExchangeExec.dealtBy(input).map(expressions.write)))
+      node
   }
 
   private def named(op: String, output: Seq[Attribute]): ObjectNode = {

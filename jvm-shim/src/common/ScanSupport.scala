@@ -1,6 +1,5 @@
 package org.apache.spark.sql.pysparkpipeline
 
-import org.apache.spark.sql.catalyst.expressions.DynamicPruning
 import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
@@ -49,9 +48,8 @@ object ScanSupport {
   }
 
   private def dynamic(scan: FileSourceScanExec): Option[String] =
-    if (scan.partitionFilters.exists(_.exists(_.isInstanceOf[DynamicPruning])) ||
-        scan.partitionFilters.exists(ExpressionJson.subqueries(_).nonEmpty)) {
-      Some("dynamic partition pruning is not supported")
+    if (scan.partitionFilters.exists(_.exists(DynamicPruning.isUnplanned))) {
+      Some("dynamic partition pruning by an aggregation of its own is not supported")
     } else if (scan.outputOrdering.nonEmpty) {
       Some("a scan of sorted buckets is not supported")
     } else None

@@ -2,12 +2,9 @@
 -- tables: tame, numbers, keys, partitioned, texts, times
 -- matrix: ansi=true ; aqe=true,false
 
--- expect: partly dynamic partition pruning
 SELECT /*+ BROADCAST(b) */ p.*, b.id AS bid FROM partitioned p JOIN tame b ON p.p_num = b.z AND b.id < 10;
--- expect: partly dynamic partition pruning
 SELECT p.*, b.id AS bid FROM partitioned p JOIN tame b ON p.p_num = b.z AND b.i = 7;
 -- set: spark.sql.optimizer.dynamicPartitionPruning.reuseBroadcastOnly=false ; spark.sql.autoBroadcastJoinThreshold=-1
--- expect: partly dynamic partition pruning
 SELECT p.*, b.id AS bid FROM partitioned p JOIN tame b ON p.p_num = b.z AND b.i = 7;
 -- set: spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold=0 ; spark.sql.autoBroadcastJoinThreshold=-1
 -- expect: partly XxHash64
@@ -93,7 +90,6 @@ SELECT DISTINCT a.k, b.z FROM tame a JOIN tame b ON a.id = b.z ORDER BY 1, 2 LIM
 -- expect: partly sort within
 SELECT mode, c FROM (SELECT id % 3 AS mode, count(*) AS c FROM tame GROUP BY 1) DISTRIBUTE BY mode SORT BY c;
 
--- expect: partly dynamic partition pruning
 SELECT /*+ BROADCAST(b) */ p.p_day, count(*) FROM partitioned p JOIN (SELECT z, max(id) AS id FROM tame WHERE k = 'x' GROUP BY z) b ON p.p_num = b.z GROUP BY p.p_day;
 -- expect[spark=4.3]: partly CreateNamedStruct
 SELECT id, IF((SELECT max(i) FROM tame) IS NULL, 1, 2) AS x, coalesce((SELECT min(i) FROM tame WHERE id < 0), id) AS y FROM tame WHERE id < 9;

@@ -1,0 +1,47 @@
+"""The queues of an input whose messages name their driver: the second level of the shuffle, dealt by the sender."""
+
+from __future__ import annotations
+
+from pyspark_pipeline.errors import EngineBugError
+from pyspark_pipeline.exchange.chunk_row import ChunkRow
+from pyspark_pipeline.exec.event import Event
+from pyspark_pipeline.exec.input_queue import InputQueue
+
+
+class DriverQueues:
+    """One queue a driver behind one input: to the feed they are a single one.
+
+    There is room while any driver's queue has some, since what comes next may be for that driver; the others
+    then hold more than their bound.
+    """
+
+    def __init__(self, name: str, drivers: int) -> None:
+        self.name = name
+        self._queues = [InputQueue(f"{name}, driver {driver}") for driver in range(drivers)]
+
+    def __len__(self) -> int:
+        return sum(map(len, self._queues))
+
+    def queue_of(self, driver_sequence: int) -> InputQueue:
+        """Give the queue of one driver."""
+        return self._queues[driver_sequence]
+
+    def serve(self, wanted: Event) -> None:
+        """Learn which event tells the feed that there is room."""
+        for queue in self._queues:
+            queue.serve(wanted)
+
+    def has_room(self) -> bool:
+        """Say whether the feed should read ahead for this input."""
+        return any(queue.has_room() for queue in self._queues)
+
+    def put(self, item: ChunkRow) -> None:
+        """Add a message to the queue of its driver; raise :class:`EngineBugError` where it names none."""
+        if not 0 <= item.driver < len(self._queues):
+            raise EngineBugError(f"{self.name}: a message names driver {item.driver} of {len(self._queues)}")
+        self._queues[item.driver].put(item)
+
+    def end(self) -> None:
+        """Learn that no more messages come. Repeatable."""
+        for queue in self._queues:
+            queue.end()
