@@ -20,7 +20,7 @@ from pyspark_pipeline.operators.parquet_legacy import LegacyCalendar
 from pyspark_pipeline.operators.parquet_narrow import narrow_columns, narrow_footer
 from pyspark_pipeline.operators.row_group_pruning import ColumnBounds, comparable, may_match
 from pyspark_pipeline.plan.expr import Expr, columns_read
-from pyspark_pipeline.plan.nodes import Field, ScanSplit
+from pyspark_pipeline.plan.nodes import ExecutorCalendar, Field, ScanSplit
 
 _SMALL_DICTIONARY_BYTES = 65536
 
@@ -85,10 +85,17 @@ class ParquetFileReader:
     """Reads the data columns ``fields`` of one file; ``pushed`` may prune row groups.
 
     Where ``narrow``, a decimal stored as an integer may come as that integer (int32 or int64, unscaled).
+    ``calendar`` is for files in the hybrid Julian calendar.
     """
 
     def __init__(
-        self, path: str, fields: Sequence[Field], pushed: Sequence[Expr], case_sensitive: bool, narrow: bool = False
+        self,
+        path: str,
+        fields: Sequence[Field],
+        pushed: Sequence[Expr],
+        case_sensitive: bool,
+        narrow: bool = False,
+        calendar: ExecutorCalendar | None = None,
     ) -> None:
         self.path = local_path(path)
         self._fields = fields
@@ -103,7 +110,7 @@ class ParquetFileReader:
             self._midpoints = footer.midpoints
             self._places = [find_column(self._schema, field, case_sensitive, self.path) for field in fields]
             self._leaves = {self.metadata.schema.column(i).path: i for i in range(len(self.metadata.schema))}
-            self._legacy = LegacyCalendar(self.path, self.metadata.metadata)
+            self._calendar = LegacyCalendar(self.path, self.metadata.metadata, calendar)
             self._read_with = self.metadata
             if narrow and self._can_read_narrow():
                 self._read_with = _narrow(self.path, known.st_size, known.st_mtime_ns) or self.metadata
@@ -154,6 +161,8 @@ class ParquetFileReader:
         try:
             low, high = comparable(statistics.min, field.type), comparable(statistics.max, field.type)
         except (OverflowError, ValueError):  # values that Python's dates or text cannot hold prune nothing
+            return ColumnBounds(nulls=nulls, rows=group.num_rows)
+        if self._calendar.may_move(stored.type, low):
             return ColumnBounds(nulls=nulls, rows=group.num_rows)
         return ColumnBounds(low=low, high=high, nulls=nulls, rows=group.num_rows)
 
@@ -238,17 +247,8 @@ class ParquetFileReader:
                 f"{self.path}: column {field.name} is stored as {self._schema.field(place).type} ({physical}) "
                 f"and cannot be read as {field.type}"
             )
-        if field.type.kind in ("date", "timestamp", "timestamp_ntz"):
-            return self._checked(at, convert, field.name, int96)
-        return lambda batch: convert(batch.column(at))
-
-    def _checked(self, at: int, convert: Convert, name: str, int96: bool) -> Column:
-        def make(batch: pa.RecordBatch) -> pa.Array:
-            column = convert(batch.column(at))
-            self._legacy.check(column, name, int96=int96)
-            return column
-
-        return make
+        rebased = self._calendar.rebasing(convert, read.field(at).type, field, int96=int96)
+        return lambda batch: rebased(batch.column(at))
 
 
 def _has_comparable_bounds(stored: pa.DataType, field: Field) -> bool:

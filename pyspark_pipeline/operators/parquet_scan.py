@@ -15,7 +15,7 @@ from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators.parquet_file import ParquetFileReader
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
-from pyspark_pipeline.plan.nodes import ParquetScan, ScanSplit
+from pyspark_pipeline.plan.nodes import ExecutorCalendar, ParquetScan, ScanSplit
 from pyspark_pipeline.plan.wire_expr import decode_value
 
 ROW_GROUPS = declare_counter("row_groups_read", "Row groups read", unit="row groups")
@@ -26,10 +26,11 @@ FILES = declare_counter("files_opened", "Footers read", unit="files")
 class MorselQueue:
     """Row groups still to read. Footers are read when needed, by the driver that finds no morsel left."""
 
-    def __init__(self, node: ParquetScan, splits: Sequence[ScanSplit]) -> None:
+    def __init__(self, node: ParquetScan, splits: Sequence[ScanSplit], calendar: ExecutorCalendar) -> None:
         self.fields = node.output[: node.num_data_columns]
         self.narrow = False
         self._node = node
+        self._calendar = calendar
         self._splits = deque(splits)
         self._morsels: deque[tuple[ParquetFileReader, int, ScanSplit]] = deque()
         self._lock = threading.Lock()
@@ -62,7 +63,9 @@ class MorselQueue:
 
     def _open(self, split: ScanSplit) -> None:
         node = self._node
-        reader = ParquetFileReader(split.path, self.fields, node.pushed, node.case_sensitive, self.narrow)
+        reader = ParquetFileReader(
+            split.path, self.fields, node.pushed, node.case_sensitive, self.narrow, self._calendar
+        )
         groups, pruned = reader.row_groups(split, range(node.num_data_columns))
         self._files += 1
         self._pruned += pruned
@@ -119,9 +122,11 @@ class ParquetScanFactory(OperatorFactory):
 
     name = "ParquetScan"
 
-    def __init__(self, node: ParquetScan, splits: Sequence[ScanSplit], batch_rows: int) -> None:
+    def __init__(
+        self, node: ParquetScan, splits: Sequence[ScanSplit], batch_rows: int, calendar: ExecutorCalendar
+    ) -> None:
         self.batch_rows = batch_rows
-        self.morsels = MorselQueue(node, splits)
+        self.morsels = MorselQueue(node, splits, calendar)
         self._partition_types = [field.type for field in node.output[node.num_data_columns :]]
 
     def allow_narrow_decimals(self) -> None:
@@ -151,4 +156,5 @@ def constant_column(value: Any, kind: DataType, rows: int) -> pa.Array:
 @implements(ParquetScan, execs=["FileSourceScanExec"], pipeline=["ParquetScan"])
 def decompose_parquet_scan(node: ParquetScan, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Start a pipeline with the scan of this instance's splits."""
-    return [ParquetScanFactory(node, builder.splits(node.input_id), builder.settings.options["batchRows"])]
+    batch_rows = builder.settings.options["batchRows"]
+    return [ParquetScanFactory(node, builder.splits(node.input_id), batch_rows, builder.calendar())]

@@ -16,7 +16,7 @@ from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.memory import SizedValue
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.expr import Expr
-from pyspark_pipeline.plan.nodes import Node, ScanSplit, Settings
+from pyspark_pipeline.plan.nodes import ExecutorCalendar, Node, ScanSplit, Settings
 
 
 class PipelineBuilder(Protocol):
@@ -49,6 +49,9 @@ class PipelineBuilder(Protocol):
 
     def splits(self, input_id: int) -> Sequence[ScanSplit]:
         """Give the file splits of a scan of this instance."""
+
+    def calendar(self) -> ExecutorCalendar:
+        """Give what the executor knows of the hybrid calendar."""
 
     def range_slice(self, input_id: int) -> tuple[int, int, int]:
         """Give this instance's slice of a range: first number, count of numbers, step."""

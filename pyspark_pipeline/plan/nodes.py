@@ -49,6 +49,18 @@ class ScanSplit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutorCalendar:
+    """What the executor knows of the hybrid Julian calendar that old Spark wrote in; None for what it does not say.
+
+    ``time_zone`` is the JVM's default, which Spark takes for files that name none; ``table`` is the URL of the
+    table of rebases in Spark's jars.
+    """
+
+    time_zone: str | None = None
+    table: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ParquetScan(Node):
     """Read Parquet files. ``output`` is ``columns`` data columns (by name in the file) then partition columns.
 

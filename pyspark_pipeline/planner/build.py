@@ -20,7 +20,7 @@ from pyspark_pipeline.exec.input_queue import FedQueue, InputQueue
 from pyspark_pipeline.memory import SizedValue
 from pyspark_pipeline.operators import decompose_node
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
-from pyspark_pipeline.plan.nodes import ExchangeSource, Fragment, Node, ScanSplit
+from pyspark_pipeline.plan.nodes import ExchangeSource, ExecutorCalendar, Fragment, Node, ScanSplit
 from pyspark_pipeline.plan.unions import Union
 from pyspark_pipeline.planner.pipelines import PipelineSet
 
@@ -28,8 +28,8 @@ from pyspark_pipeline.planner.pipelines import PipelineSet
 class FragmentBuilder(PipelineSet):
     """Builds the pipelines of one fragment instance.
 
-    ``control`` is the task's control message: ``splits`` by scan number, ``partition`` of the instance. ``dop``
-    is the number of threads that the instance runs on.
+    ``control`` is the task's control message: ``splits`` by scan number, ``partition`` of the instance,
+    ``calendar`` of the executor. ``dop`` is the number of threads that the instance runs on.
     """
 
     def __init__(
@@ -78,6 +78,11 @@ class FragmentBuilder(PipelineSet):
             )
             for split in self._control["splits"][str(input_id)]
         ]
+
+    def calendar(self) -> ExecutorCalendar:
+        """Give what the executor knows of the hybrid calendar."""
+        known = self._control.get("calendar", {})
+        return ExecutorCalendar(time_zone=known.get("timeZone"), table=known.get("table"))
 
     def range_slice(self, input_id: int) -> tuple[int, int, int]:
         """Give this instance's slice of a range: first number, count of numbers, step."""

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -210,3 +212,24 @@ def test_a_cancelled_query_leaves_the_session_usable(spark: SparkSession) -> Non
         with pytest.raises(Exception, match="(?i)cancel"):
             spark.sql(endless).collect()
         assert spark.sql("SELECT count(*) FROM range(1000) WHERE id % 7 = 3").collect()[0][0] == 143
+
+
+def test_a_file_in_the_old_calendar_without_a_zone_is_in_that_of_the_jvm(spark: SparkSession, tmp_path: Path) -> None:
+    stamps = [-15_000_000_000_000_000, -3_000_000_000_000_000, None, 0]
+    moments = pa.table({"ts": pa.array(stamps, pa.timestamp("us", "UTC"))})
+    with pq.ParquetWriter(tmp_path / "t.parquet", moments.schema, store_schema=False) as writer:
+        writer.write_table(moments)
+        writer.add_key_value_metadata({"org.apache.spark.version": "2.4.8"})
+    spark.read.parquet(str(tmp_path)).createOrReplaceTempView("old_moments")
+    zones = spark.sparkContext._jvm.java.util.TimeZone
+    before = zones.getDefault()
+    seen = []
+    try:
+        for zone in ("Asia/Kolkata", "America/Los_Angeles"):
+            zones.setDefault(zones.getTimeZone(zone))
+            expected, made = (run(spark, "SELECT ts FROM old_moments", pipeline=on) for on in (False, True))
+            assert made.rows and made.rows == expected.rows, made.message
+            seen.append(made.rows)
+    finally:
+        zones.setDefault(before)
+    assert seen[0] != seen[1]

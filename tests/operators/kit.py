@@ -18,7 +18,16 @@ from pyspark_pipeline.exec.output_queue import OutputQueue
 from pyspark_pipeline.operators import decompose_node
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
-from pyspark_pipeline.plan.nodes import ExchangeSource, Field, Node, ResultSink, ScanSplit, Settings, Sink
+from pyspark_pipeline.plan.nodes import (
+    ExchangeSource,
+    ExecutorCalendar,
+    Field,
+    Node,
+    ResultSink,
+    ScanSplit,
+    Settings,
+    Sink,
+)
 from pyspark_pipeline.planner.pipelines import PipelineSet
 
 DEFAULTS = Settings(ansi=True, time_zone="UTC", options=Options({}))
@@ -99,8 +108,10 @@ class Builder(PipelineSet):
         dop: int = 1,
         scans: Mapping[int, Sequence[ScanSplit]] | None = None,
         ranges: Mapping[int, tuple[int, int, int]] | None = None,
+        calendar: ExecutorCalendar | None = None,
     ) -> None:
         super().__init__(settings, dop)
+        self._calendar = calendar or ExecutorCalendar()
         self.scans = scans or {}
         self.ranges = ranges or {}
         self.queues: dict[int, InputQueue] = {}
@@ -115,6 +126,9 @@ class Builder(PipelineSet):
 
     def splits(self, input_id: int) -> Sequence[ScanSplit]:
         return self.scans[input_id]
+
+    def calendar(self) -> ExecutorCalendar:
+        return self._calendar
 
     def range_slice(self, input_id: int) -> tuple[int, int, int]:
         return self.ranges[input_id]

@@ -187,19 +187,6 @@ def test_a_damaged_file_is_named(numbers: Path, damage: str) -> None:
         read(scan("n:bigint"), split)
 
 
-def test_old_dates_of_spark_2_are_refused(tmp_path: Path) -> None:
-    old, new = datetime.date(1500, 1, 1), datetime.date(1600, 1, 1)
-    for version, day, works in (("2.4.8", old, False), ("2.4.8", new, True), ("3.5.0", old, True)):
-        table = pa.table({"v": pa.array([day])}).replace_schema_metadata({"org.apache.spark.version": version})
-        path = tmp_path / f"{version}.parquet"
-        pq.write_table(table, path)
-        if works:
-            assert read(scan("v:date"), whole(path)).column("v").to_pylist() == [day]
-        else:
-            with pytest.raises(CorruptFileError, match="Julian"):
-                read(scan("v:date"), whole(path))
-
-
 def test_large_dictionaries_and_views(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     values = [f"{'x' * 50}{i}" for i in range(5000)]

@@ -15,6 +15,13 @@ from tests.support.nasty_tables import numbers_data
 from tests.support.sessions import configured
 from tests.support.tables import table, write
 
+_OLD_CALENDAR = {
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "LEGACY",
+    "spark.sql.parquet.int96RebaseModeInWrite": "LEGACY",
+}
+_STORED_AS = "spark.sql.parquet.outputTimestampType"
+_TIME_ZONE = "spark.sql.session.timeZone"
+_ZONE_KEY = "org.apache.spark.timeZone"
 
 @table
 def lineitem_tiny(_spark: SparkSession, folder: Path) -> None:
@@ -173,7 +180,7 @@ def spark_written(spark: SparkSession, folder: Path) -> None:
 def spark_micros(spark: SparkSession, folder: Path) -> None:
     """Written by Spark with 64-bit timestamps in milliseconds, and legacy decimals (fixed-length bytes)."""
     settings = {
-        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS",
+        _STORED_AS: "TIMESTAMP_MILLIS",
         "spark.sql.parquet.writeLegacyFormat": "true",
     }
     query = """SELECT id, timestamp_millis(id * 86399999) AS ts, CAST(id AS DECIMAL(9,2)) AS n9,
@@ -181,22 +188,67 @@ def spark_micros(spark: SparkSession, folder: Path) -> None:
     _write_under(spark, folder, settings, query)
 
 
+_OLD_DAYS = """(SELECT dt, CAST(IF(dt < DATE'0001-01-03', DATE'0001-01-03', dt) AS TIMESTAMP) AS midnight FROM VALUES
+    (DATE'0001-01-01'), (DATE'0100-03-01'), (DATE'1000-02-28'), (DATE'1500-02-28'), (DATE'1500-03-01'),
+    (DATE'1582-10-04'), (DATE'1582-10-05'), (DATE'1582-10-14'), (DATE'1582-10-15'), (DATE'1883-11-18'),
+    (DATE'1899-12-31'), (DATE'1900-01-01'), (DATE'2024-02-29'), (CAST(NULL AS DATE)) AS days(dt))"""
+
+
 @table
-def legacy_dates(spark: SparkSession, folder: Path) -> None:
-    """Dates and timestamps in the hybrid Julian calendar, as Spark 2 and Hive wrote them (marked in the footer)."""
-    settings = {
-        "spark.sql.parquet.datetimeRebaseModeInWrite": "LEGACY",
-        "spark.sql.parquet.int96RebaseModeInWrite": "LEGACY",
-        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+def legacy_dates(spark: SparkSession, folder: Path) -> str:
+    """Dates and timestamps in the hybrid Julian calendar, as Spark 2 wrote them: in several zones and encodings.
+
+    The last file has what no Spark of today writes: leap days that only the Julian calendar has.
+    """
+    for zone in ("UTC", "America/Los_Angeles", "Asia/Kolkata", "Africa/Monrovia"):
+        for stored in ("INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"):
+            query = f"""SELECT CAST(id AS INT) AS id, '{zone} {stored}' AS s, dt,
+                     midnight + make_dt_interval(0, id * 9, 59, 59.123456) AS ts,
+                     CAST(dt AS TIMESTAMP_NTZ) AS ntz FROM range(0, 3, 1, 1) CROSS JOIN {_OLD_DAYS}"""
+            _write_under(spark, folder, {**_OLD_CALENDAR, _STORED_AS: stored, _TIME_ZONE: zone}, query)
+    days = [-171597, -171596, -171595, None, -354286, 0]
+    data = {
+        "id": v.column(range(6), pa.int32()),
+        "s": v.column(["leap"] * 6, pa.string()),
+        "dt": v.column(days, pa.date32()),
+        "ts": v.column([day and day * 86_400_000_000 for day in days], pa.timestamp("us", "UTC")),
+        "ntz": v.column([day and day * 86_400_000_000 for day in days], pa.timestamp("us")),
     }
-    query = """SELECT id, date_add(DATE'1582-10-01', CAST(id * 5 - 20 AS INT)) AS dt,
-                 TIMESTAMP'1582-10-01 00:00:00' + make_dt_interval(CAST(id * 5 - 20 AS INT)) AS ts FROM range(20)"""
-    _write_under(spark, folder, settings, query)
+    leap = pa.table(data)
+    with pq.ParquetWriter(folder / "leap.parquet", leap.schema, store_schema=False) as writer:
+        writer.write_table(leap)
+        writer.add_key_value_metadata({"org.apache.spark.version": "2.4.8", _ZONE_KEY: "Europe/Paris"})
+    return "id int, s string, dt date, ts timestamp, ntz timestamp_ntz"
 
 
-def _write_under(spark: SparkSession, folder: Path, settings: dict[str, str], query: str) -> None:
+@table
+def legacy_partitioned(spark: SparkSession, folder: Path) -> str:
+    """Files in the old calendar below partitions of old days, whose names are of the new one."""
+    query = f"SELECT midnight AS ts, dt AS p_day FROM {_OLD_DAYS}"
+    _write_under(spark, folder, {**_OLD_CALENDAR, _STORED_AS: "TIMESTAMP_MICROS"}, query, partition="p_day")
+    return "ts timestamp, p_day date"
+
+
+@table
+def legacy_groups(_spark: SparkSession, folder: Path) -> None:
+    """Row groups whose statistics are in the old calendar, stored as dictionaries and plainly."""
+    days = [index * 29 - 719160 for index in range(24000)]
+    moments = [day * 86_400_000_000 + index * 3_599_000_001 for index, day in enumerate(days)]
+    data = pa.table({"dt": v.column(days, pa.date32()), "ts": v.column(moments, pa.timestamp("us", "UTC"))})
+    leap = pa.table({"dt": v.column([-171596] * 3, pa.date32()), "ts": v.column([None] * 3, pa.timestamp("us", "UTC"))})
+    folder.mkdir(parents=True)
+    for number, part in enumerate((data.slice(0, 12000), data.slice(12000), leap)):
+        path = folder / f"part-{number}.parquet"
+        with pq.ParquetWriter(path, part.schema, store_schema=False, use_dictionary=number == 0) as writer:
+            writer.write_table(part, row_group_size=1000)
+            writer.add_key_value_metadata({"org.apache.spark.version": "2.4.8", _ZONE_KEY: "America/Los_Angeles"})
+
+
+def _write_under(
+    spark: SparkSession, folder: Path, settings: dict[str, str], query: str, partition: str | None = None
+) -> None:
     with configured(spark, settings):
-        spark.sql(query).write.parquet(str(folder))
+        spark.sql(query).write.parquet(str(folder), mode="append", partitionBy=partition)
 
 
 @table

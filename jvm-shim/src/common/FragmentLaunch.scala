@@ -157,6 +157,7 @@ class FragmentRDD(
       splits.set[ObjectNode](i.toString, Manifest.mapper.readTree(s.splits))
     }
     node.set[ObjectNode]("splits", splits)
+    if (part.share.scans.nonEmpty) node.set[ObjectNode]("calendar", HybridCalendar.json)
     val branches = Json.obj()
     part.share.branches.foreach { case (union, child) => branches.put(union.toString, child) }
     node.set[ObjectNode]("branches", branches)

@@ -1,0 +1,26 @@
+"""Dates of the hybrid calendar (Julian before 1582-10-15) on the proleptic Gregorian calendar.
+
+A date keeps its year, month and day, so the number of its day changes. A leap day that only the Julian calendar
+has becomes 1 March. Spark: ``RebaseDateTime``, which computes the same for each 32-bit number of days.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyspark_pipeline.kernels.buffers import Array
+
+FIRST_DAY = -141427
+"""The day number of 1582-10-15, from which on both calendars agree."""
+
+_EPOCH_SINCE_YEAR_0 = 719470
+
+
+def days_between(days: Array) -> Array:
+    """Give what to add to each of ``days`` (days since 1970-01-01, int64) to have the Gregorian day of the same name.
+
+    Years start in March here, so that a leap day is the last of its year. Up to such a year the Julian
+    calendar has a leap day in each fourth one, the Gregorian not in centuries, but in each fourth of these.
+    """
+    year = (4 * (days + _EPOCH_SINCE_YEAR_0) + 3) // 1461
+    return np.where(days < FIRST_DAY, year // 400 - year // 100 + 2, 0)
