@@ -87,6 +87,10 @@ class OperatorFactory(ABC):
     """Makes the operators of one place in a pipeline, one per driver, and holds what they share."""
 
     name: str = "Operator"
+    #: Ordinals of output columns that the operator above does not read: they may leave as columns of the null type.
+    unread: frozenset[int] = frozenset()
+    #: Whether decimals may leave as the integers they are stored as, because the operator above asked for that.
+    gives_stored_decimals: bool = False
 
     @abstractmethod
     def create(self, dop: int, driver_sequence: int) -> Operator:

@@ -57,8 +57,8 @@ class FragmentBuilder(PipelineSet):
         """Cut the tree below ``node``; give the factories of the pipeline still open at its root."""
         if isinstance(node, (ExchangeSource, ArrowInput)):
             queue = self.inputs.setdefault(node.input_id, InputQueue(f"input {node.input_id}", bound=self.dop + 1))
-            return [ExchangeSourceFactory(node, queue, self.settings.options["batchRows"])]
-        return decompose_node(node, self)
+            return self.gives([ExchangeSourceFactory(node, queue, self.settings.options["batchRows"])], node)
+        return self.gives(decompose_node(node, self), node)
 
     def splits(self, input_id: int) -> Sequence[ScanSplit]:
         """Give the file splits of a scan of this instance; partition values are still in wire form."""

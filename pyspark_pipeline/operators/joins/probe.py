@@ -174,7 +174,7 @@ class JoinProbeFactory(OperatorFactory):
 
     def keep_only(self, ordinals: Collection[int]) -> None:
         """Learn that the operator above reads only these columns; what is in the others does not matter."""
-        self._shared.keep_only(ordinals)
+        self.unread = self._shared.keep_only(ordinals)
 
     def create(self, dop: int, driver_sequence: int) -> JoinProbeOperator:
         self._shared.expect_probes(dop)

@@ -58,9 +58,10 @@ class JoinShared:
         self._probes = self._ended = self._closed = 0
         self._lock = threading.Lock()
 
-    def keep_only(self, ordinals: Collection[int]) -> None:
-        """Learn, before any operator is made, that nothing above reads other columns of the output."""
+    def keep_only(self, ordinals: Collection[int]) -> frozenset[int]:
+        """Learn, before any operator is made, that nothing above reads other columns of the output; give those."""
         self.columns = JoinColumns.of(self._join, ordinals)
+        return frozenset(range(len(self._join.output))) - frozenset(ordinals)
 
     @property
     def may_drop_rows(self) -> bool:
