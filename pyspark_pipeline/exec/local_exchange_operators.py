@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.context import OperatorContext
@@ -52,6 +53,9 @@ class LocalExchangeSourceOperator(Operator):
 
     def has_output(self) -> bool:
         return self._exchange.has_pieces(self._consumer)
+
+    def blocking_reason(self) -> BlockingReason:
+        return BlockingReason.PRODUCER
 
     def pull_chunk(self) -> Chunk | None:
         pieces = self._exchange.take(self._consumer)

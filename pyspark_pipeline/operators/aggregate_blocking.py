@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
+from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
@@ -119,6 +120,9 @@ class AggregateSourceOperator(Operator):
 
     def has_output(self) -> bool:
         return self._handover.is_complete and not self._done
+
+    def blocking_reason(self) -> BlockingReason:
+        return BlockingReason.PRODUCER
 
     def pull_chunk(self) -> Chunk | None:
         if self._chunks is None:

@@ -6,6 +6,7 @@ runs are merged by the source of driver 0, the other sources give nothing, so th
 
 from __future__ import annotations
 
+from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
@@ -116,6 +117,9 @@ class SortSourceOperator(Operator):
 
     def has_output(self) -> bool:
         return not self._done and self._shared.is_complete
+
+    def blocking_reason(self) -> BlockingReason:
+        return BlockingReason.PRODUCER
 
     def pull_chunk(self) -> Chunk | None:
         if self._merged is None:

@@ -65,7 +65,7 @@ def test_merging_adds_and_keeps_the_largest() -> None:
     left.add(WIDEST, 3)
     right.add(WIDEST, 2)
     right.add(SEEN, 2)
-    right.add_blocked("output full", 10**9)
+    right.add_blocked("consumer", 10**9)
     left.merge(right)
     assert (left.rows_in, left.longest_call_ns, left.value(WIDEST), left.value(SEEN)) == (7, 9, 3, 2)
-    assert left.to_dict()["blocked_s"] == {"output full": 1.0}
+    assert left.to_dict()["blocked_s"] == {"consumer": 1.0}

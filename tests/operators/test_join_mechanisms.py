@@ -80,6 +80,16 @@ def test_a_star_is_one_probe_pipeline_behind_its_build_pipelines(dop: int) -> No
     assert task.instance.missed_wakeups == 0
 
 
+@pytest.mark.parametrize("dop", [1, 3])
+def test_a_probe_waits_for_its_join_build(dop: int) -> None:
+    node, _ = star(dop)
+    task = Task(node, dop=dop)
+    task.rows()
+    assert task.operator("HashJoinProbe")["blocked_s"].keys() == {"join build"}
+    probing = task.instance.metrics()["pipelines"][2]["drivers"]
+    assert [driver["blocks"]["join build"] >= 1 for driver in probing] == [True] * dop
+
+
 def test_few_rows_leave_soon_and_many_chunks_are_joined() -> None:
     """One row in fifty has a match: 2000 chunks with a row or two become few, but the first row does not wait."""
     node = join(numbers("k", range(100_000), 50), numbers("k", range(0, 100_000, 50)), J.INNER, False, ["k"])
