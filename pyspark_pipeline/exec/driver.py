@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter_ns as clock
+from time import thread_time_ns
 from typing import NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
@@ -57,7 +58,9 @@ class Seat(NamedTuple):
 class Driver:
     """One driver: the operators of one sequence number of a pipeline."""
 
-    def __init__(self, name: str, seats: list[Seat], *, slice_ns: int, check: ChunkCheck | None = None) -> None:
+    def __init__(
+        self, name: str, seats: list[Seat], *, slice_ns: int, check: ChunkCheck | None = None, cpu_time: bool = False
+    ) -> None:
         self.name = name
         self.seats = seats
         self.machine = StateMachine(name)
@@ -72,6 +75,7 @@ class Driver:
         self._bytes = [ChunkBytes() for _ in seats]
         self._slice_ns = slice_ns
         self._check = check
+        self._cpu_clock = thread_time_ns if cpu_time else None
         self._first = 0
         self._preconditions = [i for i, seat in enumerate(seats) if _has_precondition(seat.factory)]
         self._blocked_since = 0
@@ -194,6 +198,7 @@ class Driver:
     def _pass(self, deadline: int) -> tuple[bool, bool]:
         """Go over the pairs once; say whether a chunk moved and whether the slice is used up."""
         operators, all_metrics = self._operators, self._operator_metrics
+        cpu = self._cpu_clock
         moved = False
         for index in range(self._first, len(operators) - 1):
             upper, lower = operators[index], operators[index + 1]
@@ -206,7 +211,11 @@ class Driver:
                     continue
                 start = clock()
                 self._call = ("pull_chunk", index, start)
+                busy = cpu() if cpu else 0
                 chunk = upper.pull_chunk()
+                if cpu:
+                    busy, before = cpu(), busy
+                    all_metrics[index].cpu_ns += busy - before
                 middle = clock()
                 if chunk is not None and (rows := chunk.num_rows):
                     if self._check is not None:
@@ -214,6 +223,8 @@ class Driver:
                     self._call = ("push_chunk", index + 1, middle)
                     lower.push_chunk(chunk)
                     end = clock()
+                    if cpu:
+                        all_metrics[index + 1].cpu_ns += cpu() - busy
                     self._count(index, chunk, rows, end - middle)
                 else:
                     end = middle
@@ -319,8 +330,11 @@ class Driver:
             if OperatorStage.CREATED < self._stages[index] < OperatorStage.CLOSED:
                 self._stages.enter(index, OperatorStage.CLOSED)
                 start = clock()
+                busy = self._cpu_clock() if self._cpu_clock else 0
                 self._collected(errors, index, "close", operator.close)
                 self._operator_metrics[index].close_ns += clock() - start
+                if self._cpu_clock:
+                    self._operator_metrics[index].cpu_ns += self._cpu_clock() - busy
 
     # --- what blocks, and calls -------------------------------------------------------------------
 
@@ -359,6 +373,7 @@ class Driver:
 
     def _measured(self, index: int, call: str, action: Callable[[], None]) -> int:
         start = clock()
+        busy = self._cpu_clock() if self._cpu_clock else 0
         self._call = (call, index, start)
         try:
             action()
@@ -366,6 +381,8 @@ class Driver:
             raise self._blamed(error, index, call) from error
         spent = clock() - start
         metrics = self._operator_metrics[index]
+        if self._cpu_clock:
+            metrics.cpu_ns += self._cpu_clock() - busy
         if spent > metrics.longest_call_ns:
             metrics.longest_call_ns = spent
         self._call = ("", 0, 0)

@@ -27,7 +27,7 @@ class FragmentInstance:
     """The drivers of all ``pipelines``; whatever their last sinks push into ``output`` is the result.
 
     ``memory`` is the instance's tracker (unlimited where None), ``feed`` reads the task's input stream,
-    ``check`` looks at every chunk that moves (a debugging aid).
+    ``check`` looks at every chunk that moves (a debugging aid); with ``cpu_time`` the operators' CPU time is counted.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class FragmentInstance:
         feed: Feed | None = None,
         time_slice_ms: int = 20,
         check: ChunkCheck | None = None,
+        cpu_time: bool = False,
     ) -> None:
         self.pipelines = tuple(pipelines)
         self.output = output
@@ -54,14 +55,16 @@ class FragmentInstance:
         self._started = False
         for pipeline in self.pipelines:
             for sequence in range(pipeline.dop):
-                self._add_driver(pipeline, sequence, time_slice_ms * 1_000_000, check)
+                name, seats = self._seats(pipeline, sequence)
+                slice_ns = time_slice_ms * 1_000_000
+                self.drivers.append(Driver(name, seats, slice_ns=slice_ns, check=check, cpu_time=cpu_time))
 
-    def _add_driver(self, pipeline: Pipeline, sequence: int, slice_ns: int, check: ChunkCheck | None) -> None:
+    def _seats(self, pipeline: Pipeline, sequence: int) -> tuple[str, list[Seat]]:
+        """Make the operators of one driver; give its name and them."""
         if len(pipeline.factories) < 2:
             raise EngineBugError(f"pipeline {pipeline.id} has no source or no sink")
         seats = [self._seat(pipeline, sequence, i, factory) for i, factory in enumerate(pipeline.factories)]
-        name = f"driver {sequence} of pipeline {pipeline.id}"
-        self.drivers.append(Driver(name, seats, slice_ns=slice_ns, check=check))
+        return f"driver {sequence} of pipeline {pipeline.id}", seats
 
     @staticmethod
     def _seat(pipeline: Pipeline, sequence: int, index: int, factory: OperatorFactory) -> Seat:

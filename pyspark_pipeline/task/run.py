@@ -92,6 +92,7 @@ def make_instance(
         feed=feed,
         time_slice_ms=options["timeSliceMs"],
         check=builder.checker(),
+        cpu_time=options["metrics.cpuTime"],
     )
 
 

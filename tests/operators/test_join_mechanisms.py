@@ -103,8 +103,9 @@ def test_few_rows_leave_soon_and_many_chunks_are_joined() -> None:
 def test_counters() -> None:
     task = Task(join(numbers("k", [1, 2, 3, 3, None]), numbers("k", [3, 4, None]), J.INNER, False, ["k"]))
     assert len(task.rows()) == 2
-    assert task.operator("HashJoinBuild")["counters"] == {"join_build_rows": 3}
-    assert task.operator("HashJoinProbe")["counters"] == {"join_probe_rows": 5, "join_found_rows": 2}
+    assert task.operator("HashJoinBuild")["counters"] == {"join_build_rows": 3, "join_null_keys": 1}
+    counted = {"join_probe_rows": 5, "join_found_rows": 2, "join_null_keys": 1}
+    assert task.operator("HashJoinProbe")["counters"] == counted
 
 
 @pytest.mark.parametrize("hashed", [True, False], ids=["hash", "loops"])
