@@ -180,7 +180,7 @@ class Build(OperatorFactory):
     name = "AmongBuild"
 
     def __init__(self, table: Table, settings: Any = None) -> None:
-        self.table = table
+        self.table = self.meeting_place = table
 
     def create(self, dop: int, driver_sequence: int) -> Operator:
         self.table.barrier = self.table.barrier or Barrier(dop)
@@ -191,7 +191,7 @@ class Probe(OperatorFactory):
     name = "AmongProbe"
 
     def __init__(self, table: Table) -> None:
-        self.table = table
+        self.table = self.meeting_place = table
 
     def create(self, dop: int, driver_sequence: int) -> Operator:
         return ProbeOperator(self.table)

@@ -16,6 +16,7 @@ from pyspark_pipeline.exec.driver import ChunkCheck, Driver, Seat
 from pyspark_pipeline.exec.feed import Feed
 from pyspark_pipeline.exec.operator import OperatorFactory, Pipeline
 from pyspark_pipeline.exec.output_queue import OutputQueue
+from pyspark_pipeline.exec.topology import tree
 from pyspark_pipeline.ids import DriverSequence, OperatorId, OperatorIndex, PipelineId
 from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.metrics import OperatorMetrics
@@ -130,8 +131,8 @@ class FragmentInstance:
         return errors
 
     def dump(self) -> str:
-        """Describe every driver, the output queue and the background work, for a report of a stuck instance."""
-        lines = [driver.describe() for driver in self.drivers]
+        """Draw the pipelines; describe every driver, the output queue and the background work: for a stuck instance."""
+        lines = [tree(self.pipelines), *(driver.describe() for driver in self.drivers)]
         lines.append(f"output queue: {self.output.statistics()}")
         lines.append(f"background work: {', '.join(self.background.names()) or 'none'}")
         if self.feed is not None:

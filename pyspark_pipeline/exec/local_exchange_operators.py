@@ -77,7 +77,7 @@ class LocalExchangeSinkFactory(OperatorFactory):
     name = "LocalExchangeSink"
 
     def __init__(self, exchange: LocalExchange) -> None:
-        self._exchange = exchange
+        self._exchange = self.meeting_place = exchange
 
     def create(self, dop: int, driver_sequence: int) -> Operator:
         return LocalExchangeSinkOperator(self._exchange)
@@ -89,7 +89,7 @@ class LocalExchangeSourceFactory(OperatorFactory):
     name = "LocalExchangeSource"
 
     def __init__(self, exchange: LocalExchange) -> None:
-        self._exchange = exchange
+        self._exchange = self.meeting_place = exchange
 
     def create(self, dop: int, driver_sequence: int) -> Operator:
         if dop != self._exchange.num_consumers:

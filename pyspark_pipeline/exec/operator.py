@@ -93,6 +93,8 @@ class OperatorFactory(ABC):
     """Makes the operators of one place in a pipeline, one per driver, and holds what they share."""
 
     name: str = "Operator"
+    #: What a sink shares with the operator of another pipeline that goes on with what it took: the same object in both.
+    meeting_place: object | None = None
     #: Ordinals of output columns that the operator above does not read: they may leave as columns of the null type.
     unread: frozenset[int] = frozenset()
     #: Whether decimals may leave as the integers they are stored as, because the operator above asked for that.

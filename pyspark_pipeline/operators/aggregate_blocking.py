@@ -158,7 +158,7 @@ class AggregateSinkFactory(OperatorFactory):
     name = "AggregateSink"
 
     def __init__(self, shared: AggregateContext) -> None:
-        self._shared = shared
+        self._shared = self.meeting_place = shared
 
     def create(self, dop: int, driver_sequence: int) -> AggregateSinkOperator:
         return AggregateSinkOperator(self._shared.handover(driver_sequence))
@@ -170,7 +170,7 @@ class AggregateSourceFactory(OperatorFactory):
     name = "AggregateSource"
 
     def __init__(self, shared: AggregateContext) -> None:
-        self._shared = shared
+        self._shared = self.meeting_place = shared
 
     def create(self, dop: int, driver_sequence: int) -> AggregateSourceOperator:
         return AggregateSourceOperator(self._shared.handover(driver_sequence))

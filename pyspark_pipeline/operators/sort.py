@@ -158,7 +158,7 @@ class SortSinkFactory(OperatorFactory):
     name = "SortSink"
 
     def __init__(self, shared: SortContext) -> None:
-        self._shared = shared
+        self._shared = self.meeting_place = shared
 
     def create(self, dop: int, driver_sequence: int) -> SortSinkOperator:
         return SortSinkOperator(self._shared, driver_sequence)
@@ -170,7 +170,7 @@ class SortSourceFactory(OperatorFactory):
     name = "SortSource"
 
     def __init__(self, shared: SortContext) -> None:
-        self._shared = shared
+        self._shared = self.meeting_place = shared
 
     def create(self, dop: int, driver_sequence: int) -> SortSourceOperator:
         return SortSourceOperator(self._shared, driver_sequence)

@@ -11,6 +11,7 @@ import pytest
 from pyspark_pipeline.errors import ResourceExhaustedError, UnsupportedPlanError
 from pyspark_pipeline.exec import Chunk, FragmentInstance, OperatorFactory, OutputQueue, execute
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
+from pyspark_pipeline.exec.topology import tree
 from pyspark_pipeline.memory import MemoryTracker, SizedValue
 from pyspark_pipeline.operators.joins import build_side
 from pyspark_pipeline.operators.joins.build import JoinBuildFactory
@@ -76,6 +77,13 @@ def test_a_star_is_one_probe_pipeline_behind_its_build_pipelines(dop: int) -> No
         ["Chunks", "HashJoinBuild"],
         ["Chunks", "HashJoinProbe", "HashJoinProbe", "Sink"],
     ]
+    assert tree(task.instance.pipelines).splitlines() == [
+        f"pipeline 2 x {dop}", "  Sink", "  HashJoinProbe",
+        f"    pipeline 0 x {dop}", "      HashJoinBuild", "      Chunks",
+        "  HashJoinProbe",
+        f"    pipeline 1 x {dop}", "      HashJoinBuild", "      Chunks",
+        "  Chunks",
+    ]  # fmt: skip
     assert bag(task.rows()) == bag(wanted)
     assert task.instance.missed_wakeups == 0
 

@@ -55,7 +55,7 @@ class JoinBuildFactory(OperatorFactory):
 
     def __init__(self, shared: JoinShared, name: str) -> None:
         self.name = name
-        self._shared = shared
+        self._shared = self.meeting_place = shared
 
     def create(self, dop: int, driver_sequence: int) -> JoinBuildOperator:
         self._shared.expect_builders(dop)

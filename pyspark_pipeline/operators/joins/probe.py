@@ -174,7 +174,7 @@ class JoinProbeFactory(OperatorFactory):
 
     def __init__(self, shared: JoinShared, name: str) -> None:
         self.name = name
-        self._shared = shared
+        self._shared = self.meeting_place = shared
 
     def keep_only(self, ordinals: Collection[int]) -> None:
         """Learn that the operator above reads only these columns; what is in the others does not matter."""
