@@ -105,6 +105,10 @@ _ALL = (
            doc="Milliseconds a driver runs before it yields to the next."),
     Option(key="output.queueChunks", kind="int", default="16", minimum=1,
            doc="Chunks that may wait for Spark to take them before the drivers block."),
+    Option(key="metrics.cpuTime", kind="boolean", default="false",
+           doc="Count the CPU time of every operator beside its time; costs microseconds a chunk and operator."),
+    Option(key="debug.checkChunks", kind="boolean", default="false",
+           doc="Check every chunk that moves between operators: types, lengths, validity. Slow; for finding bugs."),
 )
 
 OPTIONS: Mapping[str, Option] = {option.key: option for option in _ALL}

@@ -19,12 +19,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter_ns as clock
-from typing import NamedTuple, Protocol
+from time import thread_time_ns
+from typing import NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
 from pyspark_pipeline.errors import PipelineError
 from pyspark_pipeline.exec.blame import blamed
+from pyspark_pipeline.exec.blocking import REASONS
 from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Operator, OperatorFactory
@@ -33,6 +35,7 @@ from pyspark_pipeline.exec.states import BLOCKED, FINAL, DriverState, StateMachi
 from pyspark_pipeline.ids import OperatorId
 from pyspark_pipeline.metrics import DriverMetrics, OperatorMetrics
 
+Answer = TypeVar("Answer")
 ChunkCheck = Callable[[pa.RecordBatch, OperatorId], None]
 
 
@@ -55,7 +58,9 @@ class Seat(NamedTuple):
 class Driver:
     """One driver: the operators of one sequence number of a pipeline."""
 
-    def __init__(self, name: str, seats: list[Seat], *, slice_ns: int, check: ChunkCheck | None = None) -> None:
+    def __init__(
+        self, name: str, seats: list[Seat], *, slice_ns: int, check: ChunkCheck | None = None, cpu_time: bool = False
+    ) -> None:
         self.name = name
         self.seats = seats
         self.machine = StateMachine(name)
@@ -70,10 +75,12 @@ class Driver:
         self._bytes = [ChunkBytes() for _ in seats]
         self._slice_ns = slice_ns
         self._check = check
+        self._cpu_clock = thread_time_ns if cpu_time else None
         self._first = 0
         self._preconditions = [i for i, seat in enumerate(seats) if _has_precondition(seat.factory)]
         self._blocked_since = 0
         self._blocker = 0
+        self._reason = ""
         self._call = ("", 0, 0)
 
     # --- scheduling -------------------------------------------------------------------------------
@@ -107,7 +114,7 @@ class Driver:
         """Leave NOT_READY: READY where there is something to do, else the blocked state that says why not."""
         state = DriverState.READY
         if not self.can_progress():
-            state, self._blocker = self._what_blocks()
+            state = self._blocked_by(*self._what_blocks())
             if state not in (DriverState.PRECONDITION_BLOCK, DriverState.INPUT_EMPTY):
                 state = DriverState.READY
         self._go(state)
@@ -116,10 +123,9 @@ class Driver:
     def resume(self) -> None:
         """Go from a blocked state to READY, accounting the wait to the operator that caused it."""
         waited = clock() - self._blocked_since
-        reason = self.machine.state.value
         self.machine.move(DriverState.READY)
-        self.metrics.add_blocked(reason, waited)
-        self._operator_metrics[self._blocker].add_blocked(reason, waited)
+        self.metrics.add_blocked(self._reason, waited)
+        self._operator_metrics[self._blocker].add_blocked(self._reason, waited)
 
     def can_progress(self) -> bool:
         """Say whether running now would move, finish or end anything. Free of side effects."""
@@ -177,8 +183,7 @@ class Driver:
                 return self._end()
             unready = self._unready_precondition()
             if unready is not None:
-                self._blocker = unready
-                return DriverState.PRECONDITION_BLOCK
+                return self._blocked_by(DriverState.PRECONDITION_BLOCK, unready)
             self._preconditions = []
             self._leave_finished()
             moved, late = self._pass(deadline)
@@ -188,12 +193,12 @@ class Driver:
                 self.metrics.yields += 1
                 return DriverState.READY
             if not moved and not self._leave_finished():
-                state, self._blocker = self._what_blocks()
-                return state
+                return self._blocked_by(*self._what_blocks())
 
     def _pass(self, deadline: int) -> tuple[bool, bool]:
         """Go over the pairs once; say whether a chunk moved and whether the slice is used up."""
         operators, all_metrics = self._operators, self._operator_metrics
+        cpu = self._cpu_clock
         moved = False
         for index in range(self._first, len(operators) - 1):
             upper, lower = operators[index], operators[index + 1]
@@ -206,7 +211,11 @@ class Driver:
                     continue
                 start = clock()
                 self._call = ("pull_chunk", index, start)
+                busy = cpu() if cpu else 0
                 chunk = upper.pull_chunk()
+                if cpu:
+                    busy, before = cpu(), busy
+                    all_metrics[index].cpu_ns += busy - before
                 middle = clock()
                 if chunk is not None and (rows := chunk.num_rows):
                     if self._check is not None:
@@ -214,6 +223,8 @@ class Driver:
                     self._call = ("push_chunk", index + 1, middle)
                     lower.push_chunk(chunk)
                     end = clock()
+                    if cpu:
+                        all_metrics[index + 1].cpu_ns += cpu() - busy
                     self._count(index, chunk, rows, end - middle)
                 else:
                     end = middle
@@ -287,8 +298,7 @@ class Driver:
     def _end(self) -> DriverState:
         pending = self._pending()
         if pending is not None:
-            self._blocker = pending
-            return DriverState.PENDING_FINISH
+            return self._blocked_by(DriverState.PENDING_FINISH, pending)
         self.close()
         return DriverState.FINISH
 
@@ -320,8 +330,11 @@ class Driver:
             if OperatorStage.CREATED < self._stages[index] < OperatorStage.CLOSED:
                 self._stages.enter(index, OperatorStage.CLOSED)
                 start = clock()
+                busy = self._cpu_clock() if self._cpu_clock else 0
                 self._collected(errors, index, "close", operator.close)
                 self._operator_metrics[index].close_ns += clock() - start
+                if self._cpu_clock:
+                    self._operator_metrics[index].cpu_ns += self._cpu_clock() - busy
 
     # --- what blocks, and calls -------------------------------------------------------------------
 
@@ -345,7 +358,14 @@ class Driver:
                 return DriverState.OPERATOR_BLOCK, index
         return (DriverState.INPUT_EMPTY if self._first == 0 < last else DriverState.OPERATOR_BLOCK), self._first
 
-    def _ask(self, call: str, index: int, question: Callable[[], bool]) -> bool:
+    def _blocked_by(self, state: DriverState, index: int) -> DriverState:
+        """Note who causes the driver to go to the blocked ``state``, and why."""
+        self._blocker = index
+        said = self._ask("blocking_reason", index, self._operators[index].blocking_reason)
+        self._reason = (said or REASONS[state]).value
+        return state
+
+    def _ask(self, call: str, index: int, question: Callable[[], Answer]) -> Answer:
         try:
             return question()
         except Exception as error:
@@ -353,6 +373,7 @@ class Driver:
 
     def _measured(self, index: int, call: str, action: Callable[[], None]) -> int:
         start = clock()
+        busy = self._cpu_clock() if self._cpu_clock else 0
         self._call = (call, index, start)
         try:
             action()
@@ -360,6 +381,8 @@ class Driver:
             raise self._blamed(error, index, call) from error
         spent = clock() - start
         metrics = self._operator_metrics[index]
+        if self._cpu_clock:
+            metrics.cpu_ns += self._cpu_clock() - busy
         if spent > metrics.longest_call_ns:
             metrics.longest_call_ns = spent
         self._call = ("", 0, 0)
@@ -382,7 +405,9 @@ class Driver:
 
     def describe(self) -> str:
         """Tell for a dump: state, whom it waits for, the call it is in, its states so far, and every operator."""
-        blocker = f", because of {self.seats[self._blocker].id}" if self.state in BLOCKED else ""
+        blocker = ""
+        if self.state in BLOCKED:
+            blocker = f", waits for {self._reason}, because of {self.seats[self._blocker].id}"
         call, index, since = self._call
         inside = f", {(clock() - since) / 1e9:.3f} s in {call} of {self.seats[index].id}" if since else ""
         lines = [f"{self.name}: {self.state.name}{blocker}{inside} ({self.machine.story()})"]

@@ -16,6 +16,7 @@ from pyspark_pipeline.exec.driver import ChunkCheck, Driver, Seat
 from pyspark_pipeline.exec.feed import Feed
 from pyspark_pipeline.exec.operator import OperatorFactory, Pipeline
 from pyspark_pipeline.exec.output_queue import OutputQueue
+from pyspark_pipeline.exec.topology import tree
 from pyspark_pipeline.ids import DriverSequence, OperatorId, OperatorIndex, PipelineId
 from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.metrics import OperatorMetrics
@@ -27,7 +28,7 @@ class FragmentInstance:
     """The drivers of all ``pipelines``; whatever their last sinks push into ``output`` is the result.
 
     ``memory`` is the instance's tracker (unlimited where None), ``feed`` reads the task's input stream,
-    ``check`` looks at every chunk that moves (a debugging aid).
+    ``check`` looks at every chunk that moves (a debugging aid); with ``cpu_time`` the operators' CPU time is counted.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class FragmentInstance:
         feed: Feed | None = None,
         time_slice_ms: int = 20,
         check: ChunkCheck | None = None,
+        cpu_time: bool = False,
     ) -> None:
         self.pipelines = tuple(pipelines)
         self.output = output
@@ -54,14 +56,16 @@ class FragmentInstance:
         self._started = False
         for pipeline in self.pipelines:
             for sequence in range(pipeline.dop):
-                self._add_driver(pipeline, sequence, time_slice_ms * 1_000_000, check)
+                name, seats = self._seats(pipeline, sequence)
+                slice_ns = time_slice_ms * 1_000_000
+                self.drivers.append(Driver(name, seats, slice_ns=slice_ns, check=check, cpu_time=cpu_time))
 
-    def _add_driver(self, pipeline: Pipeline, sequence: int, slice_ns: int, check: ChunkCheck | None) -> None:
+    def _seats(self, pipeline: Pipeline, sequence: int) -> tuple[str, list[Seat]]:
+        """Make the operators of one driver; give its name and them."""
         if len(pipeline.factories) < 2:
             raise EngineBugError(f"pipeline {pipeline.id} has no source or no sink")
         seats = [self._seat(pipeline, sequence, i, factory) for i, factory in enumerate(pipeline.factories)]
-        name = f"driver {sequence} of pipeline {pipeline.id}"
-        self.drivers.append(Driver(name, seats, slice_ns=slice_ns, check=check))
+        return f"driver {sequence} of pipeline {pipeline.id}", seats
 
     @staticmethod
     def _seat(pipeline: Pipeline, sequence: int, index: int, factory: OperatorFactory) -> Seat:
@@ -127,8 +131,8 @@ class FragmentInstance:
         return errors
 
     def dump(self) -> str:
-        """Describe every driver, the output queue and the background work, for a report of a stuck instance."""
-        lines = [driver.describe() for driver in self.drivers]
+        """Draw the pipelines; describe every driver, the output queue and the background work: for a stuck instance."""
+        lines = [tree(self.pipelines), *(driver.describe() for driver in self.drivers)]
         lines.append(f"output queue: {self.output.statistics()}")
         lines.append(f"background work: {', '.join(self.background.names()) or 'none'}")
         if self.feed is not None:

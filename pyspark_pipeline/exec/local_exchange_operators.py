@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.context import OperatorContext
@@ -53,6 +54,9 @@ class LocalExchangeSourceOperator(Operator):
     def has_output(self) -> bool:
         return self._exchange.has_pieces(self._consumer)
 
+    def blocking_reason(self) -> BlockingReason:
+        return BlockingReason.PRODUCER
+
     def pull_chunk(self) -> Chunk | None:
         pieces = self._exchange.take(self._consumer)
         return concat_chunks(pieces) if pieces else None
@@ -73,7 +77,7 @@ class LocalExchangeSinkFactory(OperatorFactory):
     name = "LocalExchangeSink"
 
     def __init__(self, exchange: LocalExchange) -> None:
-        self._exchange = exchange
+        self._exchange = self.meeting_place = exchange
 
     def create(self, dop: int, driver_sequence: int) -> Operator:
         return LocalExchangeSinkOperator(self._exchange)
@@ -85,7 +89,7 @@ class LocalExchangeSourceFactory(OperatorFactory):
     name = "LocalExchangeSource"
 
     def __init__(self, exchange: LocalExchange) -> None:
-        self._exchange = exchange
+        self._exchange = self.meeting_place = exchange
 
     def create(self, dop: int, driver_sequence: int) -> Operator:
         if dop != self._exchange.num_consumers:

@@ -16,8 +16,8 @@ The life of an operator (each step at most once, in this order)::
 
 Promises of an operator:
 
-* ``has_output``, ``need_input``, ``is_finished`` and ``pending_finish`` are cheap, free of side effects
-  and safe to call from the thread that polls blocked drivers; ``is_finished`` is monotone.
+* ``has_output``, ``need_input``, ``is_finished``, ``pending_finish`` and ``blocking_reason`` are cheap, free of
+  side effects and safe to call from the thread that polls blocked drivers; ``is_finished`` is monotone.
 * Nothing waits. Work that must wait is done elsewhere, and the operator says so (``has_output`` false,
   or ``pending_finish`` true until it is over) and notifies its :class:`~.event.Event`.
 * An operator is used by one thread at a time; what is shared between drivers lives in the factory's
@@ -32,6 +32,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
+
+from pyspark_pipeline.exec.blocking import BlockingReason
 
 if TYPE_CHECKING:
     from pyspark_pipeline.exec.context import OperatorContext
@@ -70,6 +72,10 @@ class Operator(ABC):
         """Say whether background work (I/O, a queue being drained) still holds the operator after the end."""
         return False
 
+    def blocking_reason(self) -> BlockingReason | None:
+        """Say what is waited for, where the driver is blocked because of this operator; None: what its state says."""
+        return None
+
     def set_finishing(self) -> None:  # noqa: B027 (optional)
         """Learn that no more input comes."""
 
@@ -87,6 +93,12 @@ class OperatorFactory(ABC):
     """Makes the operators of one place in a pipeline, one per driver, and holds what they share."""
 
     name: str = "Operator"
+    #: What a sink shares with the operator of another pipeline that goes on with what it took: the same object in both.
+    meeting_place: object | None = None
+    #: Ordinals of output columns that the operator above does not read: they may leave as columns of the null type.
+    unread: frozenset[int] = frozenset()
+    #: Whether decimals may leave as the integers they are stored as, because the operator above asked for that.
+    gives_stored_decimals: bool = False
 
     @abstractmethod
     def create(self, dop: int, driver_sequence: int) -> Operator:

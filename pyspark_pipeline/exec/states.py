@@ -16,7 +16,8 @@
 * ``PENDING_FINISH``      all is done but background work still holds an operator.
 * ``FINISH``, ``CANCELED``, ``INTERNAL_ERROR``  last states; every operator is or gets closed.
 
-Time in a blocked state is accounted to the operator that keeps the driver waiting.
+Time in a blocked state is accounted to the operator that keeps the driver waiting, by what it waits for
+(:mod:`~.blocking`).
 """
 
 from __future__ import annotations

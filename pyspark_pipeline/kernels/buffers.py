@@ -8,6 +8,7 @@ their inputs. Buffers that arrive unaligned are copied once by the exchange code
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,11 @@ def string_parts(array: pa.Array) -> tuple[Array, Array]:
     offsets = view(buffers[1], "<i4", 4, array.offset, len(array) + 1)
     data = buffers[2]
     return offsets, NO_BITS if data is None else view(data, "|u1", 1, 0, data.size)
+
+
+def count_nulls(columns: Iterable[pa.Array]) -> int:
+    """Count the NULLs of all columns."""
+    return sum(column.null_count for column in columns)
 
 
 def rows_only(rows: int) -> pa.RecordBatch:

@@ -1,7 +1,8 @@
 """What one operator did, written by the driver (and its own counters by the operator).
 
 Plain integers without a lock: an operator is used by one thread at a time. Times are nanoseconds here
-and seconds in the dict.
+and seconds in the dict. ``cpu_ns`` is the CPU time that the driver's thread spent in all calls, where that is
+measured.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pyspark_pipeline.metrics.counter import Counter
 
 _SUMS = (
     "chunks_in", "rows_in", "bytes_in", "chunks_out", "rows_out", "bytes_out",
-    "prepare_ns", "push_ns", "pull_ns", "finishing_ns", "finished_ns", "close_ns",
+    "prepare_ns", "push_ns", "pull_ns", "finishing_ns", "finished_ns", "close_ns", "cpu_ns",
 )  # fmt: skip
 _TIMES = ("prepare_ns", "push_ns", "pull_ns", "finishing_ns", "finished_ns", "close_ns")
 
@@ -34,6 +35,7 @@ class OperatorMetrics:
     finishing_ns: int
     finished_ns: int
     close_ns: int
+    cpu_ns: int
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 
+from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
@@ -120,6 +121,9 @@ class AggregateSourceOperator(Operator):
     def has_output(self) -> bool:
         return self._handover.is_complete and not self._done
 
+    def blocking_reason(self) -> BlockingReason:
+        return BlockingReason.PRODUCER
+
     def pull_chunk(self) -> Chunk | None:
         if self._chunks is None:
             aggregator = self._handover.aggregator
@@ -154,7 +158,7 @@ class AggregateSinkFactory(OperatorFactory):
     name = "AggregateSink"
 
     def __init__(self, shared: AggregateContext) -> None:
-        self._shared = shared
+        self._shared = self.meeting_place = shared
 
     def create(self, dop: int, driver_sequence: int) -> AggregateSinkOperator:
         return AggregateSinkOperator(self._shared.handover(driver_sequence))
@@ -166,7 +170,7 @@ class AggregateSourceFactory(OperatorFactory):
     name = "AggregateSource"
 
     def __init__(self, shared: AggregateContext) -> None:
-        self._shared = shared
+        self._shared = self.meeting_place = shared
 
     def create(self, dop: int, driver_sequence: int) -> AggregateSourceOperator:
         return AggregateSourceOperator(self._shared.handover(driver_sequence))

@@ -14,7 +14,7 @@ from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.memory.spill_files import SpillFile
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators import spill_partitions
-from pyspark_pipeline.operators.aggregator import Aggregator, merging_node
+from pyspark_pipeline.operators.aggregator import NULL_KEYS, Aggregator, merging_node
 from pyspark_pipeline.operators.spill_partitions import LAST_LEVEL, SpillPartitions, first_columns, read_together
 from pyspark_pipeline.plan.nodes import Aggregate, Settings
 
@@ -35,13 +35,14 @@ class LeveledGroups:
         self._level = level
         self._batch_rows: int = settings.options["batchRows"]
 
-    def add(self, chunk: Chunk, context: OperatorContext) -> None:
-        """Take a chunk; put all groups aside where memory is short before or after."""
+    def add(self, chunk: Chunk, context: OperatorContext) -> int:
+        """Take a chunk; put all groups aside where memory is short before or after. Give the NULLs in its keys."""
         if not context.memory.try_hold(self.aggregator.nbytes_with(chunk.num_rows)):
             self._make_room(context)
-        self.aggregator.add(chunk)
+        null_keys = self.aggregator.add(chunk)
         if not context.memory.try_hold(self.aggregator.nbytes):
             self._make_room(context)
+        return null_keys
 
     def finish(self, context: OperatorContext) -> bool:
         """Learn that no more comes; say whether the groups are on disk. All are, or none."""
@@ -91,7 +92,7 @@ class SpillingAggregator:
 
     def add(self, chunk: Chunk, context: OperatorContext) -> None:
         """Take a chunk of the child's columns."""
-        self._groups.add(chunk, context)
+        context.metrics.add(NULL_KEYS, self._groups.add(chunk, context))
 
     def finish(self, context: OperatorContext) -> None:
         """Learn that no more chunk comes."""

@@ -9,9 +9,10 @@ anew. Either way the later stage merges.
 from __future__ import annotations
 
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.kernels.buffers import count_nulls
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators import spill_partitions
-from pyspark_pipeline.operators.aggregator import Aggregator
+from pyspark_pipeline.operators.aggregator import NULL_KEYS, Aggregator
 from pyspark_pipeline.plan.nodes import Aggregate, Settings
 
 FLUSHES = declare_counter("partial_flushes", "Times a partial aggregation gave its groups and began anew", unit="times")
@@ -43,13 +44,14 @@ class StreamingAggregateOperator(Operator):
 
     def push_chunk(self, chunk: Chunk) -> None:
         if self._passes:
-            self._passed = self._aggregator.convert(chunk)
+            self._passed = passed = self._aggregator.convert(chunk)
             self.context.metrics.add(PASSED, chunk.num_rows)
+            self.context.metrics.add(NULL_KEYS, count_nulls(passed.columns[: len(self._node.grouping)]))
             return
         aggregator = self._aggregator
         if self._is_too_large(aggregator.nbytes_with(chunk.num_rows)):
             self._flush()
-        self._aggregator.add(chunk)
+        self.context.metrics.add(NULL_KEYS, self._aggregator.add(chunk))
         too_large = self._is_too_large(self._aggregator.nbytes)
         if self._flushing is not None:
             return

@@ -14,12 +14,15 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
-from pyspark_pipeline.kernels.buffers import Array, make_chunk
+from pyspark_pipeline.kernels.buffers import Array, count_nulls, make_chunk
 from pyspark_pipeline.kernels.group_table import GroupTable
+from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators.aggregates import build_function
 from pyspark_pipeline.operators.aggregates.state import Feeding, State, StatePool
 from pyspark_pipeline.plan.expr import ColumnRef, Expr
 from pyspark_pipeline.plan.nodes import Aggregate, AggregateCall, Field, Node, Settings
+
+NULL_KEYS = declare_counter("null_keys", "NULLs in the key columns of an aggregation", unit="values")
 
 
 class _FilteredFeed:
@@ -101,14 +104,15 @@ class Aggregator:
         """The states of all calls."""
         return self._pool.states
 
-    def add(self, chunk: Chunk) -> None:
-        """Take a chunk of the child's columns."""
+    def add(self, chunk: Chunk) -> int:
+        """Take a chunk of the child's columns; give the number of NULLs in its key columns."""
         keys, columns = self._arguments.evaluate(chunk)
         if self.table is not None:
             groups = self.table.group_ids(keys)
         else:
             groups = np.zeros(chunk.num_rows, dtype=np.int64)
         self._update(chunk, groups, columns)
+        return count_nulls(keys)
 
     def convert(self, chunk: Chunk) -> Chunk:
         """Make the output of a partial aggregation whose groups are the chunk's rows; states start anew.

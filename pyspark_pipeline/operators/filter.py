@@ -33,14 +33,13 @@ class FilterFactory(OperatorFactory):
         self._settings = ExpressionSettings.of(settings)
         types = (field.type for field in node.child.output)
         self._narrow = [type_.arrow if type_.is_decimal else None for type_ in types]
-        self._unread: frozenset[int] = frozenset()
 
     def keep_only(self, ordinals: Collection[int]) -> None:
         """Learn that the operator above reads only these columns; others need not be filtered."""
-        self._unread = frozenset(range(len(self._narrow))) - frozenset(ordinals)
+        self.unread = frozenset(range(len(self._narrow))) - frozenset(ordinals)
 
     def create(self, dop: int, driver_sequence: int) -> FilterOperator:
-        return FilterOperator(compile_predicate(self._condition, self._settings, self._narrow, self._unread))
+        return FilterOperator(compile_predicate(self._condition, self._settings, self._narrow, self.unread))
 
 
 @implements(Filter, execs=["FilterExec"], pipeline=["Filter"])

@@ -131,7 +131,7 @@ class ParquetScanFactory(OperatorFactory):
 
     def allow_narrow_decimals(self) -> None:
         """Let decimals come as the integers they are stored as; who asks makes them decimals again."""
-        self.morsels.narrow = True
+        self.gives_stored_decimals = self.morsels.narrow = True
 
     def create(self, dop: int, driver_sequence: int) -> ParquetScanOperator:
         return ParquetScanOperator(self)

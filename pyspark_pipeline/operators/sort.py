@@ -6,6 +6,7 @@ runs are merged by the source of driver 0, the other sources give nothing, so th
 
 from __future__ import annotations
 
+from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
@@ -117,6 +118,9 @@ class SortSourceOperator(Operator):
     def has_output(self) -> bool:
         return not self._done and self._shared.is_complete
 
+    def blocking_reason(self) -> BlockingReason:
+        return BlockingReason.PRODUCER
+
     def pull_chunk(self) -> Chunk | None:
         if self._merged is None:
             runs = [run for collector in self._shared.collectors() for run in collector.runs]
@@ -154,7 +158,7 @@ class SortSinkFactory(OperatorFactory):
     name = "SortSink"
 
     def __init__(self, shared: SortContext) -> None:
-        self._shared = shared
+        self._shared = self.meeting_place = shared
 
     def create(self, dop: int, driver_sequence: int) -> SortSinkOperator:
         return SortSinkOperator(self._shared, driver_sequence)
@@ -166,7 +170,7 @@ class SortSourceFactory(OperatorFactory):
     name = "SortSource"
 
     def __init__(self, shared: SortContext) -> None:
-        self._shared = shared
+        self._shared = self.meeting_place = shared
 
     def create(self, dop: int, driver_sequence: int) -> SortSourceOperator:
         return SortSourceOperator(self._shared, driver_sequence)

@@ -64,8 +64,8 @@ class FragmentBuilder(PipelineSet):
             queue = InputQueue(f"input {node.input_id}", bound=self.dop + 1)
             source = ExchangeSourceFactory(node, queue, self.settings.options["batchRows"])
             self._sources[node.input_id] = source
-            return [source]
-        return decompose_node(node, self)
+            return self.gives([source], node)
+        return self.gives(decompose_node(node, self), node)
 
     def splits(self, input_id: int) -> Sequence[ScanSplit]:
         """Give the file splits of a scan of this instance; partition values are still in wire form."""

@@ -11,11 +11,13 @@ from collections.abc import Sequence
 
 from pyspark_pipeline.exchange import ExchangeSourceFactory
 from pyspark_pipeline.exec import OperatorFactory, Pipeline
+from pyspark_pipeline.exec.chunk_check import ChunkChecker
 from pyspark_pipeline.exec.local_distribution import Distribution, pass_through
 from pyspark_pipeline.exec.local_exchange import LocalExchange
 from pyspark_pipeline.exec.local_exchange_operators import LocalExchangeSinkFactory, LocalExchangeSourceFactory
 from pyspark_pipeline.plan.expr import Expr
-from pyspark_pipeline.plan.nodes import Settings
+from pyspark_pipeline.plan.nodes import Field, Node, Settings
+from pyspark_pipeline.planner.chunk_forms import chunk_checker
 from pyspark_pipeline.planner.key_distribution import by_keys
 
 
@@ -27,6 +29,7 @@ class PipelineSet:
         self.dop = dop
         self.pipelines: list[Pipeline] = []
         self._dops: dict[OperatorFactory, int] = {}
+        self._outputs: dict[OperatorFactory, tuple[Field, ...]] = {}
         self._exchanges = 0
 
     def add_pipeline(self, factories: Sequence[OperatorFactory]) -> None:
@@ -37,6 +40,16 @@ class PipelineSet:
     def dop_of(self, factories: Sequence[OperatorFactory]) -> int:
         """Give the parallelism of an open pipeline."""
         return self._dops.get(factories[0], self.dop)
+
+    def gives(self, factories: list[OperatorFactory], node: Node) -> list[OperatorFactory]:
+        """Note that the last of ``factories`` gives the output of ``node``."""
+        self._outputs[factories[-1]] = node.output
+        return factories
+
+    def checker(self) -> ChunkChecker | None:
+        """Give what looks at every chunk that moves, where the options ask for it (``debug.checkChunks``)."""
+        wanted = self.settings.options["debug.checkChunks"]
+        return chunk_checker(self.pipelines, self._outputs) if wanted else None
 
     def cut(
         self, below: Sequence[OperatorFactory], sink: OperatorFactory, source: OperatorFactory
@@ -71,7 +84,10 @@ class PipelineSet:
         )
         self._exchanges += 1
         self.add_pipeline([*below, LocalExchangeSinkFactory(exchange)])
-        return self._open(LocalExchangeSourceFactory(exchange), consumers)
+        source = LocalExchangeSourceFactory(exchange)
+        if below[-1] in self._outputs:
+            self._outputs[source] = self._outputs[below[-1]]
+        return self._open(source, consumers)
 
     def _open(self, source: OperatorFactory, dop: int) -> list[OperatorFactory]:
         self._dops[source] = dop

@@ -86,7 +86,13 @@ def make_instance(
     order = [i for i in control.get("inputOrder", sorted(builder.inputs)) if i in builder.inputs]
     feed = InputFeed(client.stream(), builder.inputs, order=order) if builder.inputs else None
     return FragmentInstance(
-        pipelines, queue, memory=instance_memory(), feed=feed, time_slice_ms=options["timeSliceMs"]
+        pipelines,
+        queue,
+        memory=instance_memory(),
+        feed=feed,
+        time_slice_ms=options["timeSliceMs"],
+        check=builder.checker(),
+        cpu_time=options["metrics.cpuTime"],
     )
 
 

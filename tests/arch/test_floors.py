@@ -17,7 +17,7 @@ FLOORS = (
     {"plan", "kernels", "memory"},
     {"exec", "expressions"},
     {"operators", "exchange"},
-    {"planner"},
+    {"planner", "extend"},
     {"task"},
     {"manifest"},
     {"spark", "cli"},

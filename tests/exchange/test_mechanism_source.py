@@ -115,7 +115,7 @@ def test_a_driver_without_input_is_blocked_until_a_message_comes() -> None:
     list(execute(running))
     driver = running.drivers[0]
     assert "INPUT_EMPTY" in driver.machine.story()
-    assert driver.metrics.blocks["input empty"] >= 1
+    assert driver.metrics.blocks["split"] >= 1
     assert running.missed_wakeups == 0
 
 

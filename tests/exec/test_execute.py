@@ -144,7 +144,7 @@ def test_a_deadlock_is_told_with_every_driver(threads: int) -> None:
     fine = pipeline(Source(chunks(2)), Sink(queue), number=1)
     with pytest.raises(EngineBugError, match="nothing can wake one") as caught:
         run([stuck, fine], queue, threads)
-    assert "driver 0 of pipeline 0: INPUT_EMPTY, because of operator 0 (never)" in str(caught.value)
+    assert "driver 0 of pipeline 0: INPUT_EMPTY, waits for split, because of operator 0 (never)" in str(caught.value)
     assert "driver 0 of pipeline 1: FINISH" in str(caught.value)
     assert "NOT_READY → INPUT_EMPTY" in str(caught.value)
 
@@ -196,7 +196,7 @@ def test_background_work_is_waited_for(threads: int, wakes: bool) -> None:
     else:
         assert metrics["missed_wakeups"] > 0
     blocked = metrics["pipelines"][0]["operators"][0]["blocked_s"]
-    assert blocked["input empty"] > 0.005
+    assert blocked["split"] > 0.005
 
 
 @both
@@ -216,7 +216,7 @@ def test_many_chunks_through_a_small_output_queue(threads: int) -> None:
     items, instance = run([pipeline(Source(given), Step(), Sink(queue))], queue, threads)
     assert values(items) == list(range(3000))
     assert instance.metrics()["missed_wakeups"] == 0
-    assert instance.metrics()["pipelines"][0]["drivers"][0]["blocks"]["output full"] > 0
+    assert instance.metrics()["pipelines"][0]["drivers"][0]["blocks"]["consumer"] > 0
 
 
 @both

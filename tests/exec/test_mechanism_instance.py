@@ -108,6 +108,6 @@ def test_every_wait_has_a_reason_and_is_charged_to_the_operator_that_causes_it(t
     instance = FragmentInstance([pipeline(Source(chunks(50)), Step(), Sink(queue))], queue)
     assert len(list(execute(instance, threads))) == 50
     told = instance.metrics()["pipelines"][0]
-    assert set(told["drivers"][0]["blocks"]) <= {"output full", "operator"}
-    assert told["operators"][2]["blocked_s"]["output full"] > 0
+    assert set(told["drivers"][0]["blocks"]) <= {"consumer", "operator"}
+    assert told["operators"][2]["blocked_s"]["consumer"] > 0
     assert "blocked_s" not in told["operators"][0]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
 from pyspark_pipeline.exec import Chunk, FragmentInstance, OutputQueue, Pipeline, execute
 from pyspark_pipeline.metrics import OperatorMetrics, declare_counter, declared_counters
-from tests.exec.kit import Made, Sink, Source, Step, chunks
+from tests.exec.kit import Made, Sink, Source, Step, chunks, pipeline
 
 SEEN = declare_counter("test_chunks_seen", "Chunks a test saw", unit="chunks")
 WIDEST = declare_counter("test_widest", "Rows of the largest chunk a test saw", unit="rows", combine="max")
@@ -58,6 +59,32 @@ def test_an_instance_counts_by_family_operator_and_driver() -> None:
     assert metrics["peak_bytes"] == 32
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_cpu_time_is_counted_where_it_is_asked_for_and_waiting_is_none(threads: int) -> None:
+    def burn(given: Chunk) -> Chunk:
+        end = time.thread_time() + 0.01
+        while time.thread_time() < end:
+            pass
+        return given
+
+    def sleep(given: Chunk) -> Chunk:
+        time.sleep(0.03)
+        return given
+
+    def operators(cpu_time: bool) -> list[dict[str, float]]:
+        queue = OutputQueue()
+        moved = pipeline(Source(chunks(2)), Step(work=burn), Step(work=sleep), Sink(queue))
+        instance = FragmentInstance([moved], queue, cpu_time=cpu_time)
+        list(execute(instance, threads))
+        told: list[dict[str, float]] = instance.metrics()["pipelines"][0]["operators"]
+        return told
+
+    _, busy, asleep, _ = operators(True)
+    assert 0.02 <= busy["cpu_s"] <= busy["total_s"]
+    assert asleep["cpu_s"] < 0.03 < 0.06 <= asleep["total_s"]
+    assert all("cpu_s" not in operator for operator in operators(False))
+
+
 def test_merging_adds_and_keeps_the_largest() -> None:
     left, right = OperatorMetrics("x"), OperatorMetrics("x")
     left.rows_in, right.rows_in = 3, 4
@@ -65,7 +92,7 @@ def test_merging_adds_and_keeps_the_largest() -> None:
     left.add(WIDEST, 3)
     right.add(WIDEST, 2)
     right.add(SEEN, 2)
-    right.add_blocked("output full", 10**9)
+    right.add_blocked("consumer", 10**9)
     left.merge(right)
     assert (left.rows_in, left.longest_call_ns, left.value(WIDEST), left.value(SEEN)) == (7, 9, 3, 2)
-    assert left.to_dict()["blocked_s"] == {"output full": 1.0}
+    assert left.to_dict()["blocked_s"] == {"consumer": 1.0}

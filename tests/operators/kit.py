@@ -30,7 +30,7 @@ from pyspark_pipeline.plan.nodes import (
 )
 from pyspark_pipeline.planner.pipelines import PipelineSet
 
-DEFAULTS = Settings(ansi=True, time_zone="UTC", options=Options({}))
+DEFAULTS = Settings(ansi=True, time_zone="UTC", options=Options({"debug.checkChunks": "true"}))
 
 
 def fields(spec: str) -> tuple[Field, ...]:
@@ -117,6 +117,9 @@ class Builder(PipelineSet):
         self.queues: dict[int, InputQueue] = {}
 
     def decompose(self, node: Node) -> list[OperatorFactory]:
+        return self.gives(self._decomposed(node), node)
+
+    def _decomposed(self, node: Node) -> list[OperatorFactory]:
         if isinstance(node, Chunks):
             return [ChunksFactory(node.chunks)]
         if isinstance(node, ExchangeSource):
@@ -157,7 +160,7 @@ def run_rows(
     factories.append(SinkFactory(sink or ResultSink(), types, made.settings, queue))
     made.add_pipeline(factories)
     feed = InputFeed(iter(inputs), made.queues) if made.queues else None
-    return list(execute(FragmentInstance(made.pipelines, queue, feed=feed), threads))
+    return list(execute(FragmentInstance(made.pipelines, queue, feed=feed, check=made.checker()), threads))
 
 
 def to_table(node: Node, rows: Sequence[ChunkRow]) -> pa.Table:

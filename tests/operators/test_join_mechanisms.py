@@ -11,6 +11,7 @@ import pytest
 from pyspark_pipeline.errors import ResourceExhaustedError, UnsupportedPlanError
 from pyspark_pipeline.exec import Chunk, FragmentInstance, OperatorFactory, OutputQueue, execute
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
+from pyspark_pipeline.exec.topology import tree
 from pyspark_pipeline.memory import MemoryTracker, SizedValue
 from pyspark_pipeline.operators.joins import build_side
 from pyspark_pipeline.operators.joins.build import JoinBuildFactory
@@ -76,8 +77,25 @@ def test_a_star_is_one_probe_pipeline_behind_its_build_pipelines(dop: int) -> No
         ["Chunks", "HashJoinBuild"],
         ["Chunks", "HashJoinProbe", "HashJoinProbe", "Sink"],
     ]
+    assert tree(task.instance.pipelines).splitlines() == [
+        f"pipeline 2 x {dop}", "  Sink", "  HashJoinProbe",
+        f"    pipeline 0 x {dop}", "      HashJoinBuild", "      Chunks",
+        "  HashJoinProbe",
+        f"    pipeline 1 x {dop}", "      HashJoinBuild", "      Chunks",
+        "  Chunks",
+    ]  # fmt: skip
     assert bag(task.rows()) == bag(wanted)
     assert task.instance.missed_wakeups == 0
+
+
+@pytest.mark.parametrize("dop", [1, 3])
+def test_a_probe_waits_for_its_join_build(dop: int) -> None:
+    node, _ = star(dop)
+    task = Task(node, dop=dop)
+    task.rows()
+    assert task.operator("HashJoinProbe")["blocked_s"].keys() == {"join build"}
+    probing = task.instance.metrics()["pipelines"][2]["drivers"]
+    assert [driver["blocks"]["join build"] >= 1 for driver in probing] == [True] * dop
 
 
 def test_few_rows_leave_soon_and_many_chunks_are_joined() -> None:
@@ -93,8 +111,9 @@ def test_few_rows_leave_soon_and_many_chunks_are_joined() -> None:
 def test_counters() -> None:
     task = Task(join(numbers("k", [1, 2, 3, 3, None]), numbers("k", [3, 4, None]), J.INNER, False, ["k"]))
     assert len(task.rows()) == 2
-    assert task.operator("HashJoinBuild")["counters"] == {"join_build_rows": 3}
-    assert task.operator("HashJoinProbe")["counters"] == {"join_probe_rows": 5, "join_found_rows": 2}
+    assert task.operator("HashJoinBuild")["counters"] == {"join_build_rows": 3, "join_null_keys": 1}
+    counted = {"join_probe_rows": 5, "join_found_rows": 2, "join_null_keys": 1}
+    assert task.operator("HashJoinProbe")["counters"] == counted
 
 
 @pytest.mark.parametrize("hashed", [True, False], ids=["hash", "loops"])

@@ -113,6 +113,15 @@ def test_one_key_that_does_not_fit(shape: Any, conditional: bool, dop: int) -> N
     assert (counted(instance, "join_blocks") > 1) == in_blocks
 
 
+def test_probes_of_a_join_on_disk_wait_for_each_other() -> None:
+    left, right = made(("bigint",), 150, 3), made(("bigint",), 130, 4)
+    node = both(("bigint",), left, right, (J.INNER, False), False)
+    instance = limited(node, 1, dop=3)
+    assert run(node, instance)
+    probes = next(p for p in instance.metrics()["pipelines"] if p["operators"][1]["name"] == "HashJoinProbe")
+    assert probes["operators"][1]["blocked_s"].keys() == {"join build", "join probe"}
+
+
 def test_what_is_too_large_is_dealt_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
     levels: set[int] = set()
     start = spill_partitions.SpillPartitions.__init__

@@ -12,7 +12,7 @@ from pyspark_pipeline.exchange import SinkFactory
 from pyspark_pipeline.exec import FragmentInstance, OperatorFactory, OutputQueue, execute
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.nodes import Aggregate, ExchangeSource, HashExchange, Node, Settings, SingleExchange
-from tests.exec.kit import Made, Source
+from tests.exec.kit import Made, Sink, Source
 from tests.operators.aggregate_kit import (
     aggregate_call,
     chunks_of,
@@ -106,6 +106,22 @@ def test_rows_pass_through_where_grouping_does_not_reduce(groups: int, ratio: in
     given = groups if not passed else groups if groups == 1000 else 150 + passed
     assert sum(row.rows for row in rows) == given
     assert rows_of(final(first, rows)) == expected(1000, groups)
+
+
+@pytest.mark.parametrize("ratio", [1, 101], ids=["passed through", "grouped"])
+def test_null_keys_are_counted_whether_rows_pass_or_are_grouped(ratio: int) -> None:
+    chunk = pa.record_batch([pa.array([None, 1, None, 2] * 25, pa.int64()), pa.array(range(100))], names=["c0", "c1"])
+    node = leaf(SPEC, [chunk] * 5)
+    first = partial_node(node, [column(node, "k")], sums(node))
+    _, counters = operators(first, settings(passThroughRows=100, passThroughRatio=ratio))
+    assert (counters["null_keys"], counters.get("rows_passed_through", 0)) == (250, 400 if ratio == 1 else 0)
+    complete = complete_node(node, [column(node, "k"), column(node, "k")], sums(node))
+    blocking = Builder(settings())
+    blocking.add_pipeline([*blocking.decompose(complete), Made("Sink", lambda _: Sink(queue))])
+    queue = OutputQueue()
+    instance = FragmentInstance(blocking.pipelines, queue)
+    assert sum(made.num_rows for made in execute(instance)) == 3
+    assert instance.metrics()["pipelines"][0]["operators"][1]["counters"] == {"null_keys": 500}
 
 
 def test_a_table_that_outgrows_its_memory_is_flushed_and_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,12 +8,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pyspark_pipeline.errors import OptionError, UnsupportedPlanError
+from pyspark_pipeline.errors import EngineBugError, OptionError, UnsupportedPlanError
 from pyspark_pipeline.exchange import CONTROL, STATISTICS, ChunkRow, decode_chunk, pack_rows, plain_schema, unpack_rows
-from pyspark_pipeline.exec import OperatorFactory
+from pyspark_pipeline.exec import OperatorFactory, OutputQueue
 from pyspark_pipeline.operators import PipelineBuilder, decompose_node, implements, registry
+from pyspark_pipeline.operators.range import RangeFactory
 from pyspark_pipeline.options import OPTIONS, Options
 from pyspark_pipeline.plan.nodes import Filter
+from pyspark_pipeline.plan.wire import decode_fragment
+from pyspark_pipeline.planner import FragmentBuilder
 from pyspark_pipeline.task import run_fragment
 from tests.operators.kit import Builder, Chunks, call, column, fields, literal, run
 
@@ -102,6 +105,40 @@ def test_options_are_typed_and_named_where_they_are_wrong(key: str, text: str) -
     with pytest.raises(OptionError, match=rf"spark\.pysparkPipeline\.{key} is"):
         Options({key: text})
     assert all(Options()[name] == option.parse(option.default) for name, option in OPTIONS.items())
+
+
+def test_an_option_checks_every_chunk_that_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The range is made to give a NULL where the plan says there is none; the filter above would hide it."""
+    made = RangeFactory.next_chunk
+
+    def holed(factory: RangeFactory) -> pa.RecordBatch | None:
+        chunk = made(factory)
+        return None if chunk is None else pa.record_batch([pa.array([None, 5], pa.int64())], names=["c0"])
+
+    checked = {"debug.checkChunks": "true"}
+    assert values(run_json(FILTER, {"kind": "result"}, **checked)[:-1]) == list(range(2, 10))
+    monkeypatch.setattr(RangeFactory, "next_chunk", holed)
+    assert values(run_json(FILTER, {"kind": "result"})[:-1]) == [5]
+    fault = r"operator 0 \(Range\) of pipeline 0, driver 0 gave a chunk of 2 rows that is wrong: column 0 holds 1 NULLs"
+    with pytest.raises(EngineBugError, match=fault):
+        run_json(FILTER, {"kind": "result"}, **checked)
+
+
+@pytest.mark.parametrize("cpus", [1, 3])
+def test_the_check_knows_the_columns_of_every_operator_that_ends_a_node(cpus: int) -> None:
+    fragment = decode_fragment(json.dumps({
+        "version": 1, "id": 4, "root": AGGREGATE, "sink": {"kind": "result"},
+        "settings": {"ansi": True, "timeZone": "UTC", "options": {"debug.checkChunks": "true"}},
+    }))  # fmt: skip
+    builder = FragmentBuilder(fragment, {"partition": 0, "splits": {"0": [0, 10, 1]}}, OutputQueue(), dop=cpus)
+    pipelines = builder.build()
+    checker = builder.checker()
+    assert checker is not None
+    known = {(pipeline, index): [str(t) for form in forms for t in form.types]
+             for (pipeline, index), forms in checker._forms.items()}  # fmt: skip
+    assert known == {(0, 0): ["int64"], (0, 1): ["int64"], (1, 0): ["int64"]}
+    names = [[factory.name for factory in pipeline.factories] for pipeline in pipelines]
+    assert names == [["Range", "Filter", "AggregateSink"], ["AggregateSource", "ResultSink"]]
 
 
 def test_an_operator_registered_outside_the_package_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,7 @@ _SETTINGS = {
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     "spark.pysparkPipeline.cost.enabled": "false",
     "spark.pysparkPipeline.strict": "true",
+    "spark.pysparkPipeline.debug.checkChunks": "true",
 }
 
 

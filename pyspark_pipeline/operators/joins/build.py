@@ -6,7 +6,7 @@ from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators.joins.build_part import BuildPart
-from pyspark_pipeline.operators.joins.shared import JoinShared
+from pyspark_pipeline.operators.joins.shared import NULL_KEYS, JoinShared
 
 BUILD_ROWS = declare_counter("join_build_rows", "Rows of the built side of a join", unit="rows")
 
@@ -35,8 +35,10 @@ class JoinBuildOperator(Operator):
         self._finishing = True
         part, self._part = self._part, None
         if part is not None:
+            nulls = part.collector.null_keys
             built = self._shared.hand_in(self._sequence, part, self.context)
             self.context.metrics.add(BUILD_ROWS, built)
+            self.context.metrics.add(NULL_KEYS, nulls)
 
     def is_finished(self) -> bool:
         return self._finishing or self._shared.is_unwanted
@@ -53,7 +55,7 @@ class JoinBuildFactory(OperatorFactory):
 
     def __init__(self, shared: JoinShared, name: str) -> None:
         self.name = name
-        self._shared = shared
+        self._shared = self.meeting_place = shared
 
     def create(self, dop: int, driver_sequence: int) -> JoinBuildOperator:
         self._shared.expect_builders(dop)

@@ -14,7 +14,7 @@ from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
-from pyspark_pipeline.kernels.buffers import Array, fixed_array, make_chunk
+from pyspark_pipeline.kernels.buffers import Array, count_nulls, fixed_array, make_chunk
 from pyspark_pipeline.kernels.join_table import JoinTable, most_index_bytes
 from pyspark_pipeline.plan.expr import Expr
 
@@ -24,11 +24,15 @@ _LARGE = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 
 
 class BuildCollector:
-    """Chunks of the build side: their keys evaluated, of their columns those that are kept."""
+    """Chunks of the build side: their keys evaluated, of their columns those that are kept.
+
+    ``null_keys`` counts the NULLs in the key columns of all chunks taken.
+    """
 
     def __init__(self, keys: Sequence[Expr], kept: Sequence[int], settings: ExpressionSettings) -> None:
         self.rows = 0
         self.nbytes = 0
+        self.null_keys = 0
         self.key_types = [key.type.arrow for key in keys]
         self.keys: list[list[pa.Array]] = [[] for _ in keys]
         self.columns: list[list[pa.Array]] = [[] for _ in kept]
@@ -39,7 +43,9 @@ class BuildCollector:
     def add(self, chunk: Chunk) -> None:
         """Take a chunk."""
         kept = [chunk.column(ordinal) for ordinal in self._kept]
-        self._take(chunk, self._expressions.evaluate(chunk), kept)
+        keys = self._expressions.evaluate(chunk)
+        self.null_keys += count_nulls(keys)
+        self._take(chunk, keys, kept)
 
     def restore(self, chunk: Chunk) -> None:
         """Take a chunk that :meth:`drain` of a collector like this one gave."""

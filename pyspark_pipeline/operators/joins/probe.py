@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 
 import pyarrow as pa
 
+from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulator
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
@@ -62,6 +63,9 @@ class JoinProbeOperator(Operator):
             or (self._small is not None and self._small.has_chunk())
             or (self._waits() and self._shared.is_on_disk)
         )
+
+    def blocking_reason(self) -> BlockingReason:
+        return BlockingReason.JOIN_PROBE if self._shared.bridge.is_ready() else BlockingReason.JOIN_BUILD
 
     def _waits(self) -> bool:
         """Say whether partitions will be joined when all drivers have put their rows aside."""
@@ -170,11 +174,11 @@ class JoinProbeFactory(OperatorFactory):
 
     def __init__(self, shared: JoinShared, name: str) -> None:
         self.name = name
-        self._shared = shared
+        self._shared = self.meeting_place = shared
 
     def keep_only(self, ordinals: Collection[int]) -> None:
         """Learn that the operator above reads only these columns; what is in the others does not matter."""
-        self._shared.keep_only(ordinals)
+        self.unread = self._shared.keep_only(ordinals)
 
     def create(self, dop: int, driver_sequence: int) -> JoinProbeOperator:
         self._shared.expect_probes(dop)

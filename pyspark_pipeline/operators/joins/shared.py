@@ -21,6 +21,7 @@ from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.expressions import ExpressionSettings
 from pyspark_pipeline.kernels.buffers import Array
 from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators import spill_partitions
 from pyspark_pipeline.operators.joins.build_part import BuildPart
 from pyspark_pipeline.operators.joins.build_side import BuildCollector, BuildSide, build_bytes
@@ -29,6 +30,8 @@ from pyspark_pipeline.operators.joins.spill import JoinSpill
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.joins import Emits, HashJoin, Join
 from pyspark_pipeline.plan.nodes import Settings
+
+NULL_KEYS = declare_counter("join_null_keys", "NULLs in the key columns of one side of a join", unit="values")
 
 
 class JoinShared:
@@ -58,9 +61,10 @@ class JoinShared:
         self._probes = self._ended = self._closed = 0
         self._lock = threading.Lock()
 
-    def keep_only(self, ordinals: Collection[int]) -> None:
-        """Learn, before any operator is made, that nothing above reads other columns of the output."""
+    def keep_only(self, ordinals: Collection[int]) -> frozenset[int]:
+        """Learn, before any operator is made, that nothing above reads other columns of the output; give those."""
         self.columns = JoinColumns.of(self._join, ordinals)
+        return frozenset(range(len(self._join.output))) - frozenset(ordinals)
 
     @property
     def may_drop_rows(self) -> bool:

@@ -9,13 +9,13 @@ import pyarrow as pa
 
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import compile_expressions
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.buffers import Array, count_nulls
 from pyspark_pipeline.kernels.join_table import JoinProber
 from pyspark_pipeline.metrics import OperatorMetrics, declare_counter
 from pyspark_pipeline.operators.joins.build_side import BuildSide
 from pyspark_pipeline.operators.joins.emission import EMISSIONS, build_rest
 from pyspark_pipeline.operators.joins.residual import Residual
-from pyspark_pipeline.operators.joins.shared import JoinShared
+from pyspark_pipeline.operators.joins.shared import NULL_KEYS, JoinShared
 
 PROBE_ROWS = declare_counter("join_probe_rows", "Rows of the streamed side of a join", unit="rows")
 FOUND_ROWS = declare_counter("join_found_rows", "Rows of the streamed side whose keys were built", unit="rows")
@@ -65,6 +65,7 @@ class SideProbe:
             entries, found = self._prober.find(keys, piece.num_rows)
             self._metrics.add(PROBE_ROWS, piece.num_rows)
             self._metrics.add(FOUND_ROWS, found)
+            self._metrics.add(NULL_KEYS, count_nulls(keys))
             if self._shared.is_null_aware:
                 entries, found = _nulls_found(keys[0], entries, found, self._side.rows)
             yield from self._emission.chunks(piece, entries, found)
