@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from time import perf_counter_ns as clock
 
 import pyarrow as pa
 
@@ -52,11 +53,14 @@ class Channel:
     rows: int = 0
     sent_messages: int = 0
     sent_bytes: int = 0
+    encode_ns: int = 0
     _waiting: list[pa.RecordBatch] = field(default_factory=list)
 
     def send_chunk(self, chunk: pa.RecordBatch) -> None:
         """Send a plain chunk as one message, at once."""
+        started = clock()
         data = encode_chunk(chunk)
+        self.encode_ns += clock() - started
         self.sent_messages += 1
         self.sent_bytes += data.size
         self.sequencer.send(self.destination, self.driver, chunk.num_rows, data)

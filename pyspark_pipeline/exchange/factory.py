@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
+
+import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.exchange.channel import Sequencer
 from pyspark_pipeline.exchange.hash_sink import DriverLevel, HashSinkOperator
+from pyspark_pipeline.exchange.range_sink import RangeSampleOperator, RangeSinkOperator, find_bounds
 from pyspark_pipeline.exchange.single_sink import ResultSinkOperator, RoundRobinSinkOperator, SingleSinkOperator
 from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, SinkSettings
 from pyspark_pipeline.exec.operator import OperatorFactory
 from pyspark_pipeline.exec.output_queue import OutputQueue
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
+from pyspark_pipeline.expressions.row_order import RowOrder
 from pyspark_pipeline.plan.nodes import (
     HashExchange,
     ResultSink,
@@ -20,6 +25,7 @@ from pyspark_pipeline.plan.nodes import (
     SingleExchange,
     Sink,
 )
+from pyspark_pipeline.plan.ranges import RangeExchange, RangeSample
 
 _Make = Callable[["SinkFactory"], ExchangeSinkOperator]
 
@@ -28,7 +34,7 @@ class SinkFactory(OperatorFactory):
     """Makes the sinks of a fragment; they share the output queue and the numbering of its messages.
 
     ``types`` are the columns of the root's chunks, ``sender`` the number of this instance (Spark's map
-    partition), ``start`` the first partition of a round robin.
+    partition) among ``instances``, ``start`` the first partition of a round robin.
     """
 
     def __init__(
@@ -40,6 +46,7 @@ class SinkFactory(OperatorFactory):
         *,
         sender: int = 0,
         start: int = 0,
+        instances: int = 1,
     ) -> None:
         self.name = type(sink).__name__
         self.sink = sink
@@ -47,6 +54,7 @@ class SinkFactory(OperatorFactory):
         self.settings = settings
         self.queue = queue
         self.start = start
+        self.instances = instances
         self.destinations = getattr(sink, "num_partitions", 1)
         self.sequencer = Sequencer(self.destinations, queue, sender)
         options = settings.options
@@ -55,6 +63,12 @@ class SinkFactory(OperatorFactory):
             chunk_bytes=options["exchange.chunkBytes"],
             buffer_bytes=options["exchange.bufferBytes"],
         )
+
+    @cached_property
+    def bounds(self) -> list[pa.Array]:
+        """The bounds of a range exchange, found once for all drivers."""
+        assert isinstance(self.sink, RangeExchange)
+        return find_bounds(self.sink.keys, self.sink.samples, self.destinations)
 
     def create(self, dop: int, driver_sequence: int) -> ExchangeSinkOperator:
         return _SINKS[type(self.sink)](self)
@@ -87,7 +101,24 @@ def _hash(factory: SinkFactory) -> ExchangeSinkOperator:
     )
 
 
+def _range(factory: SinkFactory) -> ExchangeSinkOperator:
+    assert isinstance(factory.sink, RangeExchange)
+    order = RowOrder(factory.sink.keys, factory.settings)
+    return RangeSinkOperator(
+        factory.types, factory.destinations, factory.queue, factory.sequencer, factory.sizes, order, factory.bounds
+    )
+
+
+def _range_sample(factory: SinkFactory) -> ExchangeSinkOperator:
+    assert isinstance(factory.sink, RangeSample)
+    order = RowOrder(factory.sink.keys, factory.settings)
+    most = -(-factory.sink.rows // factory.instances)
+    return RangeSampleOperator(factory.queue, factory.sequencer, factory.sizes, order, most, factory.start)
+
+
 _SINKS: dict[type, _Make] = {
+    RangeExchange: _range,
+    RangeSample: _range_sample,
     ResultSink: _result,
     SingleExchange: _single,
     RoundRobinExchange: _round_robin,

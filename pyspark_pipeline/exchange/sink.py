@@ -20,6 +20,7 @@ from pyspark_pipeline.exec.output_queue import OutputQueue
 from pyspark_pipeline.metrics import declare_counter
 
 MESSAGES = declare_counter("messages_sent", "Chunk messages made", unit="messages")
+ENCODING = declare_counter("encoding_ns", "Time to make chunk messages", unit="ns")
 BYTES = declare_counter("bytes_sent", "Bytes of chunk messages made", unit="bytes")
 
 
@@ -99,6 +100,7 @@ class ExchangeSinkOperator(Operator):
         self._finishing = True
         self.flush()
         self.context.metrics.add(MESSAGES, sum(c.sent_messages for c in self._channels.values()))
+        self.context.metrics.add(ENCODING, sum(c.encode_ns for c in self._channels.values()))
         self.context.metrics.add(BYTES, sum(c.sent_bytes for c in self._channels.values()))
 
     def is_finished(self) -> bool:

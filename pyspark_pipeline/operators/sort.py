@@ -10,9 +10,9 @@ from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.expressions.row_order import RowOrder
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.sort_collect import RunCollector
-from pyspark_pipeline.operators.sort_keys import RowOrder
 from pyspark_pipeline.operators.sort_runs import RunMerge
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.sorts import Sort

@@ -14,8 +14,8 @@ from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.expressions.row_order import RowOrder
 from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES, SpillFiles
-from pyspark_pipeline.operators.sort_keys import RowOrder
 from pyspark_pipeline.operators.sort_runs import MemoryRun, RunMerge, SortedRun, SpilledRun
 
 _MOST_BYTES = 1 << 30

@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.expressions.row_order import RowOrder
 from pyspark_pipeline.kernels.buffers import Array
 from pyspark_pipeline.memory.spill_files import SpillFile
-from pyspark_pipeline.operators.sort_keys import RowOrder
 
 _MOST_BYTES = 64 << 20
 

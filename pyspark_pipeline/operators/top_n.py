@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.expressions.row_order import RowOrder
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
-from pyspark_pipeline.operators.sort_keys import RowOrder
 from pyspark_pipeline.operators.sort_runs import take_rows
 from pyspark_pipeline.operators.top_n_filter import WorstKey
 from pyspark_pipeline.plan.nodes import Settings

@@ -166,12 +166,17 @@ class Limit(Node):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResultSink:
+class Sink:
+    """Where the chunks of a fragment's root go."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultSink(Sink):
     """Chunks leave for the JVM in the order they come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HashExchange:
+class HashExchange(Sink):
     """Row r goes to partition ``pmod(murmur3(keys, seed 42), num_partitions)``; keys bound to the root's output.
 
     ``drivers`` is the parallelism of the instances that read it: each message names one of them.
@@ -183,20 +188,17 @@ class HashExchange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SingleExchange:
+class SingleExchange(Sink):
     """Everything goes to partition 0."""
 
     num_partitions: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoundRobinExchange:
+class RoundRobinExchange(Sink):
     """Rows are dealt out evenly over the partitions."""
 
     num_partitions: int
-
-
-Sink = ResultSink | HashExchange | SingleExchange | RoundRobinExchange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

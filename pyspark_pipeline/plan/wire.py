@@ -6,6 +6,7 @@ that the task feeds carry the number of their input (``Input``) or of their shar
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Mapping
 
@@ -36,13 +37,21 @@ from pyspark_pipeline.plan.nodes import (
     SingleExchange,
     Sink,
 )
+from pyspark_pipeline.plan.ranges import RangeExchange, RangeSample, Sample
 from pyspark_pipeline.plan.registry import decoder_of, decodes
+from pyspark_pipeline.plan.sorts import decode_sort_keys
 from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, decode_fields, strip_alias
 
 _SINKS: Mapping[str, Callable[[Json, ExpressionDecoder], Sink]] = {
     "result": lambda node, decoder: ResultSink(),
     "single": lambda node, decoder: SingleExchange(),
     "roundRobin": lambda node, decoder: RoundRobinExchange(num_partitions=node["numPartitions"]),
+    "range": lambda node, decoder: RangeExchange(
+        keys=decode_sort_keys(node["keys"], decoder),
+        num_partitions=node["numPartitions"],
+        samples=tuple(Sample(rows=s["rows"], message=base64.b64decode(s["message"])) for s in node["samples"]),
+    ),
+    "rangeSample": lambda node, decoder: RangeSample(keys=decode_sort_keys(node["keys"], decoder), rows=node["rows"]),
     "hash": lambda node, decoder: HashExchange(
         keys=decoder.decode_all(node["keys"]), num_partitions=node["numPartitions"], drivers=node.get("drivers", 1)
     ),

@@ -105,7 +105,13 @@ class FragmentBuilder(PipelineSet):
         types: tuple[DataType, ...] = tuple(field.type for field in self._fragment.root.output)
         partition = self._control["partition"]
         return SinkFactory(
-            self._fragment.sink, types, self.settings, self._queue, sender=partition, start=partition
+            self._fragment.sink,
+            types,
+            self.settings,
+            self._queue,
+            sender=partition,
+            start=partition,
+            instances=self._control.get("instances", 1),
         )
 
 

@@ -38,7 +38,7 @@ _TIMES = (
     _time("sortTime", "sort", "SortSink", "SortSource", "TopN"),
     _time(
         "partitionTime", "partitioning and sending",
-        "HashExchange", "SingleExchange", "RoundRobinExchange", "ResultSink",
+        "HashExchange", "RangeExchange", "RangeSample", "SingleExchange", "RoundRobinExchange", "ResultSink",
         "LocalExchangeSink", "LocalExchangeSource",
     ),
 )  # fmt: skip

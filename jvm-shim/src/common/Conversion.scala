@@ -186,6 +186,7 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf, isAdaptive: Boolea
   private def exchangeReason(e: ShuffleExchangeExec): Option[String] = e.outputPartitioning match {
     case _ if !Wrapping.isInEngine(e.child) => Some("")
     case h: HashPartitioning => support.first(h.expressions)
+    case r: RangePartitioning => support.first(r.ordering)
     case SinglePartition | _: RoundRobinPartitioning => None
     case other => Some(s"${other.getClass.getSimpleName} exchange is not supported")
   }

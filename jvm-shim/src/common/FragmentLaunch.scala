@@ -38,6 +38,7 @@ object FragmentLaunch {
       case scan: FileSourceScanExec => scanParts(scan)
       case range: RangeExec => rangeParts(range)
     }
+    val shares = Shares.of(root, scans, inputs.map(_.getNumPartitions)).toArray
     val launch = Launch(
       functions = Seq(ChainedPythonFunctions(Seq(function(sc.conf, text, broadcasts)))) -> fragment.id.toLong,
       timeZone = conf.sessionLocalTimeZone,
@@ -45,8 +46,9 @@ object FragmentLaunch {
       metrics = fragment.metrics,
       inputOrder = Fusion.streamOrder(root),
       contexts = json.contexts,
+      instances = shares.length,
       isParallel = PipelineShuffleExchangeExec.drivers(sc.conf) > 1)
-    new FragmentRDD(sc, launch, Shares.of(root, scans, inputs.map(_.getNumPartitions)).toArray, inputs)
+    new FragmentRDD(sc, launch, shares, inputs)
   }
 
   private def scanParts(scan: FileSourceScanExec): Array[ScanPart] = {
@@ -97,6 +99,7 @@ case class Launch(
     metrics: Map[String, SQLMetric],
     inputOrder: Seq[Int],
     contexts: Array[QueryContext],
+    instances: Int,
     isParallel: Boolean)
 
 /** One task's share of a scan: its splits as JSON, and where Spark would like to read them. */
@@ -149,7 +152,7 @@ class FragmentRDD(
 
   private def controlMessage(part: FragmentPartition, context: TaskContext): Array[Byte] = {
     val node = Json.obj()
-      .put("partition", part.index).put("stage", context.stageId()).put("attempt", context.attemptNumber())
+      .put("partition", part.index).put("instances", launch.instances).put("stage", context.stageId()).put("attempt", context.attemptNumber())
       .put("taskAttempt", context.taskAttemptId()).put("cpus", context.cpus())
     node.set[ObjectNode]("inputOrder", Manifest.mapper.valueToTree[JsonNode](launch.inputOrder.toArray))
     val splits = Json.obj()

@@ -10,7 +10,7 @@ import org.apache.spark.serializer.Serializer
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.Statistics
-import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, HashPartitioningLike, Partitioning, RoundRobinPartitioning}
+import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, HashPartitioningLike, Partitioning, RangePartitioning, RoundRobinPartitioning}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.exchange.{Exchange, ShuffleExchangeExec, ShuffleExchangeLike, ShuffleOrigin}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics, SQLShuffleReadMetricsReporter, SQLShuffleWriteMetricsReporter}
@@ -49,6 +49,7 @@ case class PipelineShuffleExchangeExec(
       case h: HashPartitioning =>
         node.put("kind", "hash").put("drivers", PipelineShuffleExchangeExec.drivers(sparkContext.conf))
         node.set[ObjectNode]("keys", Json.arr(h.expressions.map(new ExpressionJson(withContexts = false).write)))
+      case r: RangePartitioning if r.numPartitions > 1 => RangeSamples.put(node, Fusion.fragment(child), r)
       case _: RoundRobinPartitioning => node.put("kind", "roundRobin")
       case _ => node.put("kind", "single")
     }

@@ -30,11 +30,9 @@ SELECT i, id, sum(id) OVER (PARTITION BY i ORDER BY id) AS s FROM (SELECT a.i, b
 SELECT a.id, b.id AS x FROM tame a JOIN tame b ON a.id = b.id ORDER BY a.id;
 -- rows: ordered
 -- set: spark.sql.autoBroadcastJoinThreshold=-1 ; spark.pysparkPipeline.sort.gatherBytes=0
--- expect: partly RangePartitioning
 SELECT a.id, b.id AS x FROM tame a JOIN tame b ON a.id = b.id ORDER BY a.id DESC;
 -- rows: ordered
 -- set: spark.pysparkPipeline.sort.gatherBytes=0
--- expect: partly RangePartitioning
 SELECT k, count(*) AS c FROM tame GROUP BY k ORDER BY c, k;
 -- rows: ordered
 SELECT id, k FROM (SELECT id, k FROM tame ORDER BY id LIMIT 30) WHERE k <> 'x' ORDER BY k, id;

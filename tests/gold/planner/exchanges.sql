@@ -14,8 +14,7 @@ SELECT count(*) FROM (SELECT /*+ REPARTITION(1) */ i FROM numbers);
 SELECT /*+ REPARTITION(3, x) */ i + 1L AS x FROM numbers WHERE i IS NOT NULL;
 -- expect: partly Coalesce
 SELECT /*+ COALESCE(1) */ id FROM numbers WHERE i > 0;
--- Ranges are left to Spark.
--- expect: partly RangePartitioning
+-- Ranges.
 SELECT /*+ REPARTITION_BY_RANGE(3, id) */ id FROM numbers WHERE i > 0;
 -- An exchange that nothing above needs all columns of.
 SELECT id FROM (SELECT /*+ REPARTITION(3, i) */ * FROM numbers) WHERE d > 0;

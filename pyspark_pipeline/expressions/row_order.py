@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark_pipeline.exec.operator import Chunk
+import pyarrow as pa
+
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import Array
 from pyspark_pipeline.kernels.sort_fields import SortColumn
@@ -24,13 +25,13 @@ class RowOrder:
         expressions = ExpressionSettings.of(settings)
         self._compiled = compile_expressions([key.expr for key in keys], expressions)
 
-    def columns(self, chunk: Chunk) -> list[SortColumn]:
+    def columns(self, chunk: pa.RecordBatch) -> list[SortColumn]:
         """Evaluate the keys."""
         arrays = self._compiled.evaluate(chunk)
         return [
             SortColumn(array, key.descending, key.nulls_first) for array, key in zip(arrays, self.keys, strict=True)
         ]
 
-    def sorted_rows(self, chunk: Chunk) -> Array:
+    def sorted_rows(self, chunk: pa.RecordBatch) -> Array:
         """Give the row numbers of ``chunk`` in order, stably: int64, shape (rows,)."""
         return order_rows(self.columns(chunk), chunk.num_rows)

@@ -1,0 +1,108 @@
+"""Sinks that place every row: rows are staged, then partitioned together by one prefix sum and one ``take``.
+
+Partitioning chunk by chunk would cost a slice per destination and chunk. So chunks are staged until there is
+about one message's worth for every channel, then: a channel for each row, prefix-sum grouping, one ``take`` of all
+columns, zero-copy slices to the channels. A channel sends when it has enough; what all channels hold together is
+capped by sending the largest first.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from time import perf_counter_ns as clock
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyspark_pipeline.datatypes import DataType
+from pyspark_pipeline.exchange.channel import Channel, Sequencer
+from pyspark_pipeline.exchange.codec import plain_chunk
+from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, SinkSettings
+from pyspark_pipeline.exec.chunk_concat import concat_chunks
+from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.exec.output_queue import OutputQueue
+from pyspark_pipeline.kernels.buffers import Array, fixed_array
+from pyspark_pipeline.kernels.partition import group_rows
+from pyspark_pipeline.metrics import declare_counter
+
+PLACING = declare_counter("placing_ns", "Time to find the destination of every row (its hash, or its range)", unit="ns")
+
+_LEAST_STAGE_BYTES = 4 << 20
+
+
+class PartitioningSinkOperator(ExchangeSinkOperator):
+    """Deals rows out to ``ways`` channels."""
+
+    def __init__(
+        self,
+        types: tuple[DataType, ...],
+        destinations: int,
+        queue: OutputQueue,
+        sequencer: Sequencer,
+        settings: SinkSettings,
+        ways: int,
+    ) -> None:
+        super().__init__(types, destinations, queue, sequencer, settings)
+        self._ways = ways
+        self._staged: list[Chunk] = []
+        self._staged_bytes = 0
+        self._stage_bytes = min(max(ways * settings.chunk_bytes, _LEAST_STAGE_BYTES), settings.buffer_bytes // 2)
+
+    @abstractmethod
+    def ways_of(self, chunk: Chunk) -> Array:
+        """Number the channel of each row: int32, shape (rows,), from 0 to ``ways`` − 1."""
+
+    @abstractmethod
+    def address(self, way: int) -> tuple[int, int]:
+        """Give the partition and the driver (−1: any) of a channel."""
+
+    def accept(self, chunk: Chunk) -> None:
+        self._staged.append(chunk)
+        self._staged_bytes += self.bytes_of.estimate(chunk)
+        if self._staged_bytes >= self._stage_bytes:
+            self._partition()
+
+    def flush(self) -> None:
+        self._partition()
+        super().flush()
+
+    def held_bytes(self) -> int:
+        return self._staged_bytes + super().held_bytes()
+
+    def set_finished(self) -> None:
+        super().set_finished()
+        self._staged = []
+        self._staged_bytes = 0
+
+    def _partition(self) -> None:
+        """Deal what is staged out to the channels."""
+        if not self._staged:
+            return
+        staged = concat_chunks(self._staged)
+        self._staged = []
+        self._staged_bytes = 0
+        started = clock()
+        starts, order = group_rows(self.ways_of(staged), self._ways)
+        self.context.metrics.add(PLACING, clock() - started)
+        grouped = plain_chunk(pc.take(staged, fixed_array(pa.int32(), order), boundscheck=False), self.schema)
+        bounds = starts.tolist()
+        per_row = grouped.nbytes / grouped.num_rows
+        for way in range(self._ways):
+            rows = bounds[way + 1] - bounds[way]
+            if rows:
+                part = grouped.slice(bounds[way], rows)
+                self.channel(*self.address(way)).add_rows(part, int(per_row * rows))
+        self._send_largest()
+
+    def _send_largest(self) -> None:
+        """Send the fullest channels until at most half of the allowed bytes is held."""
+        held = super().held_bytes()
+        allowed = self.settings.buffer_bytes // 2
+        if held <= allowed:
+            return
+        fullest: list[Channel] = sorted(self._channels.values(), key=lambda channel: -channel.nbytes)
+        for channel in fullest:
+            held -= channel.nbytes
+            channel.flush()
+            if held <= allowed // 2:
+                return

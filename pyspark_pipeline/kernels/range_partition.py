@@ -1,0 +1,44 @@
+"""Deal rows out by ranges of their sort keys: the bounds between ranges, and the range of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.sort_fields import SortColumn
+from pyspark_pipeline.kernels.sort_order import rank_rows
+
+
+def bound_rows(columns: Sequence[SortColumn], weights: Array, ranges: int) -> Array:
+    """Choose the rows of a sample after which a new range begins: their numbers in order, ``ranges`` − 1 at most.
+
+    ``weights`` says of each row how many it stands for. Bounds are different rows, so there may be fewer.
+    """
+    rows = weights.size
+    ranks = rank_rows(columns, rows)
+    order = np.argsort(ranks, kind="stable")
+    reached = np.cumsum(weights[order])
+    wanted = reached[-1] * np.arange(1, ranges) / ranges
+    at = order[np.minimum(np.searchsorted(reached, wanted), rows - 1)]
+    _, first = np.unique(ranks[at], return_index=True)
+    chosen: Array = at[first]
+    return chosen
+
+
+def range_ids(columns: Sequence[SortColumn], bounds: Sequence[pa.Array], rows: int) -> Array:
+    """Number the range of each row: how many of the ``bounds`` (key columns, in order) come before it; int32."""
+    count = len(bounds[0])
+    both = [
+        replace(column, values=pa.concat_arrays([bound, _plain(column.values)]))
+        for column, bound in zip(columns, bounds, strict=True)
+    ]
+    ranks = rank_rows(both, count + rows)
+    return np.searchsorted(ranks[:count], ranks[count:]).astype(np.int32)
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
