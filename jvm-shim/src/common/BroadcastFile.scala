@@ -5,7 +5,7 @@ import java.lang.ref.Cleaner
 import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.file.Files
 
-import org.apache.spark.SparkEnv
+import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.api.python.PythonBroadcast
 import org.apache.spark.io.CompressionCodec
 import org.apache.spark.sql.catalyst.InternalRow
@@ -27,8 +27,8 @@ object BroadcastFile {
 
   private val cleaner = Cleaner.create()
 
-  /** In a task: the chunk rows of a partition as compressed records. */
-  def pack(chunks: Iterator[InternalRow]): BroadcastPart = {
+  /** In a task: the chunk rows of a partition as compressed records. A function here drags no large class along. */
+  val pack: (TaskContext, Iterator[InternalRow]) => BroadcastPart = (_, chunks) => {
     val bytes = new ByteArrayOutputStream()
     val out = codec.compressedOutputStream(bytes)
     var rows = 0L

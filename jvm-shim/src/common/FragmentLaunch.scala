@@ -12,7 +12,6 @@ import org.apache.spark.rdd.{DeterministicLevel, RDD}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow
 import org.apache.spark.sql.execution.{FileSourceScanExec, RangeExec}
-import org.apache.spark.sql.execution.datasources.FileScanRDD
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch}
 
@@ -35,7 +34,7 @@ object FragmentLaunch {
       case (input, rows) => new RowChunkRDD(rows, input.schema, batchRows)
     }
     val scans = Fusion.operators(root).map(_.original).collect {
-      case scan: FileSourceScanExec => scanParts(scan)
+      case scan: FileSourceScanExec => ScanParts.of(scan, fragment.scanMetrics)
       case range: RangeExec => rangeParts(range)
     }
     val shares = Shares.of(root, scans, inputs.map(_.getNumPartitions)).toArray
@@ -49,21 +48,6 @@ object FragmentLaunch {
       instances = shares.length,
       isParallel = PipelineShuffleExchangeExec.drivers(sc.conf) > 1)
     new FragmentRDD(sc, launch, shares, inputs)
-  }
-
-  private def scanParts(scan: FileSourceScanExec): Array[ScanPart] = {
-    val types = scan.relation.partitionSchema.map(_.dataType)
-    scan.inputRDD match {
-      case files: FileScanRDD => files.filePartitions.map { p =>
-        val splits = Json.arr(p.files.toSeq.map { f =>
-          val node = Json.obj().put("path", f.toPath.toUri.getPath).put("start", f.start).put("length", f.length)
-          node.set[ObjectNode]("partitionValues", Json.row(f.partitionValues, types))
-          node
-        })
-        ScanPart(splits.toString, p.preferredLocations().toSeq)
-      }.toArray
-      case other => throw new IllegalStateException(s"a Parquet scan gave ${other.getClass.getName}")
-    }
   }
 
   /** A range's slices (first number, count, step), cut as Spark cuts them. */
@@ -101,9 +85,6 @@ case class Launch(
     contexts: Array[QueryContext],
     instances: Int,
     isParallel: Boolean)
-
-/** One task's share of a scan: its splits as JSON, and where Spark would like to read them. */
-case class ScanPart(splits: String, locations: Seq[String])
 
 class FragmentPartition(override val index: Int, val share: Share, val inputs: Map[Int, Partition]) extends Partition
 

@@ -78,7 +78,10 @@ case class PipelineBroadcastExchangeExec(mode: BroadcastMode, child: SparkPlan) 
     }
 
   private def broadcastChunks(): Broadcast[PythonBroadcast] = {
-    val parts = timed("collectTime")(sparkContext.runJob(chunkRows(), BroadcastFile.pack _))
+    val parts = timed("collectTime") {
+      val chunks = chunkRows()
+      sparkContext.runJob(chunks, BroadcastFile.pack, chunks.partitions.indices)
+    }
     val rows = parts.map(_.rows).sum
     longMetric("numOutputRows") += rows
     val maxRows = BroadcastSize.maxRows(mode)

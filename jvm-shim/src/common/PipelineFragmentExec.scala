@@ -32,13 +32,13 @@ case class PipelineFragmentExec(root: SparkPlan, subqueryExpressions: Seq[Expres
 
   override def verboseString(maxFields: Int): String = simpleString(maxFields)
 
-  override def innerChildren: Seq[SparkPlan] =
+  @transient override lazy val innerChildren: Seq[SparkPlan] =
     Pipelines.of(root).zipWithIndex.map { case (text, i) => PipelineText(s"pipeline $i: $text") }
 
   override lazy val metrics: Map[String, SQLMetric] =
     FragmentMetrics.create(sparkContext) ++ FragmentMetrics.ofRunner(sparkContext) ++ scanMetrics
 
-  private def scanMetrics: Map[String, SQLMetric] =
+  lazy val scanMetrics: Map[String, SQLMetric] =
     Fusion.scans(root).flatMap(_.metrics).filter { case (name, _) => PipelineFragmentExec.ScanMetrics(name) }.toMap
 
   override protected def doCanonicalize(): SparkPlan = PipelineFragmentExec(root.canonicalized, Nil)
