@@ -56,8 +56,11 @@ class PipelineBuilder(Protocol):
     def range_slice(self, input_id: int) -> tuple[int, int, int]:
         """Give this instance's slice of a range: first number, count of numbers, step."""
 
-    def branch(self, union: Node) -> int:
-        """Say which input of a union this instance runs: its place, from 0."""
+    def unite(self, branches: Sequence[Sequence[OperatorFactory]]) -> list[OperatorFactory]:
+        """Give an open pipeline that gets the rows of all the open pipelines ``branches``."""
+
+    def branch(self, union: Node) -> int | None:
+        """Say which input of a union this instance runs: its place, from 0; None for all."""
 
     def broadcast_value(
         self, source: BroadcastSource, key: Hashable, make: Callable[[Sequence[Chunk]], SizedValue]

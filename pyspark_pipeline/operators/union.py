@@ -1,4 +1,4 @@
-"""Union: the pipeline of the one input that this instance runs; no operator of its own is needed."""
+"""Union: the pipeline of the one input that this instance runs, or those of all into one; no operator of its own."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from pyspark_pipeline.plan.unions import Union
 
 @implements(Union, execs=["UnionExec"], pipeline=["Union"])
 def decompose_union(node: Union, builder: PipelineBuilder) -> list[OperatorFactory]:
-    """Go on with the input that the instance runs."""
+    """Go on with the input that the instance runs; one that keeps its inputs' partitions runs them all."""
     wanted = [field.type for field in node.output]
     for child in node.inputs:
         if [field.type for field in child.output] != wanted:
             raise UnsupportedPlanError("the inputs of a union have different types")
-    return builder.decompose(node.inputs[builder.branch(node)])
+    place = builder.branch(node)
+    if place is None:
+        return builder.unite([builder.decompose(child) for child in node.inputs])
+    return builder.decompose(node.inputs[place])

@@ -89,10 +89,10 @@ class FragmentBuilder(PipelineSet):
         first, count, step = self._control["splits"][str(input_id)]
         return first, count, step
 
-    def branch(self, union: Node) -> int:
-        """Give the input that this instance runs; unions are numbered from the root, depth first, left to right."""
+    def branch(self, union: Node) -> int | None:
+        """Give the input that this instance runs (None: all); unions are numbered from the root, depth first."""
         number = next(i for i, found in enumerate(_unions(self._fragment.root)) if found is union)
-        place: int = self._control["branches"][str(number)]
+        place: int | None = self._control["branches"].get(str(number))
         return place
 
     def broadcast_value(

@@ -63,16 +63,20 @@ class PipelineSet:
         """Open a pipeline in which all rows of equal ``keys`` (bound to the chunks of ``below``) meet in one driver."""
         if self.dop == 1 or _is_dealt(below, keys, self.dop):
             return list(below)
-        return self._exchange(below, by_keys(keys, self.settings), self.dop)
+        return self._exchange([below], by_keys(keys, self.settings), self.dop)
 
     def gather(self, below: Sequence[OperatorFactory]) -> list[OperatorFactory]:
         """Open a pipeline of one driver that gets every chunk."""
         if self.dop_of(below) == 1:
             return list(below)
-        return self._exchange(below, pass_through, 1)
+        return self._exchange([below], pass_through, 1)
+
+    def unite(self, branches: Sequence[Sequence[OperatorFactory]]) -> list[OperatorFactory]:
+        """Open a pipeline that gets every chunk of all the open pipelines ``branches``."""
+        return self._exchange(branches, pass_through, self.dop)
 
     def _exchange(
-        self, below: Sequence[OperatorFactory], distribution: Distribution, consumers: int
+        self, branches: Sequence[Sequence[OperatorFactory]], distribution: Distribution, consumers: int
     ) -> list[OperatorFactory]:
         options = self.settings.options
         exchange = LocalExchange(
@@ -83,11 +87,9 @@ class PipelineSet:
             batch_rows=options["batchRows"],
         )
         self._exchanges += 1
-        self.add_pipeline([*below, LocalExchangeSinkFactory(exchange)])
-        source = LocalExchangeSourceFactory(exchange)
-        if below[-1] in self._outputs:
-            self._outputs[source] = self._outputs[below[-1]]
-        return self._open(source, consumers)
+        for below in branches:
+            self.add_pipeline([*below, LocalExchangeSinkFactory(exchange)])
+        return self._open(LocalExchangeSourceFactory(exchange), consumers)
 
     def _open(self, source: OperatorFactory, dop: int) -> list[OperatorFactory]:
         self._dops[source] = dop

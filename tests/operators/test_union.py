@@ -40,14 +40,16 @@ def union(*inputs: Node) -> Union:
     return Union(output=inputs[0].output, inputs=inputs)
 
 
-def run_fragment(root: Node, control: Mapping[str, Any], stream: list[tuple[int, ChunkRow]]) -> list[Any]:
+def run_fragment(
+    root: Node, control: Mapping[str, Any], stream: list[tuple[int, ChunkRow]], dop: int = 1
+) -> list[Any]:
     fragment = Fragment(id=0, root=root, sink=ResultSink(), settings=DEFAULTS)
     queue = OutputQueue(4)
-    builder = FragmentBuilder(fragment, {"partition": 0, "splits": {}, **control}, queue)
+    builder = FragmentBuilder(fragment, {"partition": 0, "splits": {}, **control}, queue, dop)
     pipelines = builder.build()
     assert sorted(builder.inputs) == sorted({number for number, _ in stream})
     feed = InputFeed(iter(stream), builder.inputs) if builder.inputs else None
-    made = to_table(root, list(execute(FragmentInstance(pipelines, queue, feed=feed))))
+    made = to_table(root, list(execute(FragmentInstance(pipelines, queue, feed=feed), dop)))
     values: list[Any] = made.column(0).to_pylist()
     return values
 
@@ -93,3 +95,10 @@ def test_it_decodes_from_the_wire() -> None:
     root = decode_fragment(json.dumps(text)).root
     assert isinstance(root, Union)
     assert [child.input_id for child in root.children if isinstance(child, ExchangeSource)] == [0, 1]
+
+
+@pytest.mark.parametrize("dop", [1, 3])
+def test_a_union_that_keeps_partitions_runs_all_its_inputs(dop: int) -> None:
+    kept = union(LEFT, plus_nothing(RIGHT))
+    given = [(place, row) for place in (0, 1) for row in rows(place * 10)]
+    assert sorted(run_fragment(kept, {"branches": {}}, given, dop=dop)) == [0, 1, 2, 10, 11, 12]

@@ -171,8 +171,6 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf, isAdaptive: Boolea
     val shape = op match {
       case a: BaseAggregateExec if a.isStreaming => Some("streaming aggregation is not supported")
       case l: BaseLimitExec if l.child.outputOrdering.nonEmpty => Some("the first of sorted rows are not supported")
-      case u: UnionExec if !u.outputPartitioning.isInstanceOf[UnknownPartitioning] =>
-        Some("a union that keeps its inputs' partitions is not supported")
       case s: SortExec if !s.global => Some("a sort within partitions is not supported")
       case other => Joins.reason(other)
     }

@@ -3,12 +3,13 @@ package org.apache.spark.sql.pysparkpipeline
 import org.apache.spark.NarrowDependency
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning
 import org.apache.spark.sql.execution.{FileSourceScanExec, RangeExec, SparkPlan, UnionExec}
 import org.apache.spark.sql.execution.joins.CartesianProductExec
 
 /**
  * What one fragment instance reads: its part of each scan and the partition of each input, by number, and for
- * each union (by number, in plan order) the one child that this instance runs.
+ * each union (by number, in plan order) the one child that this instance runs; a union without one runs all.
  */
 case class Share(
     scans: Map[Int, ScanPart] = Map.empty, inputs: Map[Int, Int] = Map.empty, branches: Map[Int, Int] = Map.empty) {
@@ -26,6 +27,9 @@ object Shares {
         scan += 1
         val number = scan
         Some(scans(number).toSeq.map(part => Share(scans = Map(number -> part))))
+      case PipelineOperatorExec(u: UnionExec) if keepsPartitions(u) =>
+        union += 1
+        u.children.flatMap(go).filter(_.nonEmpty).reduceOption(zip)
       case PipelineOperatorExec(u: UnionExec) =>
         union += 1
         val number = union
@@ -43,6 +47,10 @@ object Shares {
 
     go(root).getOrElse(Seq(Share()))
   }
+
+  /** Whether a partition of the union is the partitions of that number of all its inputs, which are dealt out alike. */
+  private def keepsPartitions(union: UnionExec): Boolean =
+    !union.outputPartitioning.isInstanceOf[UnknownPartitioning]
 
   /** Every part of one side with every part of the other. */
   private def product(left: Seq[Share], right: Seq[Share]): Seq[Share] = left.flatMap(a => right.map(a.and))

@@ -23,7 +23,6 @@ SELECT count(*), count(k) > 0 FROM (SELECT k FROM tame LIMIT 100 OFFSET 60);
 SELECT count(*) FROM (SELECT k, count(*) FROM tame GROUP BY k OFFSET 1);
 SELECT count(*) FROM (SELECT * FROM numbers LIMIT 5 OFFSET 1000);
 SELECT count(*) FROM (SELECT a.id FROM tame a JOIN tame b ON a.z = b.z LIMIT 13 OFFSET 2);
--- expect: partly keeps its inputs
 SELECT count(*) FROM ((SELECT id FROM tame LIMIT 20) UNION ALL (SELECT id FROM numbers LIMIT 9 OFFSET 2)) WHERE id IS NOT NULL;
 -- expect: partly CollectLimit
 SELECT i > 0 AS x FROM (SELECT /*+ REPARTITION(1) */ i FROM numbers WHERE i > 0) LIMIT 4;

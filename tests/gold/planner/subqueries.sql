@@ -9,7 +9,6 @@ SELECT k, sum(i) FROM tame GROUP BY k HAVING sum(i) > (SELECT sum(z) FROM tame);
 SELECT id FROM tame WHERE (SELECT true) AND i > 0;
 WITH a AS (SELECT k, sum(i) AS s, count(*) AS c FROM tame GROUP BY k)
 SELECT x.k, x.s, y.c FROM a x JOIN a y ON x.k <=> y.k;
--- expect: partly keeps its inputs
 WITH a AS (SELECT k, sum(i) AS s FROM tame GROUP BY k) SELECT * FROM a UNION ALL SELECT * FROM a;
 WITH a AS (SELECT i, d FROM numbers WHERE i > 0) SELECT count(*) FROM a WHERE d > 0 AND i < (SELECT max(i) FROM a);
 SELECT a.k, a.s FROM (SELECT k, sum(n9) AS s FROM tame GROUP BY k) a WHERE a.s = (SELECT max(s) FROM (SELECT k, sum(n9) AS s FROM tame GROUP BY k));

@@ -60,19 +60,15 @@ SELECT x, count(*) FROM (SELECT id AS x FROM tame UNION ALL SELECT explode(array
 SELECT id FROM tame WHERE id < 3 UNION ALL SELECT id FROM range(5) UNION ALL SELECT a FROM VALUES (7), (NULL) AS t(a);
 -- expect: partly UnionLoop
 WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 6) SELECT t.id, r.n FROM r JOIN tame t ON t.id = r.n;
--- expect: partly keeps its inputs
 SELECT k, count(*) FROM tame GROUP BY k UNION ALL SELECT flag, count(*) FROM texts GROUP BY flag;
 -- set: spark.sql.unionOutputPartitioning=false
 SELECT k, count(*) FROM tame GROUP BY k UNION ALL SELECT flag, count(*) FROM texts GROUP BY flag;
--- expect: partly keeps its inputs
 SELECT z, count(*) AS c FROM tame GROUP BY z UNION ALL SELECT i, sum(c) FROM (SELECT i, k, count(*) AS c FROM tame GROUP BY i, k) GROUP BY i;
 -- set: spark.sql.unionOutputPartitioning=false
 SELECT z, count(*) AS c FROM tame GROUP BY z UNION ALL SELECT i, sum(c) FROM (SELECT i, k, count(*) AS c FROM tame GROUP BY i, k) GROUP BY i;
--- expect: partly keeps its inputs
 SELECT k, sum(c) FROM (SELECT k, count(*) AS c FROM tame GROUP BY k UNION ALL SELECT k, sum(z) FROM tame GROUP BY k) GROUP BY k;
 -- set: spark.sql.unionOutputPartitioning=false
 SELECT k, sum(c) FROM (SELECT k, count(*) AS c FROM tame GROUP BY k UNION ALL SELECT k, sum(z) FROM tame GROUP BY k) GROUP BY k;
--- expect: partly keeps its inputs
 SELECT count(*) FROM ((SELECT id FROM tame LIMIT 7) UNION ALL (SELECT id FROM numbers LIMIT 5));
 -- set: spark.sql.unionOutputPartitioning=false
 SELECT count(*) FROM ((SELECT id FROM tame LIMIT 7) UNION ALL (SELECT id FROM numbers LIMIT 5));
