@@ -95,7 +95,7 @@ DATES = [
 ]  # fmt: skip
 
 HASHES = [f"xxhash64({c})" for c in (*PLAIN, *DECIMALS, "bo", "dt", "ts", "s", "snum", "nn")]
-HASHES += ["xxhash64(i, s, p38_10, d)", "xxhash64(s, t)", "xxhash64(null)", "xxhash64(i, null, 'x')", "xxhash64(10 / i2)", "xxhash64(i + 1, l)"]
+HASHES += ["xxhash64(i, s, p38_10, d)", "xxhash64(s, t)", "xxhash64(null)", "xxhash64(i, null, 'x')", "xxhash64(10 / i2)", "xxhash64(i2, l)"]
 HASHES += ["xxhash64(l, l) % 7", "if(bo, xxhash64(s), 0L)", "xxhash64(cast(null as string), bo)", "xxhash64(1, 'a', 2.5)"]
 
 ALL = {
