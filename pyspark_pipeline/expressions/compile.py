@@ -150,7 +150,8 @@ class _Compiler:
         return found
 
     def _literal(self, expr: Literal) -> Evaluable:
-        key = ("literal", expr.type, repr(expr.value))
+        told_apart = expr.value if isinstance(expr.value, bytes) else repr(expr.value)  # 0.0 and -0.0 are equal
+        key = ("literal", expr.type, told_apart)
         scalar = literal_scalar(expr)
         return self._intern(key, Evaluable(len(self._nodes), expr.type, scalar=scalar))
 

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array, allocate, bits, decimal_words, string_parts, validity, values
+from pyspark_pipeline.kernels.buffers import Array, allocate
 from pyspark_pipeline.kernels.jit import kernel
+from pyspark_pipeline.kernels.row_hash import RowHash, shortest_bytes
 
 SEED = 42
-_MASK = 0xFFFFFFFF
 
 
 @kernel(forceinline=True)
@@ -49,7 +49,8 @@ def _hash_int(value, seed):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def _hash_long(value, seed):  # type: ignore[no-untyped-def]
+def hash_long(value, seed):  # type: ignore[no-untyped-def]
+    """Give ``Murmur3_x86_32.hashLong`` of an int64 as uint32; ``seed`` is uint32."""
     low = np.uint32(value & 0xFFFFFFFF)
     high = np.uint32((value >> 32) & 0xFFFFFFFF)
     return _finish(_mix_h(_mix_h(seed, _mix_k(low)), _mix_k(high)), 8)
@@ -75,7 +76,7 @@ def _fold_ints(data, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
 def _fold_longs(data, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
     for row in range(hashes.size):
         if is_valid(bitmap, skip, row):
-            hashes[row] = _hash_long(np.int64(data[row]), hashes[row])
+            hashes[row] = hash_long(np.int64(data[row]), hashes[row])
 
 
 @kernel
@@ -89,26 +90,16 @@ def _fold_bools(data, data_skip, bitmap, skip, hashes):  # type: ignore[no-untyp
 def _fold_small_decimals(words, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
     for row in range(hashes.size):
         if is_valid(bitmap, skip, row):
-            hashes[row] = _hash_long(words[2 * row], hashes[row])
+            hashes[row] = hash_long(words[2 * row], hashes[row])
 
 
 @kernel
 def _fold_big_decimals(words, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
-    """Hash ``BigInteger.toByteArray``: the fewest big-endian bytes that keep the sign."""
     text = np.empty(16, dtype=np.uint8)
     for row in range(hashes.size):
-        if not is_valid(bitmap, skip, row):
-            continue
-        low = np.uint64(words[2 * row])
-        high = np.uint64(words[2 * row + 1])
-        for i in range(8):
-            text[i] = (high >> np.uint64(56 - 8 * i)) & np.uint64(0xFF)
-            text[8 + i] = (low >> np.uint64(56 - 8 * i)) & np.uint64(0xFF)
-        fill = 0xFF if text[0] & 0x80 else 0
-        first = 0
-        while first < 15 and text[first] == fill and (text[first + 1] & 0x80) == (fill & 0x80):
-            first += 1
-        hashes[row] = _hash_bytes(text, first, 16, hashes[row])
+        if is_valid(bitmap, skip, row):
+            first = shortest_bytes(words[2 * row], words[2 * row + 1], text)
+            hashes[row] = _hash_bytes(text, first, 16, hashes[row])
 
 
 @kernel(forceinline=True)
@@ -157,59 +148,20 @@ def _xorshift(hashes, count, ids):  # type: ignore[no-untyped-def]
         ids[row] = np.int32((np.uint64(h) * np.uint64(count)) >> np.uint64(32))
 
 
+_HASH = RowHash(
+    dtype=np.dtype(np.uint32),
+    ints=_fold_ints,
+    longs=_fold_longs,
+    booleans=_fold_bools,
+    small_decimals=_fold_small_decimals,
+    big_decimals=_fold_big_decimals,
+    strings=_fold_strings,
+)
+
+
 def hash_rows(columns: Sequence[pa.Array], rows: int) -> Array:
     """Hash every row over ``columns`` as Spark's ``hash(...)`` does; uint32, shape (rows,)."""
-    hashes = allocate(rows, np.uint32)
-    hashes[:] = SEED
-    for place, column in enumerate(columns):
-        if pa.types.is_dictionary(column.type):
-            if place == 0 and len(column.dictionary) < rows:
-                hashes = _hash_dictionary(column, rows)
-                continue
-            column = column.dictionary_decode()
-        _fold(column, hashes)
-    return hashes
-
-
-def _hash_dictionary(column: pa.Array, rows: int) -> Array:
-    """Hash the values of a first column's dictionary once and look the rows up (NULL keeps the seed)."""
-    known = np.full(len(column.dictionary) + 1, SEED, dtype=np.uint32)
-    _fold(column.dictionary, known[:-1])
-    indices = column.indices
-    codes = values(indices)
-    if indices.null_count:
-        codes = np.where(np.asarray(indices.is_valid()), codes, len(known) - 1)
-    return known[codes]
-
-
-def _fold(column: pa.Array, hashes: Array) -> None:
-    typ = column.type
-    bitmap, skip = validity(column)
-    if pa.types.is_boolean(typ):
-        _fold_bools(*bits(column), bitmap, skip, hashes)
-    elif pa.types.is_floating(typ):
-        _fold_floats(column, bitmap, skip, hashes)
-    elif pa.types.is_decimal(typ):
-        fold = _fold_small_decimals if typ.precision <= 18 else _fold_big_decimals
-        fold(decimal_words(column), bitmap, skip, hashes)
-    elif pa.types.is_string(typ) or pa.types.is_binary(typ):
-        _fold_strings(*string_parts(column), bitmap, skip, hashes)
-    elif pa.types.is_int64(typ) or pa.types.is_timestamp(typ):
-        _fold_longs(values(column), bitmap, skip, hashes)
-    elif pa.types.is_date32(typ) or pa.types.is_integer(typ):
-        _fold_ints(values(column).astype(np.int32, copy=False), bitmap, skip, hashes)
-    elif not pa.types.is_null(typ):
-        raise TypeError(f"no Murmur3 of Spark for {typ}")
-
-
-def _fold_floats(column: pa.Array, bitmap: Array, skip: int, hashes: Array) -> None:
-    """Hash the bits of floats with −0.0 as 0.0 and every NaN as Java's canonical one."""
-    data = values(column) + 0.0
-    data[np.isnan(data)] = np.nan
-    if data.dtype == np.float32:
-        _fold_ints(data.view(np.int32), bitmap, skip, hashes)
-    else:
-        _fold_longs(data.view(np.int64), bitmap, skip, hashes)
+    return _HASH.rows(columns, rows, SEED)
 
 
 def partition_ids(hashes: Array, count: int) -> Array:

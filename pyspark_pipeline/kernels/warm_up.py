@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.kernels import accumulate, row_ranges
+from pyspark_pipeline.kernels.bloom import BloomFilter
 from pyspark_pipeline.kernels.buffers import Array, decimal_words, string_parts, validity, values
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.join_pairs import flagged_rows, mark_rows
@@ -20,6 +21,7 @@ from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_id
 from pyspark_pipeline.kernels.partition import group_rows
 from pyspark_pipeline.kernels.sort_fields import SortColumn
 from pyspark_pipeline.kernels.sort_order import order_rows
+from pyspark_pipeline.kernels.xxhash64 import xxhash64_rows
 
 _LONGS = pa.array([3, None, 2**40, 3], pa.int64())
 _STRINGS = pa.array(["a", None, "bc", "a"])
@@ -47,6 +49,10 @@ def _hashes() -> None:
     hashes = hash_rows(columns, 4)
     group_rows(partition_ids(hashes, 3), 3)
     driver_ids(hashes, 3)
+    hashed = xxhash64_rows(columns, 4, 42)
+    words = np.frombuffer(bytes(8), dtype=np.uint8)
+    for version in (1, 2):
+        BloomFilter(version=version, functions=1, seed=0, words=words).might_contain(hashed)
 
 
 def _groups() -> None:

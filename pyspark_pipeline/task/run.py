@@ -28,6 +28,7 @@ from pyspark_pipeline.task.memory import idle_broadcast_bytes, instance_memory
 from pyspark_pipeline.task.statistics import fragment_metrics
 
 _PACK_BYTES = 4 << 20
+_LARGE_TEXT = 1 << 19
 _BROADCASTS = BroadcastCache(idle_broadcast_bytes())
 
 
@@ -37,11 +38,18 @@ def _decoded(text: str) -> Fragment:
     return decode_fragment(text)
 
 
+@lru_cache(maxsize=2)
+def _decoded_large(text: str) -> Fragment:
+    """Do the same for a fragment whose bloom filters (megabytes) are not worth keeping for long."""
+    return decode_fragment(text)
+
+
 def run_fragment(
     text: str, batches: Iterator[pa.RecordBatch], read_broadcast: ReadBroadcast = no_broadcast
 ) -> Iterator[pa.RecordBatch]:
     """Run the fragment ``text`` (JSON) over Arrow batches of chunk rows; see :func:`run_plan`."""
-    return run_plan(_decoded(text), batches, read_broadcast)
+    decoded = _decoded if len(text) < _LARGE_TEXT else _decoded_large
+    return run_plan(decoded(text), batches, read_broadcast)
 
 
 def run_plan(

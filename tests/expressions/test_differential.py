@@ -94,9 +94,13 @@ DATES = [
     "dt + interval '90' day", "dt - 30", 
 ]  # fmt: skip
 
+HASHES = [f"xxhash64({c})" for c in (*PLAIN, *DECIMALS, "bo", "dt", "ts", "s", "snum", "nn")]
+HASHES += ["xxhash64(i, s, p38_10, d)", "xxhash64(s, t)", "xxhash64(null)", "xxhash64(i, null, 'x')", "xxhash64(10 / i2)", "xxhash64(i2, l)"]
+HASHES += ["xxhash64(l, l) % 7", "if(bo, xxhash64(s), 0L)", "xxhash64(cast(null as string), bo)", "xxhash64(1, 'a', 2.5)"]
+
 ALL = {
     "arithmetic": ARITHMETIC, "bits": BITS, "comparison": COMPARISON, "logic": LOGIC, "conditional": CONDITIONAL,
-    "casts": CASTS, "text": TEXT, "negation": NEGATION, "strings": STRINGS, "dates": DATES,
+    "casts": CASTS, "text": TEXT, "negation": NEGATION, "strings": STRINGS, "dates": DATES, "hashes": HASHES,
 }  # fmt: skip
 
 
@@ -109,7 +113,7 @@ def test_equals_spark(oracle: Oracle, family: str, ansi: bool) -> None:
 
 def test_equals_spark_by_dictionary(oracle: Oracle) -> None:
     """The same with dictionary-encoded strings."""
-    expressions = [text for text in STRINGS + LOGIC + CONDITIONAL + COMPARISON if "s" in text or " t" in text]
+    expressions = [text for text in STRINGS + LOGIC + CONDITIONAL + COMPARISON + HASHES if "s" in text or " t" in text]
     oracle.check(expressions, ansi=False, encode=True)
     oracle.check(TEXT, ansi=True, encode=True)
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.sql.types import LongType
@@ -233,3 +233,29 @@ def test_a_file_in_the_old_calendar_without_a_zone_is_in_that_of_the_jvm(spark: 
     finally:
         zones.setDefault(before)
     assert seen[0] != seen[1]
+
+
+_FIRST = bytes.fromhex("00000001 00000003 00000001 7fff1fff5ffff0ff")
+_SECOND = bytes.fromhex("00000002 00000002 0000000b 00000002 0f0f0f0f00000000 ffff0000ffff0000")
+
+
+@pytest.mark.parametrize("written", [_FIRST, _SECOND, None], ids=["version 1", "version 2", "NULL"])
+def test_a_bloom_filter_answers_as_in_spark(spark: SparkSession, tables: TableShelf, written: bytes | None) -> None:
+    """SQL has no name for ``might_contain``, which the optimizer alone writes."""
+    tables.use(["tame"])
+    catalyst = spark.sparkContext._jvm.org.apache.spark.sql.catalyst.expressions
+    columns = spark.sparkContext._jvm.org.apache.spark.sql.classic.ExpressionUtils
+    given = columns.expression(F.lit(written).cast("binary")._jc)
+
+    def answers(key: str) -> Column:
+        value = columns.expression(F.expr(key)._jc)
+        return Column(columns.column(catalyst.BloomFilterMightContain(given, value)))
+
+    frame = spark.table("tame").select("id", answers("l").alias("a"), answers("xxhash64(k)").alias("b"))
+    for query in (frame.select("*"), frame.where("a"), frame.where("b AND NOT coalesce(a, false)")):
+        with configured(spark, {ENABLED: "false"}):
+            expected = query.select("*").collect()
+        assert (len({(row.a, row.b) for row in expected}) > 1) == (written is not None)
+        assert sorted(query.collect(), key=repr) == sorted(expected, key=repr)
+        summary = summary_of(query)
+        assert summary.converted == summary.operators or not expected

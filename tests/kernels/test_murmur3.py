@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -11,34 +9,7 @@ import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_ids
-
-UTC = datetime.timezone.utc
-VALUES: dict[str, list[Any]] = {
-    "boolean": [True, False, None],
-    "tinyint": [0, 1, -1, 127, -128, None],
-    "smallint": [0, 1, -1, 32767, -32768, None],
-    "int": [0, 1, -1, 2**31 - 1, -(2**31), None],
-    "bigint": [0, 1, -1, 2**63 - 1, -(2**63), 2**32, None],
-    "float": [0.0, -0.0, 1.5, float("nan"), float("inf"), -3.25, None],
-    "double": [0.0, -0.0, 1.5, float("nan"), float("-inf"), 1e300, None],
-    "decimal(18,2)": [Decimal("0.00"), Decimal("-1.25"), Decimal("9999999999999999.99"), None],
-    "decimal(38,4)": [
-        Decimal("0.0000"), Decimal("-0.0001"), Decimal("0.0127"), Decimal("0.0128"), Decimal("-0.0128"),
-        Decimal("-0.0129"), Decimal("1844674407370955.1615"), Decimal("-1844674407370955.1616"),
-        Decimal("9999999999999999999999999999999999.9999"), Decimal("-9999999999999999999999999999999999.9999"), None,
-    ],
-    "string": ["", "a", "ab", "abc", "abcd", "abcdé", "日本語テキスト", "x" * 33, None],
-    "binary": [b"", b"\x80", b"\xff\x01\x80\x7f\x90", b"\x00\x00\x00\x80", None],
-    "date": [datetime.date(1970, 1, 1), datetime.date(1900, 2, 3), datetime.date(2030, 12, 31), None],
-    "timestamp": [datetime.datetime(2020, 1, 1, 1, 2, 3, 456789, UTC), datetime.datetime(1950, 1, 1, tzinfo=UTC), None],
-    "timestamp_ntz": [datetime.datetime(2020, 1, 1, 1, 2, 3, 456789), None],
-}
-
-
-def arrow(kind: str, data: list[Any]) -> pa.Array:
-    from pyspark_pipeline.datatypes import parse_type
-
-    return pa.array(data, parse_type(kind).arrow)
+from tests.kernels.hash_values import VALUES, arrow, mixed_rows, vanilla_hashes
 
 
 def signed(hashes: np.ndarray) -> list[int]:
@@ -47,8 +18,7 @@ def signed(hashes: np.ndarray) -> list[int]:
 
 @pytest.mark.parametrize("kind", VALUES)
 def test_one_column_is_sparks_hash(vanilla: Any, kind: str) -> None:
-    frame = vanilla.createDataFrame([(i, v) for i, v in enumerate(VALUES[kind])], f"i int, v {kind}")
-    expected = [row[0] for row in frame.selectExpr("hash(v)", "i").orderBy("i").collect()]
+    expected = vanilla_hashes(vanilla, "hash", [kind], [(value,) for value in VALUES[kind]])
     column = arrow(kind, VALUES[kind])
     assert signed(hash_rows([column], len(column))) == expected
     sliced = pa.concat_arrays([column.slice(1, 1), column]).slice(1)
@@ -56,13 +26,9 @@ def test_one_column_is_sparks_hash(vanilla: Any, kind: str) -> None:
 
 
 def test_columns_fold_one_after_another(vanilla: Any) -> None:
-    kinds = list(VALUES)
-    rows = [(i, *(VALUES[k][(i * 7 + n) % len(VALUES[k])] for n, k in enumerate(kinds))) for i in range(40)]
-    schema = "i int, " + ", ".join(f"c{n} {k}" for n, k in enumerate(kinds))
-    names = ", ".join(f"c{n}" for n in range(len(kinds)))
-    frame = vanilla.createDataFrame(rows, schema)
-    expected = [row[0] for row in frame.selectExpr(f"hash({names})", "i").orderBy("i").collect()]
-    columns = [arrow(k, [row[n + 1] for row in rows]) for n, k in enumerate(kinds)]
+    rows = mixed_rows()
+    expected = vanilla_hashes(vanilla, "hash", list(VALUES), rows)
+    columns = [arrow(kind, [row[n] for row in rows]) for n, kind in enumerate(VALUES)]
     assert signed(hash_rows(columns, 40)) == expected
 
 

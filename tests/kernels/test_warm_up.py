@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import struct
 from decimal import Decimal
 from typing import Any
 
@@ -14,11 +15,14 @@ from pyspark_pipeline.expressions import ExpressionSettings, compile_predicate
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.murmur3 import hash_rows
 from pyspark_pipeline.kernels.warm_up import warm_up
+from pyspark_pipeline.kernels.xxhash64 import xxhash64_rows
 from tests.expressions.build import call, col, lit
 from tests.operators.aggregate_kit import aggregate_call, chunks_of, leaf, partial_node, run_stages
 from tests.operators.kit import column
 
-MODULES = ("accumulate", "group_kernels", "interning", "murmur3", "partition", "row_ranges")
+MODULES = (
+    "accumulate", "bloom", "group_kernels", "interning", "murmur3", "partition", "row_hash", "row_ranges", "xxhash64",
+)  # fmt: skip
 
 
 def _forms() -> dict[str, Any]:
@@ -35,7 +39,7 @@ def test_warm_up_loads_every_kernel_in_its_only_form() -> None:
     warm_up()
     before = _forms()
     called_inside = {name for name, forms in before.items() if not forms}
-    inlined = ("_", "is_valid", "exceeds", "hash_string", "slot_of_string")
+    inlined = ("_", "is_valid", "exceeds", "hash_long", "hash_string", "shortest_bytes", "slot_of_string")
     assert all(name.split(".")[1].startswith(inlined) for name in called_inside)
     table = pa.table(
         {
@@ -55,8 +59,10 @@ def test_warm_up_loads_every_kernel_in_its_only_form() -> None:
     run_stages(partial_node(child, [], calls))
     for array in (table.column("s").combine_chunks(), table.column("f").combine_chunks().slice(3)):
         hash_rows([array], len(array))
+        xxhash64_rows([array], len(array), 42)
         GroupTable([array.type]).group_ids([array])
     _filter()
+    _bloom()
     after = _forms()
     assert {name: forms for name, forms in after.items() if len(forms) > max(1, len(before[name]))} == {}
 
@@ -77,3 +83,13 @@ def _filter() -> None:
             narrow = [pa.decimal128(15, 0), None, None, None, pa.decimal128(9, 0)]
             for part in (*parts, functools.reduce(lambda a, b: call("And", "boolean", a, b), parts)):
                 compile_predicate(part, ExpressionSettings(ansi=True, time_zone="UTC"), narrow).filter(chunk)
+
+
+def _bloom() -> None:
+    """Probe filters of both versions with values from numpy and from Arrow."""
+    for header in (struct.pack(">iii", 1, 2, 1), struct.pack(">iiii", 2, 2, 0, 1)):
+        filter_ = lit(header + bytes(8), "binary")
+        condition = call("BloomFilterMightContain", "boolean", filter_, col(0, "bigint"))
+        for numbers in (pa.array(range(40)), pa.array(np.arange(40)), pa.array([None, *range(39)]).slice(1)):
+            chunk = pa.RecordBatch.from_arrays([numbers], ["a"])
+            compile_predicate(condition, ExpressionSettings(ansi=True, time_zone="UTC")).filter(chunk)

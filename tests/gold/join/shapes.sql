@@ -7,7 +7,7 @@ SELECT p.*, b.id AS bid FROM partitioned p JOIN tame b ON p.p_num = b.z AND b.i 
 -- set: spark.sql.optimizer.dynamicPartitionPruning.reuseBroadcastOnly=false ; spark.sql.autoBroadcastJoinThreshold=-1
 SELECT p.*, b.id AS bid FROM partitioned p JOIN tame b ON p.p_num = b.z AND b.i = 7;
 -- set: spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold=0 ; spark.sql.autoBroadcastJoinThreshold=-1
--- expect: partly XxHash64
+-- expect: partly ObjectHashAggregate
 -- expect[aqe=true]: any
 SELECT a.id, b.id FROM numbers a JOIN tame b ON a.i = b.i WHERE b.k = 'x';
 -- set: spark.sql.autoBroadcastJoinThreshold=-1 ; spark.sql.adaptive.autoBroadcastJoinThreshold=10485760

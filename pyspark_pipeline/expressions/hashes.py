@@ -1,0 +1,49 @@
+"""Hashes of rows and filters by them (Spark: hash.scala, BloomFilterMightContain.scala).
+
+Spark puts ``might_contain(filter, xxhash64(key))`` above the scan of a join's larger side
+(``InjectRuntimeFilter``); the filter is a scalar subquery, which has run when a fragment starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from pyspark_pipeline.expressions.frame import Evaluable, Frame, values_of
+from pyspark_pipeline.expressions.registry import KINDS, ExpressionSettings, Kernel, LazyKernel, Value, case, function
+from pyspark_pipeline.expressions.values import from_numbers, to_array
+from pyspark_pipeline.kernels import buffers
+from pyspark_pipeline.kernels.bloom import read_filter
+from pyspark_pipeline.kernels.decimal_words import validity_of
+from pyspark_pipeline.kernels.xxhash64 import xxhash64_rows
+from pyspark_pipeline.plan.expr import Call, Literal
+
+
+@function("XxHash64", [case(KINDS, variadic=True)])
+def _xxhash64(call: Call, settings: ExpressionSettings) -> LazyKernel:
+    """Take the arguments as they are: those encoded by dictionary would be decoded for a plain kernel."""
+    seed = int(call.fields["seed"])
+
+    def run(frame: Frame, arguments: Sequence[Evaluable]) -> Value:
+        rows = frame.num_rows
+        columns = [to_array(value, rows) for value in values_of(frame, arguments)]
+        return from_numbers(xxhash64_rows(columns, rows, seed), pa.int64(), None)
+
+    return LazyKernel(run=run)
+
+
+@function("BloomFilterMightContain", [case(["binary"], ["bigint"])])
+def _might_contain(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Read the filter when compiled; Spark allows only a constant."""
+    given = call.args[0]
+    known = read_filter(given.value) if isinstance(given, Literal) and given.value is not None else None
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        bloom = known or read_filter(to_array(values[0], 1)[0].as_py())
+        array = to_array(values[1], rows)
+        found = bloom.might_contain(buffers.values(array))
+        packed = buffers.bool_array(found).buffers()[1]
+        return pa.Array.from_buffers(pa.bool_(), rows, [validity_of([array]), packed])
+
+    return Kernel(run=run)

@@ -1,0 +1,105 @@
+"""How Spark hashes rows, whatever the hash: column after column, each folded into the hash of those before.
+
+Follows ``HashExpression``: NULL leaves the hash as it is; boolean, tinyint, smallint and date hash as int,
+timestamps and decimals of up to 18 digits as bigint, wider decimals as the bytes of their unscaled value; -0.0 is
+0.0 and every NaN the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pyspark_pipeline.kernels.buffers import Array, allocate, bits, decimal_words, string_parts, validity, values
+from pyspark_pipeline.kernels.jit import kernel
+
+
+@kernel(forceinline=True)
+def shortest_bytes(low, high, text):  # type: ignore[no-untyped-def]
+    """Write the words of a decimal to ``text`` (16 bytes, big-endian); give where ``BigInteger.toByteArray`` starts.
+
+    Those are the fewest bytes that keep the sign; they end where ``text`` ends.
+    """
+    for i in range(8):
+        text[i] = (np.uint64(high) >> np.uint64(56 - 8 * i)) & np.uint64(0xFF)
+        text[8 + i] = (np.uint64(low) >> np.uint64(56 - 8 * i)) & np.uint64(0xFF)
+    fill = 0xFF if text[0] & 0x80 else 0
+    first = 0
+    while first < 15 and text[first] == fill and (text[first + 1] & 0x80) == (fill & 0x80):
+        first += 1
+    return first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowHash:
+    """A hash by its kernels, which fold one column into ``hashes`` (of ``dtype``, shape (rows,)) in place.
+
+    ``ints`` and ``longs`` take the values as int32 and int64, ``booleans`` bits, the decimals their words,
+    ``strings`` offsets and bytes; then each takes validity bits, how many of them to skip, and ``hashes``.
+    """
+
+    dtype: np.dtype[Any]
+    ints: Callable[..., None]
+    longs: Callable[..., None]
+    booleans: Callable[..., None]
+    small_decimals: Callable[..., None]
+    big_decimals: Callable[..., None]
+    strings: Callable[..., None]
+
+    def rows(self, columns: Sequence[pa.Array], rows: int, seed: int) -> Array:
+        """Hash every row over ``columns``, starting with ``seed``; shape (rows,).
+
+        Raise :class:`TypeError` for a type that has no hash.
+        """
+        hashes = allocate(rows, self.dtype)
+        hashes[:] = seed
+        for place, column in enumerate(columns):
+            if pa.types.is_dictionary(column.type):
+                if place == 0 and len(column.dictionary) < rows:
+                    hashes = self._by_dictionary(column, seed)
+                    continue
+                column = column.dictionary_decode()
+            self._fold(column, hashes)
+        return hashes
+
+    def _by_dictionary(self, column: pa.Array, seed: int) -> Array:
+        """Hash the values of a first column's dictionary once and look the rows up (NULL keeps the seed)."""
+        known = np.full(len(column.dictionary) + 1, seed, dtype=self.dtype)
+        self._fold(column.dictionary, known[:-1])
+        indices = column.indices
+        codes = values(indices)
+        if indices.null_count:
+            codes = np.where(np.asarray(indices.is_valid()), codes, len(known) - 1)
+        return known[codes]
+
+    def _fold(self, column: pa.Array, hashes: Array) -> None:
+        typ = column.type
+        bitmap, skip = validity(column)
+        if pa.types.is_boolean(typ):
+            self.booleans(*bits(column), bitmap, skip, hashes)
+        elif pa.types.is_floating(typ):
+            self._fold_floats(column, bitmap, skip, hashes)
+        elif pa.types.is_decimal(typ):
+            fold = self.small_decimals if typ.precision <= 18 else self.big_decimals
+            fold(decimal_words(column), bitmap, skip, hashes)
+        elif pa.types.is_string(typ) or pa.types.is_binary(typ):
+            self.strings(*string_parts(column), bitmap, skip, hashes)
+        elif pa.types.is_int64(typ) or pa.types.is_timestamp(typ):
+            self.longs(values(column), bitmap, skip, hashes)
+        elif pa.types.is_date32(typ) or pa.types.is_integer(typ):
+            self.ints(values(column).astype(np.int32, copy=False), bitmap, skip, hashes)
+        elif not pa.types.is_null(typ):
+            raise TypeError(f"Spark has no hash of {typ}")
+
+    def _fold_floats(self, column: pa.Array, bitmap: Array, skip: int, hashes: Array) -> None:
+        """Hash the bits of floats with −0.0 as 0.0 and every NaN as Java's canonical one."""
+        data = values(column) + 0.0
+        data[np.isnan(data)] = np.nan
+        if data.dtype == np.float32:
+            self.ints(data.view(np.int32), bitmap, skip, hashes)
+        else:
+            self.longs(data.view(np.int64), bitmap, skip, hashes)

@@ -1,0 +1,15 @@
+-- xxhash64 of every type: NULL, NaN, ±0, both sizes of decimals, strings of every length, several columns, constants.
+-- tables: tame, numbers, texts, times, keys
+
+SELECT id, xxhash64(b), xxhash64(t), xxhash64(s), xxhash64(i), xxhash64(l) FROM numbers;
+SELECT id, xxhash64(f), xxhash64(d), xxhash64(-d) FROM numbers;
+SELECT id, xxhash64(n9), xxhash64(n18), xxhash64(n38), xxhash64(n380) FROM numbers;
+SELECT id, xxhash64(s), xxhash64(bin), xxhash64(s, s2, flag), xxhash64(concat(s, s2, s, s2, s)) FROM texts;
+SELECT id, xxhash64(d), xxhash64(ts), xxhash64(ntz) FROM times;
+SELECT id, xxhash64(nothing), xxhash64(NULL), xxhash64(nothing, i, NULL) FROM numbers;
+SELECT id, xxhash64(b, t, s, i, l, f, d, n9, n18, n38, str, bin, dt, ts) FROM keys;
+SELECT id FROM keys WHERE xxhash64(str) % 3 = 0 AND xxhash64(str, i) > 0;
+SELECT xxhash64(k) % 5 AS bucket, count(*), sum(i) FROM tame GROUP BY xxhash64(k) % 5;
+SELECT id, xxhash64(1, 'a', id), xxhash64('a') = xxhash64(k) FROM tame;
+-- expect[ansi=true]: error DIVIDE_BY_ZERO
+SELECT id, xxhash64(i / z) FROM tame;
