@@ -1,4 +1,4 @@
-"""A job that kills its own Python workers while its query runs, and prints rows and failed tasks."""
+"""A job that kills all its Python workers several times while its query runs, and prints rows and failed tasks."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ from tests.support.processes import kill, python_workers, wait_until
 _QUERY = "SELECT id % 1000 AS k, count(*) AS n, sum(id) AS s FROM range(0, 40000000, 1, 40) GROUP BY 1"
 
 
+def _runs(spark: SparkSession) -> bool:
+    """Say whether a task runs that is not the first of its stage, so that its worker is at work."""
+    tracker = spark.sparkContext.statusTracker()
+    stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+    return any(stage is not None and stage.numCompletedTasks and stage.numActiveTasks for stage in stages)
+
+
 def main(kills: int) -> None:
     spark = SparkSession.builder.appName("killed job").getOrCreate()
     spark.sql("SELECT id % 10, count(*) FROM range(0, 1000, 1, 2) GROUP BY 1").collect()
@@ -23,10 +30,12 @@ def main(kills: int) -> None:
     over = threading.Event()
 
     def killer() -> None:
-        time.sleep(0.3)
-        while len(killed) < kills and not over.is_set():
-            killed.extend(worker for worker in python_workers(os.getppid())[:1] if kill(worker))
-            time.sleep(0.4)
+        rounds = 0
+        while rounds < kills and not over.is_set():
+            if _runs(spark):
+                killed.extend(worker for worker in python_workers(os.getppid()) if kill(worker))
+                rounds += 1
+                time.sleep(0.4)
 
     thread = threading.Thread(target=killer, daemon=True)
     thread.start()

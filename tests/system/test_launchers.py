@@ -55,5 +55,5 @@ def test_killed_workers_are_retried(tmp_path: Path) -> None:
     total = 40_000_000
     assert f"ROWS 1000 {total} {total * (total - 1) // 2}" in done.stdout
     counts = next(line for line in done.stdout.splitlines() if line.startswith("KILLED")).split()
-    assert counts[1] == "2" and int(counts[3]) >= 1, done.stdout
+    assert int(counts[1]) >= 2 and int(counts[3]) >= 1, done.stdout
     assert "Pipeline" in done.stdout
