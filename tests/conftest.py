@@ -1,7 +1,8 @@
 """Options and fixtures of all tests: one Spark session that is both engines, and its tables.
 
 ``--vanilla`` runs without the extension (gold files are then checked against Spark alone),
-``--task-cpus N`` sets the parallelism inside an instance, ``--gold-report FILE`` writes faults as JSON lines.
+``--combinations one`` runs each gold file once, ``--task-cpus N`` sets the parallelism inside an instance,
+``--gold-report FILE`` writes faults as JSON lines.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("pyspark_pipeline")
     group.addoption("--vanilla", action="store_true", help="run Spark without the extension")
     group.addoption("--task-cpus", type=int, default=1, help="spark.task.cpus of the session")
+    combinations = "run each gold file in all combinations of its matrix, or in one: the next file in the next one"
+    group.addoption("--combinations", choices=("all", "one"), default="all", help=combinations)
     group.addoption("--gold-report", help="write every fault of the gold files to this file, one JSON object a line")
 
 
