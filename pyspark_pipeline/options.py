@@ -77,7 +77,8 @@ _ALL = (
     Option(key="cost.minScanBytes", kind="int", default="1048576", minimum=0,
            doc="With the cost rule on: a query whose scans read fewer bytes than this stays in Spark."),
     Option(key="join.broadcastBytes", kind="int", default="67108864", minimum=0,
-           doc="A side of a join of no more bytes (by Spark's statistics) is broadcast where that saves a shuffle."),
+           doc="A side of a join of no more bytes (by Spark's statistics), nor more than a 64th of"
+               " spark.executor.pyspark.memory, is broadcast where that saves a shuffle."),
     Option(key="join.reduction", kind="choice", default="auto", choices=("auto", "always", "never"),
            doc="Whether a semi join drops early what a join drops late: where sizes say it pays, where it can, never."),
     Option(key="sort.gatherBytes", kind="int", default="67108864", minimum=0,

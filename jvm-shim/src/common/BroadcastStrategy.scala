@@ -1,5 +1,7 @@
 package org.apache.spark.sql.pysparkpipeline
 
+import org.apache.spark.SparkEnv
+import org.apache.spark.internal.config.Python.PYSPARK_EXECUTOR_MEMORY
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical.{JoinHint, LogicalPlan, UnaryNode}
@@ -38,9 +40,16 @@ object BroadcastStrategy {
   /** How much larger than its files a table is taken to be. */
   private val FileFactor = 4
 
+  /** A worker with a memory limit is given broadcasts of this part of it at most: their tables do not spill. */
+  private val PartOfMemory = 64
+
   /** The most bytes to broadcast; 0 where the user wants no broadcast that is not hinted at. */
   def mostBytes(conf: SQLConf): Long =
-    if (conf.autoBroadcastJoinThreshold < 0) 0L else Settings.number(conf, "join.broadcastBytes")
+    if (conf.autoBroadcastJoinThreshold < 0) 0L
+    else math.min(Settings.number(conf, "join.broadcastBytes"), workerBytes / PartOfMemory)
+
+  private def workerBytes: Long =
+    Option(SparkEnv.get).flatMap(_.conf.get(PYSPARK_EXECUTOR_MEMORY)).map(_ << 20).getOrElse(Long.MaxValue)
 
   /** Whether the engine takes part in what is planned, and may broadcast. */
   def isOn(conf: SQLConf): Boolean =
