@@ -159,6 +159,22 @@ def test_a_filter_reaches_the_other_side_of_a_join(spark: SparkSession, tables: 
 
 
 @pytest.mark.parametrize("aqe", ["true", "false"])
+@pytest.mark.parametrize(("most", "taken"), [(64 << 20, "SinglePartition"), (0, "rangepartitioning")])
+def test_a_sort_of_little_data_takes_no_ranges(
+    spark: SparkSession, tables: TableShelf, aqe: str, most: int, taken: str
+) -> None:
+    tables.use(["tame"])
+    settings = {ENABLED: "true", "spark.sql.adaptive.enabled": aqe}
+    with configured(spark, settings | {"spark.pysparkPipeline.sort.gatherBytes": str(most)}):
+        frame = spark.sql("SELECT k, count(*) AS c FROM tame GROUP BY k ORDER BY k")
+        assert [row.k for row in frame.collect()] == [None, "x", "y", "z"]
+        exchanges = {"SinglePartition", "rangepartitioning"}
+        plan = frame._jdf.queryExecution().executedPlan().toString()
+        assert {exchange for exchange in exchanges if exchange in plan} == {taken}
+        assert not summary_of(frame).reasons
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
 def test_a_scan_reads_only_the_partitions_of_the_keys_that_a_join_has(
     spark: SparkSession, tmp_path: Path, aqe: str
 ) -> None:

@@ -138,13 +138,11 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf, isAdaptive: Boolea
     }
   }
 
-  /** A global sort of little data takes a single partition, where it then runs in the engine. */
-  private def wrapSort(s: SortExec): SparkPlan = {
-    val moved = s.withNewChildren(Seq(wrap(s.child, ordered = false))).asInstanceOf[SortExec]
-    Sorts.gathered(moved, gatherBytes).map(gathered => decided(gathered.mapChildren(decided))) match {
-      case Some(op: PipelineOperatorExec) => op
-      case _ => decided(moved)
-    }
+  /** A global sort that moves takes a single partition where there is little to sort. */
+  private def wrapSort(s: SortExec): SparkPlan = decided(s.mapChildren(wrap(_, ordered = false))) match {
+    case op @ PipelineOperatorExec(sort: SortExec) =>
+      Sorts.gathered(sort, gatherBytes).fold[SparkPlan](op)(single => op.withNewChildren(Seq(single)))
+    case stayed => stayed
   }
 
   private def wrapTop(t: TakeOrderedAndProjectExec): SparkPlan =

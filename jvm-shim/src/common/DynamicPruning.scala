@@ -19,10 +19,8 @@ object DynamicPruning {
   def planned(plan: SparkPlan): SparkPlan =
     if (!plan.conf.dynamicPartitionPruningEnabled) plan
     else plan.transformUp { case scan: FileSourceScanExec if scan.partitionFilters.exists(_.exists(isPruning)) =>
-      val filters = scan.partitionFilters.map(_.transform { case e @ DynamicPruningExpression(_) => filter(e, plan) })
-      val made = scan.copy(partitionFilters = filters)
-      made.copyTagsFrom(scan)
-      made
+      scan.copy(partitionFilters =
+        scan.partitionFilters.map(_.transform { case e: DynamicPruningExpression => filter(e, plan) }))
     }
 
   /** Whether Spark has still to plan `e`. */

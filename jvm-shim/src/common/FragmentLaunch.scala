@@ -133,7 +133,8 @@ class FragmentRDD(
 
   private def controlMessage(part: FragmentPartition, context: TaskContext): Array[Byte] = {
     val node = Json.obj()
-      .put("partition", part.index).put("instances", launch.instances).put("stage", context.stageId()).put("attempt", context.attemptNumber())
+      .put("partition", part.index).put("instances", launch.instances)
+      .put("stage", context.stageId()).put("attempt", context.attemptNumber())
       .put("taskAttempt", context.taskAttemptId()).put("cpus", context.cpus())
     node.set[ObjectNode]("inputOrder", Manifest.mapper.valueToTree[JsonNode](launch.inputOrder.toArray))
     val splits = Json.obj()

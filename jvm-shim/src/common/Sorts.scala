@@ -6,20 +6,18 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder}
 import org.apache.spark.sql.catalyst.plans.logical.{Expand, Generate, LogicalPlan, Sort}
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, RangePartitioning, SinglePartition}
 import org.apache.spark.sql.execution.{SortExec, SparkPlan, TakeOrderedAndProjectExec}
-import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
 import org.apache.spark.sql.execution.metric.SQLMetric
 
 /** Sorts in the engine: how a global one gets its rows, and which sorts Spark left out. */
 object Sorts {
 
-  /** A global sort over ranges as one over a single partition, where statistics say there is little to sort. */
+  /** The exchange below a global sort, to a single partition instead of ranges, where there is little to sort. */
   def gathered(sort: SortExec, mostBytes: Long): Option[SparkPlan] = sort.child match {
-    case e: ShuffleExchangeExec
-        if sort.global && e.outputPartitioning.isInstanceOf[RangePartitioning] && isSmall(sort, mostBytes) =>
+    case e: PipelineShuffleExchangeExec
+        if e.outputPartitioning.isInstanceOf[RangePartitioning] && isSmall(sort, mostBytes) =>
       val single = e.copy(outputPartitioning = SinglePartition)
       single.copyTagsFrom(e)
-      single.unsetTagValue(Conversion.Reason)
-      Some(sort.withNewChildren(Seq(single)))
+      Some(single)
     case _ => None
   }
 
