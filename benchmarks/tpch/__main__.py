@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.command_line import configuration, given, make_parser
 from benchmarks.engine import Engine
 from benchmarks.session import PIPELINE, SPARK
 from benchmarks.tpch import data, report
@@ -19,30 +20,15 @@ from benchmarks.tpch.run import Plan, run_all
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser."""
-    result = argparse.ArgumentParser(prog="python -m benchmarks.tpch", description=__doc__)
+    result = make_parser("tpch", __doc__)
     result.add_argument("--scale", type=float, default=1.0, help="scale factor (default 1)")
     extra = ", ".join(names()[22:])
     result.add_argument("--queries", help=f"comma-separated, ranges as 1-5 (default 1-22); also: {extra}")
     result.add_argument("--runs", type=int, default=3, help="runs of each query on each engine, the first cold")
-    result.add_argument("--json", type=Path, help="write the results here")
     result.add_argument("--memory", default="8g", help="spark.driver.memory of both sessions (default 8g)")
-    result.add_argument("--cores", type=int, default=2, help="cores of both sessions (default 2)")
     result.add_argument("--data", type=Path, help="folder of the tables; made there if missing")
-    result.add_argument("--conf", action="append", default=[], metavar="K=V", help="setting of both sessions")
     result.add_argument("--engines", default=f"{SPARK},{PIPELINE}", help=f"{SPARK},{PIPELINE} (default both)")
-    result.add_argument("--log", type=Path, help="append what the sessions print to this file")
     return result
-
-
-def configuration(arguments: argparse.Namespace) -> dict[str, str]:
-    """Give the settings both sessions get."""
-    own = {
-        "spark.master": f"local[{arguments.cores}]",
-        "spark.driver.memory": arguments.memory,
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "localhost",
-    }
-    return own | dict(pair.split("=", 1) for pair in arguments.conf)
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -56,7 +42,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except (KeyError, ValueError) as error:
         parser().error(str(error.args[0]))
     tables = data.tables(data.make(arguments.scale, arguments.data))
-    conf = configuration(arguments)
+    conf = configuration(arguments, {"spark.driver.memory": arguments.memory, "spark.driver.host": "localhost"})
     with contextlib.ExitStack() as stack:
         engines = {name: stack.enter_context(Engine(name, conf, log=arguments.log)) for name in engine_names}
         for engine in engines.values():
@@ -83,7 +69,7 @@ def meta(arguments: argparse.Namespace, engines: dict[str, Engine]) -> dict[str,
         "driver_memory": arguments.memory,
         "scale": arguments.scale,
         "runs": arguments.runs,
-        "conf": dict(pair.split("=", 1) for pair in arguments.conf),
+        "conf": given(arguments),
         "versions": report.versions(),
         "session_start_s": {name: round(engine.started["start_s"], 3) for name, engine in engines.items()},
         "peak_rss_mib": {name: engine.memory.all_time_mib for name, engine in engines.items()},

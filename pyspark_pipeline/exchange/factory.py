@@ -12,7 +12,7 @@ from pyspark_pipeline.exchange.channel import Sequencer
 from pyspark_pipeline.exchange.hash_sink import DriverLevel, HashSinkOperator
 from pyspark_pipeline.exchange.range_sink import RangeSampleOperator, RangeSinkOperator, find_bounds
 from pyspark_pipeline.exchange.single_sink import ResultSinkOperator, RoundRobinSinkOperator, SingleSinkOperator
-from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, SinkSettings
+from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, Outlet, SinkSettings
 from pyspark_pipeline.exec.operator import OperatorFactory
 from pyspark_pipeline.exec.output_queue import OutputQueue
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
@@ -50,19 +50,18 @@ class SinkFactory(OperatorFactory):
     ) -> None:
         self.name = type(sink).__name__
         self.sink = sink
-        self.types = types
         self.settings = settings
-        self.queue = queue
         self.start = start
         self.instances = instances
         self.destinations = getattr(sink, "num_partitions", 1)
-        self.sequencer = Sequencer(self.destinations, queue, sender)
         options = settings.options
-        self.sizes = SinkSettings(
+        sizes = SinkSettings(
             batch_rows=options["batchRows"],
             chunk_bytes=options["exchange.chunkBytes"],
             buffer_bytes=options["exchange.bufferBytes"],
         )
+        sequencer = Sequencer(self.destinations, queue, sender)
+        self.outlet = Outlet(types, self.destinations, queue, sequencer, sizes)
 
     @cached_property
     def bounds(self) -> list[pa.Array]:
@@ -75,17 +74,15 @@ class SinkFactory(OperatorFactory):
 
 
 def _result(factory: SinkFactory) -> ExchangeSinkOperator:
-    return ResultSinkOperator(factory.types, 1, factory.queue, factory.sequencer, factory.sizes)
+    return ResultSinkOperator(factory.outlet)
 
 
 def _single(factory: SinkFactory) -> ExchangeSinkOperator:
-    return SingleSinkOperator(factory.types, 1, factory.queue, factory.sequencer, factory.sizes)
+    return SingleSinkOperator(factory.outlet)
 
 
 def _round_robin(factory: SinkFactory) -> ExchangeSinkOperator:
-    sink = RoundRobinSinkOperator(
-        factory.types, factory.destinations, factory.queue, factory.sequencer, factory.sizes
-    )
+    sink = RoundRobinSinkOperator(factory.outlet)
     sink.start = factory.start % factory.destinations
     return sink
 
@@ -96,24 +93,20 @@ def _hash(factory: SinkFactory) -> ExchangeSinkOperator:
     settings = ExpressionSettings.of(factory.settings)
     keys = compile_expressions(factory.sink.keys, settings)
     level = DriverLevel(factory.sink.drivers, is_bound=factory.settings.options["exchange.driverLevel"] == "partition")
-    return HashSinkOperator(
-        factory.types, factory.destinations, factory.queue, factory.sequencer, factory.sizes, keys, level
-    )
+    return HashSinkOperator(factory.outlet, keys, level)
 
 
 def _range(factory: SinkFactory) -> ExchangeSinkOperator:
     assert isinstance(factory.sink, RangeExchange)
     order = RowOrder(factory.sink.keys, factory.settings)
-    return RangeSinkOperator(
-        factory.types, factory.destinations, factory.queue, factory.sequencer, factory.sizes, order, factory.bounds
-    )
+    return RangeSinkOperator(factory.outlet, order, factory.bounds)
 
 
 def _range_sample(factory: SinkFactory) -> ExchangeSinkOperator:
     assert isinstance(factory.sink, RangeSample)
     order = RowOrder(factory.sink.keys, factory.settings)
     most = -(-factory.sink.rows // factory.instances)
-    return RangeSampleOperator(factory.queue, factory.sequencer, factory.sizes, order, most, factory.start)
+    return RangeSampleOperator(factory.outlet, order, most, factory.start)
 
 
 _SINKS: dict[type, _Make] = {

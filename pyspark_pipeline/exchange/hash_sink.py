@@ -6,12 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyspark_pipeline.datatypes import DataType
-from pyspark_pipeline.exchange.channel import Sequencer
 from pyspark_pipeline.exchange.partitioning_sink import PartitioningSinkOperator
-from pyspark_pipeline.exchange.sink import SinkSettings
+from pyspark_pipeline.exchange.sink import Outlet
 from pyspark_pipeline.exec.operator import Chunk
-from pyspark_pipeline.exec.output_queue import OutputQueue
 from pyspark_pipeline.expressions import CompiledExpressions
 from pyspark_pipeline.kernels.buffers import Array
 from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_ids
@@ -53,17 +50,8 @@ class DriverLevel:
 class HashSinkOperator(PartitioningSinkOperator):
     """Row r goes to partition ``pmod(murmur3(keys), destinations)``, and to a driver there."""
 
-    def __init__(
-        self,
-        types: tuple[DataType, ...],
-        destinations: int,
-        queue: OutputQueue,
-        sequencer: Sequencer,
-        settings: SinkSettings,
-        keys: CompiledExpressions,
-        level: DriverLevel,
-    ) -> None:
-        super().__init__(types, destinations, queue, sequencer, settings, destinations * level.per_partition)
+    def __init__(self, outlet: Outlet, keys: CompiledExpressions, level: DriverLevel) -> None:
+        super().__init__(outlet, outlet.destinations * level.per_partition)
         self._keys = keys
         self._level = level
 

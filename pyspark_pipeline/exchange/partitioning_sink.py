@@ -14,13 +14,11 @@ from time import perf_counter_ns as clock
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.datatypes import DataType
-from pyspark_pipeline.exchange.channel import Channel, Sequencer
+from pyspark_pipeline.exchange.channel import Channel
 from pyspark_pipeline.exchange.codec import plain_chunk
-from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, SinkSettings
+from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, Outlet
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
-from pyspark_pipeline.exec.output_queue import OutputQueue
 from pyspark_pipeline.kernels.buffers import Array, fixed_array
 from pyspark_pipeline.kernels.partition import group_rows
 from pyspark_pipeline.metrics import declare_counter
@@ -33,20 +31,13 @@ _LEAST_STAGE_BYTES = 4 << 20
 class PartitioningSinkOperator(ExchangeSinkOperator):
     """Deals rows out to ``ways`` channels."""
 
-    def __init__(
-        self,
-        types: tuple[DataType, ...],
-        destinations: int,
-        queue: OutputQueue,
-        sequencer: Sequencer,
-        settings: SinkSettings,
-        ways: int,
-    ) -> None:
-        super().__init__(types, destinations, queue, sequencer, settings)
+    def __init__(self, outlet: Outlet, ways: int) -> None:
+        super().__init__(outlet)
         self._ways = ways
         self._staged: list[Chunk] = []
         self._staged_bytes = 0
-        self._stage_bytes = min(max(ways * settings.chunk_bytes, _LEAST_STAGE_BYTES), settings.buffer_bytes // 2)
+        stage_bytes = max(ways * self.settings.chunk_bytes, _LEAST_STAGE_BYTES)
+        self._stage_bytes = min(stage_bytes, self.settings.buffer_bytes // 2)
 
     @abstractmethod
     def ways_of(self, chunk: Chunk) -> Array:

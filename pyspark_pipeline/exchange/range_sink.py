@@ -7,17 +7,15 @@ rows as the instance had for one taken. Every sink finds the bounds from all sam
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.datatypes import DataType
-from pyspark_pipeline.exchange.channel import Sequencer
 from pyspark_pipeline.exchange.codec import decode_chunk, encode_chunk, plain_chunk, plain_schema
 from pyspark_pipeline.exchange.partitioning_sink import PartitioningSinkOperator
-from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, SinkSettings
+from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, Outlet
 from pyspark_pipeline.exec.operator import Chunk
-from pyspark_pipeline.exec.output_queue import OutputQueue
 from pyspark_pipeline.expressions.row_order import RowOrder
 from pyspark_pipeline.kernels.buffers import Array, fixed_array
 from pyspark_pipeline.kernels.range_partition import bound_rows, range_ids
@@ -48,17 +46,8 @@ def find_bounds(keys: Sequence[SortKey], samples: Sequence[Sample], ranges: int)
 class RangeSinkOperator(PartitioningSinkOperator):
     """Row r goes to the partition of the range that its keys are in."""
 
-    def __init__(
-        self,
-        types: tuple[DataType, ...],
-        destinations: int,
-        queue: OutputQueue,
-        sequencer: Sequencer,
-        settings: SinkSettings,
-        order: RowOrder,
-        bounds: Sequence[pa.Array],
-    ) -> None:
-        super().__init__(types, destinations, queue, sequencer, settings, destinations)
+    def __init__(self, outlet: Outlet, order: RowOrder, bounds: Sequence[pa.Array]) -> None:
+        super().__init__(outlet, outlet.destinations)
         self._order = order
         self._bounds = bounds
 
@@ -78,10 +67,8 @@ class RangeSampleOperator(ExchangeSinkOperator):
     it runs again.
     """
 
-    def __init__(
-        self, queue: OutputQueue, sequencer: Sequencer, settings: SinkSettings, order: RowOrder, most: int, seed: int
-    ) -> None:
-        super().__init__(tuple(key.expr.type for key in order.keys), 1, queue, sequencer, settings)
+    def __init__(self, outlet: Outlet, order: RowOrder, most: int, seed: int) -> None:
+        super().__init__(replace(outlet, types=tuple(key.expr.type for key in order.keys), destinations=1))
         self._order = order
         self._most = most
         self._chance = np.random.default_rng(seed)

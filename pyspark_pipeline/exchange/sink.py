@@ -33,23 +33,27 @@ class SinkSettings:
     buffer_bytes: int = 67108864
 
 
-class ExchangeSinkOperator(Operator):
-    """Takes chunks of ``types`` and sends them to ``destinations`` channels."""
+@dataclass(frozen=True, slots=True)
+class Outlet:
+    """What the sinks of an instance share: the columns they send, to how many partitions, and through what."""
 
-    def __init__(
-        self,
-        types: tuple[DataType, ...],
-        destinations: int,
-        queue: OutputQueue,
-        sequencer: Sequencer,
-        settings: SinkSettings,
-    ) -> None:
-        self.schema = plain_schema(types)
-        self.settings = settings
+    types: tuple[DataType, ...]
+    destinations: int
+    queue: OutputQueue
+    sequencer: Sequencer
+    settings: SinkSettings
+
+
+class ExchangeSinkOperator(Operator):
+    """Takes chunks and sends them through an outlet."""
+
+    def __init__(self, outlet: Outlet) -> None:
+        self.schema = plain_schema(outlet.types)
+        self.settings = outlet.settings
         self.bytes_of = ChunkBytes()
-        self._queue = queue
-        self._sequencer = sequencer
-        self._destinations = destinations
+        self._queue = outlet.queue
+        self._sequencer = outlet.sequencer
+        self._destinations = outlet.destinations
         self._channels: dict[tuple[int, int], Channel] = {}
         self._finishing = False
 
