@@ -38,7 +38,7 @@ def factory(sink: Sink, queue: OutputQueue, **options: Any) -> SinkFactory:
 
 def instance(sinks: SinkFactory, given: Callable[[int], list[pa.RecordBatch]], dop: int = 1) -> FragmentInstance:
     sources = Made("source", lambda driver: Source(given(driver)))
-    return FragmentInstance([Pipeline(id=0, factories=(sources, sinks), dop=dop)], sinks.queue)
+    return FragmentInstance([Pipeline(id=0, factories=(sources, sinks), dop=dop)], sinks.outlet.queue)
 
 
 def drained(queue: OutputQueue) -> list[ChunkRow]:

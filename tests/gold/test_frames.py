@@ -159,6 +159,22 @@ def test_a_filter_reaches_the_other_side_of_a_join(spark: SparkSession, tables: 
 
 
 @pytest.mark.parametrize("aqe", ["true", "false"])
+def test_rows_are_sorted_within_partitions(spark: SparkSession, tables: TableShelf, aqe: str) -> None:
+    tables.use(["numbers"])
+
+    def partitions(enabled: str) -> tuple[list[list[Any]], list[str]]:
+        with configured(spark, {ENABLED: enabled, "spark.sql.adaptive.enabled": aqe}):
+            dealt = spark.table("numbers").repartition(3, "t")
+            frame = dealt.sortWithinPartitions(F.desc("d"), F.asc_nulls_last("l"), "id")
+            made = frame.rdd.mapPartitions(lambda rows: [[tuple(row) for row in rows]]).collect()
+            return made, summary_of(frame).reasons
+
+    (expected, _), (actual, reasons) = partitions("false"), partitions("true")
+    assert repr(actual) == repr(expected)
+    assert not reasons
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
 @pytest.mark.parametrize(("most", "taken"), [(64 << 20, "SinglePartition"), (0, "rangepartitioning")])
 def test_a_sort_of_little_data_takes_no_ranges(
     spark: SparkSession, tables: TableShelf, aqe: str, most: int, taken: str
