@@ -108,6 +108,8 @@ _ALL = (
            doc="Chunks that may wait for Spark to take them before the drivers block."),
     Option(key="metrics.cpuTime", kind="boolean", default="false",
            doc="Count the CPU time of every operator beside its time; costs microseconds a chunk and operator."),
+    Option(key="metrics.timeline", kind="boolean", default="false",
+           doc="Keep when every driver ran, was ready, and was blocked and why, for `pyspark_pipeline.timeline`."),
     Option(key="debug.checkChunks", kind="boolean", default="false",
            doc="Check every chunk that moves between operators: types, lengths, validity. Slow; for finding bugs."),
 )

@@ -70,7 +70,7 @@ def run_plan(
         yield from _run(instance, int(control.get("cpus", 1)))
         if instance.feed is None:
             client.expect_end()
-        profile = instance.metrics()
+        profile = instance.metrics() | {name: control.get(name) for name in ("stage", "partition", "attempt")}
         metrics = fragment_metrics(profile, time.perf_counter() - began)
         yield _message(STATISTICS, {"metrics": metrics, "profile": profile})
     except SparkConditionError as error:
@@ -101,6 +101,7 @@ def make_instance(
         time_slice_ms=options["timeSliceMs"],
         check=builder.checker(),
         cpu_time=options["metrics.cpuTime"],
+        timeline=options["metrics.timeline"],
     )
 
 

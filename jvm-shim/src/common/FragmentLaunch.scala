@@ -43,6 +43,7 @@ object FragmentLaunch {
       timeZone = conf.sessionLocalTimeZone,
       runnerConf = VersionShim.runnerConf(conf),
       metrics = fragment.metrics,
+      profiles = fragment.profiles,
       inputOrder = Fusion.streamOrder(root),
       contexts = json.contexts,
       instances = shares.length,
@@ -81,6 +82,7 @@ case class Launch(
     timeZone: String,
     runnerConf: Map[String, String],
     metrics: Map[String, SQLMetric],
+    profiles: Profiles,
     inputOrder: Seq[Int],
     contexts: Array[QueryContext],
     instances: Int,
@@ -193,7 +195,9 @@ class WorkerOutput(batches: Iterator[ColumnarBatch], launch: Launch) extends Ite
       position += 1
       columns.partition.get(i) match {
         case ChunkRow.Statistics =>
-          FragmentMetrics.add(launch.metrics, Manifest.mapper.readTree(columns.data.get(i)))
+          val statistics = Manifest.mapper.readTree(columns.data.get(i))
+          FragmentMetrics.add(launch.metrics, statistics)
+          launch.profiles.add(statistics.path("profile").toString)
         case ChunkRow.Error =>
           throw ErrorBridge.exception(Manifest.mapper.readTree(columns.data.get(i)), launch.contexts)
         case _ => current = writer.write(columns, i)

@@ -38,6 +38,14 @@ case class PipelineFragmentExec(root: SparkPlan, subqueryExpressions: Seq[Expres
   override lazy val metrics: Map[String, SQLMetric] =
     FragmentMetrics.create(sparkContext) ++ FragmentMetrics.ofRunner(sparkContext) ++ scanMetrics
 
+  /** What each instance counted, operator by operator. */
+  @transient lazy val profiles: Profiles = Profiles.create(sparkContext)
+
+  override def resetMetrics(): Unit = {
+    super.resetMetrics()
+    profiles.reset()
+  }
+
   lazy val scanMetrics: Map[String, SQLMetric] =
     Fusion.scans(root).flatMap(_.metrics).filter { case (name, _) => PipelineFragmentExec.ScanMetrics(name) }.toMap
 
