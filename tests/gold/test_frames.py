@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from ast import literal_eval
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.sql.types import LongType
 
 import pyspark_pipeline
+from pyspark_pipeline.cli.main import main
 from tests.support.compare import difference
 from tests.support.conversion import summary_of
 from tests.support.sessions import ENABLED, configured, run, time_limit
@@ -327,3 +329,22 @@ def test_without_a_timeline_there_is_none_to_write(spark: SparkSession, tables: 
         frame.collect()
         with pytest.raises(ValueError, match=r"metrics\.timeline=true"):
             pyspark_pipeline.timeline(frame, tmp_path / "trace.json")
+
+
+def test_a_captured_task_runs_again_without_spark(
+    spark: SparkSession, tables: TableShelf, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables.use(["tame"])
+    settings = {ENABLED: "true", "spark.pysparkPipeline.capture.folder": str(tmp_path)}
+    with configured(spark, settings):
+        frame = spark.sql("SELECT /*+ BROADCAST(b) */ a.k, count(*) c FROM tame a JOIN tame b USING (id) GROUP BY a.k")
+        expected = sorted((row.k or "", row.c) for row in frame.collect())
+    folders = sorted(tmp_path.iterdir())
+    assert len(folders) == 3 and any(next(folder.glob("broadcast-*.arrow"), None) for folder in folders)
+    replays = []
+    for folder in folders:
+        assert main(["replay", str(folder)]) == 0
+        replays.append(capsys.readouterr().out)
+    (result,) = (text for text in replays if "ResultSink" in text and "AggregateSource" in text)
+    made = [literal_eval(line.split(": ", 1)[1]) for line in result.splitlines() if line.startswith("partition 0: {")]
+    assert sorted((row["k"] or "", row["c"]) for row in made) == expected
