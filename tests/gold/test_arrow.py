@@ -33,7 +33,7 @@ _QUERIES = {
     "empty": "SELECT * FROM empty",
     "no rows left": "SELECT * FROM tame WHERE id < 0",
     "one name twice": "SELECT id, i AS id, n9 FROM tame",
-    "groups": "SELECT k, count(*) AS n, sum(i) AS s, max(n38) AS m, avg(d) AS a FROM tame GROUP BY k",
+    "groups": "SELECT k, count(*) AS n, sum(i) AS s, max(n38) AS m, avg(i) AS a FROM tame GROUP BY k",
     "one row": "SELECT count(*), sum(n18), max(k), min(d) FROM tame",
     "no groups": "SELECT k, count(*) FROM tame WHERE id < 0 GROUP BY k",
     "join": "SELECT a.id, b.s, a.k FROM tame a LEFT JOIN texts b ON a.id = b.id AND b.id > 100",

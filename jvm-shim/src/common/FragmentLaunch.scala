@@ -75,7 +75,7 @@ object FragmentLaunch {
   }
 }
 
-/** What a task needs besides its inputs; of `maxRows` rows are the messages of a result at most, where it is above 0. */
+/** What a task needs besides its inputs; messages of a result have `maxRows` rows at most, where it is above 0. */
 case class Launch(
     functions: (Seq[ChainedPythonFunctions], Long),
     timeZone: String,
