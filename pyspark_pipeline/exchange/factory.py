@@ -34,7 +34,8 @@ class SinkFactory(OperatorFactory):
     """Makes the sinks of a fragment; they share the output queue and the numbering of its messages.
 
     ``types`` are the columns of the root's chunks, ``sender`` the number of this instance (Spark's map
-    partition) among ``instances``, ``start`` the first partition of a round robin.
+    partition) among ``instances``, ``start`` the first partition of a round robin;
+    ``max_rows`` is how many rows a message has at most where that is less than a chunk's.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class SinkFactory(OperatorFactory):
         sender: int = 0,
         start: int = 0,
         instances: int = 1,
+        max_rows: int | None = None,
     ) -> None:
         self.name = type(sink).__name__
         self.sink = sink
@@ -56,7 +58,7 @@ class SinkFactory(OperatorFactory):
         self.destinations = getattr(sink, "num_partitions", 1)
         options = settings.options
         sizes = SinkSettings(
-            batch_rows=options["batchRows"],
+            batch_rows=min(options["batchRows"], max_rows or options["batchRows"]),
             chunk_bytes=options["exchange.chunkBytes"],
             buffer_bytes=options["exchange.bufferBytes"],
         )

@@ -29,7 +29,8 @@ class FragmentBuilder(PipelineSet):
     """Builds the pipelines of one fragment instance.
 
     ``control`` is the task's control message: ``splits`` by scan number, ``partition`` of the instance,
-    ``calendar`` of the executor. ``dop`` is the number of threads that the instance runs on.
+    ``calendar`` of the executor, ``maxRows`` of a message of the result. ``dop`` is the number of threads that the
+    instance runs on.
     """
 
     def __init__(
@@ -112,6 +113,7 @@ class FragmentBuilder(PipelineSet):
             sender=partition,
             start=partition,
             instances=self._control.get("instances", 1),
+            max_rows=self._control.get("maxRows"),
         )
 
 

@@ -60,6 +60,13 @@ METRICS = (
     FragmentMetric(name="spillFiles", description="spill files written", kind="sum"),
 )
 
+JVM_METRICS = (
+    FragmentMetric(
+        name="arrowChunks", description="chunks passed on to toArrow or toPandas without rows of them", kind="sum"
+    ),
+)
+"""What the shim counts itself."""
+
 
 def fragment_metrics(report: Mapping[str, Any], seconds: float) -> Mapping[str, int]:
     """Give the value of every metric of :data:`METRICS` for an instance that ended after ``seconds``.

@@ -55,14 +55,14 @@ case class PipelineFragmentExec(root: SparkPlan, subqueryExpressions: Seq[Expres
     copy(root = Fusion.withInputs(root, newChildren))
 
   /** The fragment's chunk rows when it ends in `sink`; one task a partition. */
-  def chunks(sink: ObjectNode): RDD[InternalRow] = {
+  def chunks(sink: ObjectNode): FragmentRDD = {
     prepare()
     waitForSubqueries()
     FragmentLaunch.rdd(this, sink)
   }
 
   override protected def doExecute(): RDD[InternalRow] =
-    new DecodedChunkRDD(chunks(Json.obj().put("kind", "result")), schema)
+    new FragmentResultRDD(chunks(Json.obj().put("kind", "result")), schema, longMetric("arrowChunks"))
 }
 
 object PipelineFragmentExec {
