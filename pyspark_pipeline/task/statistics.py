@@ -30,7 +30,7 @@ def _time(name: str, description: str, *families: str) -> FragmentMetric:
 _TIMES = (
     _time("scanTime", "scan", "ParquetScan", "Range"),
     _time("receiveTime", "decoding input", "ExchangeSource"),
-    _time("filterTime", "filter", "Filter"),
+    _time("filterTime", "filter", "Filter", "RuntimeFilter"),
     _time("projectTime", "project", "Project"),
     _time("aggregateTime", "aggregate", "AggregateSink", "AggregateSource", "StreamingAggregate"),
     _time("joinBuildTime", "building join tables", "HashJoinBuild", "NestedLoopJoinBuild"),
