@@ -53,7 +53,7 @@ def _decompose(node: Join, builder: PipelineBuilder, name: str) -> list[Operator
     below = builder.decompose(node.probe)
     offered = builder.runtime_filters.of_rows(node)
     if offered:
-        below.append(RuntimeFilterFactory(offered))
+        below.append(RuntimeFilterFactory(offered, shared))
     return [*below, JoinProbeFactory(shared, f"{name}Probe")]
 
 

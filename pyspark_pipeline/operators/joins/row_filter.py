@@ -1,8 +1,9 @@
 """Drops, below the first join of a pipeline, rows that a join above it would drop.
 
-Whether that pays depends on how many rows it drops. A sample of the first chunk is looked up in the table itself;
-only where few of its rows have a match is the filter made. Later the filter is watched, and left out from the
-first :data:`WATCHED_ROWS` rows on of which too many pass.
+Whether that pays depends on how many rows it drops, and how many the first join drops anyhow. A sample of the
+first chunk is looked up in the tables themselves; only where few of its rows have a match, and no more than in the
+first join, is the filter made. Later the filter is watched, and left out after :data:`WATCHED_ROWS` rows of which
+too many passed.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
+from pyspark_pipeline.expressions import compile_expressions
 from pyspark_pipeline.kernels.buffers import Array, allocate, bool_array
-from pyspark_pipeline.kernels.join_table import JoinProber
+from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
 from pyspark_pipeline.kernels.key_filter import KeyFilter, KeyMarker
 from pyspark_pipeline.metrics import declare_counter
+from pyspark_pipeline.operators.joins.shared import JoinShared
 from pyspark_pipeline.operators.runtime_filters import RowFilter
 from pyspark_pipeline.operators.streaming import StreamingOperator
+from pyspark_pipeline.plan.joins import Emits
 
 DROPPED = declare_counter("runtime_filter_rows", "Rows dropped below the first join by the keys of others", unit="rows")
 OFF = declare_counter("runtime_filters_off", "Runtime filters left out for dropping too few rows", unit="filters")
@@ -55,11 +59,12 @@ class WatchedFilter:
 
 
 class RuntimeFilterOperator(StreamingOperator):
-    """Applies the filters of all the joins above."""
+    """Applies what joins above the ``first`` one offered."""
 
-    def __init__(self, offered: Sequence[RowFilter]) -> None:
+    def __init__(self, offered: Sequence[RowFilter], first: JoinShared) -> None:
         super().__init__()
         self._offered = offered
+        self._first = first
         self._filters: list[WatchedFilter] | None = None
 
     def transform(self, chunk: Chunk) -> Chunk | None:
@@ -76,14 +81,17 @@ class RuntimeFilterOperator(StreamingOperator):
         return self._kept(chunk, marks, left)
 
     def _chosen(self, chunk: Chunk) -> list[WatchedFilter]:
-        """Make the filters that drop enough rows of a sample of the chunk."""
+        """Make the filters that drop enough rows of a sample of the chunk, those that drop most first."""
+        rows = np.arange(0, chunk.num_rows, -(-chunk.num_rows // SAMPLE_ROWS), dtype=np.int32)
+        sample = chunk.take(pa.array(rows))
+        most = min(MOST_PASSING, _share_of_first(self._first, sample))
+        shares = [_share_of(offered, sample) for offered in self._offered]
         chosen = []
-        for offered in self._offered:
-            filter_ = _tried(offered, chunk)
-            if filter_ is None:
-                self.context.metrics.add(OFF)
-            else:
-                chosen.append(WatchedFilter(filter_, offered.columns))
+        for place in sorted(range(len(shares)), key=shares.__getitem__):
+            filter_ = self._offered[place].keys.key_filter() if shares[place] <= most else None
+            if filter_ is not None:
+                chosen.append(WatchedFilter(filter_, self._offered[place].columns))
+        self.context.metrics.add(OFF, len(shares) - len(chosen))
         return chosen
 
     def _watch(self, filters: Sequence[WatchedFilter]) -> None:
@@ -104,16 +112,23 @@ class RuntimeFilterOperator(StreamingOperator):
         return chunk.take(pa.array(np.flatnonzero(marks).astype(np.int32)))
 
 
-def _tried(offered: RowFilter, chunk: Chunk) -> KeyFilter | None:
-    """Look a sample up in the table; give the filter where it drops enough, None also where there is no table."""
-    table = offered.keys.built_table()
-    if table is None:
-        return None
-    step = -(-chunk.num_rows // SAMPLE_ROWS)
-    rows = pa.array(np.arange(0, chunk.num_rows, step, dtype=np.int32))
-    keys = [chunk.column(i).take(rows) for i in offered.columns]
-    _, found = JoinProber(table).find(keys, len(rows))
-    return offered.keys.key_filter() if found <= MOST_PASSING * len(rows) else None
+def _share_of(offered: RowFilter, sample: Chunk) -> float:
+    """Give the share of a sample's rows whose keys were built."""
+    return _share_found(offered.keys.built_table(), [sample.column(i) for i in offered.columns], sample.num_rows)
+
+
+def _share_of_first(first: JoinShared, sample: Chunk) -> float:
+    """Estimate the share of a sample's rows that the first join lets through."""
+    if not first.may_drop_rows:
+        return 1.0
+    keys = compile_expressions(first.probe_keys, first.settings).evaluate(sample)
+    share = _share_found(first.built_table(), keys, sample.num_rows)
+    return 1.0 - share if first.shape.emits is Emits.PROBE_UNMATCHED else share
+
+
+def _share_found(table: JoinTable | None, keys: Sequence[pa.Array], rows: int) -> float:
+    """Give the share of rows that are in the table; of all where there is none."""
+    return 1.0 if table is None else JoinProber(table).find(keys, rows)[1] / rows
 
 
 class RuntimeFilterFactory(OperatorFactory):
@@ -121,8 +136,9 @@ class RuntimeFilterFactory(OperatorFactory):
 
     name = "RuntimeFilter"
 
-    def __init__(self, offered: Sequence[RowFilter]) -> None:
+    def __init__(self, offered: Sequence[RowFilter], first: JoinShared) -> None:
         self._offered = offered
+        self._first = first
 
     def create(self, dop: int, driver_sequence: int) -> RuntimeFilterOperator:
-        return RuntimeFilterOperator(self._offered)
+        return RuntimeFilterOperator(self._offered, self._first)
