@@ -183,7 +183,6 @@ def test_what_spark_runs_above_the_engine_makes_its_batches_itself(spark: SparkS
     for query in (
         "SELECT * FROM tame ORDER BY id LIMIT 7",
         "SELECT id, row_number() OVER (PARTITION BY k ORDER BY id) AS n FROM tame WHERE i > 0",
-        "SELECT k, i FROM tame DISTRIBUTE BY k SORT BY i",
     ):
         frame = _both(spark, query, _arrow, {_AQE: aqe, "spark.pysparkPipeline.jvmInput": "never"})
         assert summary_of(frame).converted and not _passed_on(frame), query
