@@ -8,6 +8,7 @@ PYTHON ?= python3
 SOURCES = setup.cfg setup.py pyproject.toml build_backend/pipeline_build.py
 EDITABLE = --config-settings editable_mode=compat --editable '.[dev]'
 SCALE ?= 1
+PROCESSES ?= 2
 PARALLEL = aggregate or exchanges or unions or shuffled or ranges
 
 .PHONY: demo test lint test-spark43 clean
@@ -28,7 +29,7 @@ demo: .venv/ready
 	.venv/bin/python -m benchmarks.demo --scale $(SCALE)
 
 test: .venv/ready
-	.venv/bin/python -m pytest $(PYTEST_ARGS) --ignore=tests/gold --ignore=tests/fuzz --ignore=tests/system
+	.venv/bin/python -m pytest -n $(PROCESSES) $(PYTEST_ARGS) --ignore=tests/gold --ignore=tests/fuzz --ignore=tests/system
 	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/gold tests/fuzz tests/system
 	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/gold --task-cpus 3 --combinations one -k "$(PARALLEL)"
 
