@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
-from pyspark_pipeline.exchange import ExchangeSourceFactory, SinkFactory
+from pyspark_pipeline.exchange import ExchangeSourceFactory, SinkFactory, Transport
 from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, no_broadcast
-from pyspark_pipeline.exec import OperatorFactory, OutputQueue, Pipeline
+from pyspark_pipeline.exec import OperatorFactory, Pipeline
 from pyspark_pipeline.exec.input_queue import FedQueue, InputQueue
 from pyspark_pipeline.memory import SizedValue
 from pyspark_pipeline.operators import decompose_node
@@ -29,21 +29,21 @@ class FragmentBuilder(PipelineSet):
     """Builds the pipelines of one fragment instance.
 
     ``control`` is the task's control message: ``splits`` by scan number, ``partition`` of the instance,
-    ``calendar`` of the executor. ``dop`` is the number of threads that the instance runs on.
+    ``calendar`` of the executor. The sink sends through ``transport``. ``dop`` is the parallelism of the instance.
     """
 
     def __init__(
         self,
         fragment: Fragment,
         control: Mapping[str, Any],
-        queue: OutputQueue,
+        transport: Transport,
         dop: int = 1,
         broadcasts: Broadcasts | None = None,
     ) -> None:
         super().__init__(fragment.settings, dop)
         self._fragment = fragment
         self._control = control
-        self._queue = queue
+        self._transport = transport
         self._broadcasts = broadcasts or Broadcasts((), no_broadcast, BroadcastCache(0))
         self._sources: dict[int, ExchangeSourceFactory] = {}
 
@@ -108,8 +108,7 @@ class FragmentBuilder(PipelineSet):
             self._fragment.sink,
             types,
             self.settings,
-            self._queue,
-            sender=partition,
+            self._transport,
             start=partition,
             instances=self._control.get("instances", 1),
         )

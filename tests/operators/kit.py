@@ -9,7 +9,14 @@ from typing import Any
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import parse_type
-from pyspark_pipeline.exchange import ChunkRow, ExchangeSourceFactory, SinkFactory, decode_chunk, plain_schema
+from pyspark_pipeline.exchange import (
+    ChunkRow,
+    ExchangeSourceFactory,
+    SinkFactory,
+    StreamTransport,
+    decode_chunk,
+    plain_schema,
+)
 from pyspark_pipeline.exec.execute import execute
 from pyspark_pipeline.exec.input_queue import InputFeed, InputQueue
 from pyspark_pipeline.exec.instance import FragmentInstance
@@ -157,7 +164,7 @@ def run_rows(
     factories = made.decompose(node)
     queue = OutputQueue(made.settings.options["output.queueChunks"])
     types = tuple(f.type for f in node.output)
-    factories.append(SinkFactory(sink or ResultSink(), types, made.settings, queue))
+    factories.append(SinkFactory(sink or ResultSink(), types, made.settings, StreamTransport(queue)))
     made.add_pipeline(factories)
     feed = InputFeed(iter(inputs), made.queues) if made.queues else None
     return list(execute(FragmentInstance(made.pipelines, queue, feed=feed, check=made.checker()), threads))
