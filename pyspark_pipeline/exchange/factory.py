@@ -10,12 +10,18 @@ import pyarrow as pa
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.exchange.hash_sink import DriverLevel, HashSinkOperator
 from pyspark_pipeline.exchange.range_sink import RangeSampleOperator, RangeSinkOperator, find_bounds
-from pyspark_pipeline.exchange.single_sink import ResultSinkOperator, RoundRobinSinkOperator, SingleSinkOperator
+from pyspark_pipeline.exchange.single_sink import (
+    BroadcastSinkOperator,
+    ResultSinkOperator,
+    RoundRobinSinkOperator,
+    SingleSinkOperator,
+)
 from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, Outlet, SinkSettings
 from pyspark_pipeline.exchange.transport import Transport
 from pyspark_pipeline.exec.operator import OperatorFactory
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.expressions.row_order import RowOrder
+from pyspark_pipeline.plan.broadcasts import BroadcastExchange
 from pyspark_pipeline.plan.nodes import (
     HashExchange,
     ResultSink,
@@ -79,6 +85,10 @@ def _single(factory: SinkFactory) -> ExchangeSinkOperator:
     return SingleSinkOperator(factory.outlet)
 
 
+def _broadcast(factory: SinkFactory) -> ExchangeSinkOperator:
+    return BroadcastSinkOperator(factory.outlet)
+
+
 def _round_robin(factory: SinkFactory) -> ExchangeSinkOperator:
     sink = RoundRobinSinkOperator(factory.outlet)
     sink.start = factory.start % factory.destinations
@@ -112,6 +122,7 @@ _SINKS: dict[type, _Make] = {
     RangeSample: _range_sample,
     ResultSink: _result,
     SingleExchange: _single,
+    BroadcastExchange: _broadcast,
     RoundRobinExchange: _round_robin,
     HashExchange: _hash,
 }

@@ -20,22 +20,34 @@ from pyspark_pipeline.exchange.codec import Payload, payload_bytes
 from pyspark_pipeline.exchange.request import Request
 
 WINDOW = 64
-_BATCH_BYTES = 262144
+BATCH_BYTES = 262144
 
 
 class SendWindow:
-    """Requests of one sender to one destination. ``sinks`` are those that have not ended here."""
+    """Requests of one sender to one destination. ``sinks`` are those that have not ended here.
+
+    Chunks that wait share a request of at most ``batch_bytes``; a larger chunk has one of its own.
+    """
 
     __slots__ = (
-        "destination", "sender", "ordered", "window", "sinks", "in_flight", "answered", "sent", "continuous",
-        "abandoned", "most_in_flight", "_queue", "_ahead",
+        "destination", "sender", "ordered", "window", "batch_bytes", "sinks", "in_flight", "answered", "sent",
+        "continuous", "abandoned", "most_in_flight", "_queue", "_ahead",
     )  # fmt: skip
 
-    def __init__(self, destination: int, sender: int, *, ordered: bool = False, window: int = WINDOW) -> None:
+    def __init__(
+        self,
+        destination: int,
+        sender: int,
+        *,
+        ordered: bool = False,
+        window: int = WINDOW,
+        batch_bytes: int = BATCH_BYTES,
+    ) -> None:
         self.destination = destination
         self.sender = sender
         self.ordered = ordered
         self.window = window
+        self.batch_bytes = batch_bytes
         self.sinks = 0
         self.in_flight = 0
         self.answered = 0
@@ -50,10 +62,10 @@ class SendWindow:
         return len(self._queue)
 
     def add(self, driver: int, rows: int, payload: Payload) -> None:
-        """Queue a payload: in the request that waits last where both together are small, else in a new one."""
+        """Queue a payload: in the request that waits last, or in a new one where that has an end or is too large."""
         nbytes = payload_bytes(payload)
         last = self._queue[-1] if self._queue else None
-        if last is None or last.eos or last.nbytes + nbytes > _BATCH_BYTES:
+        if last is None or last.eos or last.nbytes + nbytes > self.batch_bytes:
             last = Request(destination=self.destination, sender=self.sender)
             self._queue.append(last)
         last.payloads.append(payload)

@@ -23,7 +23,7 @@ from functools import partial
 from pyspark_pipeline.errors import PipelineError, TransportError
 from pyspark_pipeline.exchange.codec import Payload, encode_chunk, payload_bytes
 from pyspark_pipeline.exchange.request import Closure, Request, Wire
-from pyspark_pipeline.exchange.send_window import WINDOW, SendWindow
+from pyspark_pipeline.exchange.send_window import BATCH_BYTES, WINDOW, SendWindow
 from pyspark_pipeline.exchange.transport import Pack
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.memory import MemoryTracker
@@ -44,6 +44,7 @@ class SinkBuffer:
         ordered: bool = False,
         window: int = WINDOW,
         queue_length: int = QUEUE_LENGTH,
+        batch_bytes: int = BATCH_BYTES,
         pack: Pack = encode_chunk,
         waiting: MemoryTracker | None = None,
         moving: MemoryTracker | None = None,
@@ -54,7 +55,9 @@ class SinkBuffer:
         self._wire = wire
         self._fail = fail
         self._most_queued = queue_length * destinations
-        self._windows = [SendWindow(i, sender, ordered=ordered, window=window) for i in range(destinations)]
+        self._windows = [
+            SendWindow(i, sender, ordered=ordered, window=window, batch_bytes=batch_bytes) for i in range(destinations)
+        ]
         self._locks = [threading.Lock() for _ in self._windows]
         self._totals = threading.Lock()
         self._waiting = waiting or MemoryTracker("sink buffer")
@@ -99,7 +102,7 @@ class SinkBuffer:
             with self._totals:
                 before = len(window)
                 window.add(driver, rows, payload)
-                self._waiting.force(self._waiting.held + payload_bytes(payload))
+                self._waiting.force_consume(payload_bytes(payload))
                 self._recount(len(window) - before)
             has_room = self._send_ready(window)
         if has_room:
@@ -140,7 +143,7 @@ class SinkBuffer:
                 if request is not None:
                     self._in_flight += 1
                     self._waiting.release(request.nbytes)
-                    self._moving.force(self._moving.held + request.nbytes)
+                    self._moving.force_consume(request.nbytes)
                 has_room |= self._recount(len(window) - before)
             self._count_ends(ends - window.sinks)
             if request is None:

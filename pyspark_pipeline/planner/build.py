@@ -15,9 +15,11 @@ import pyarrow as pa
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.exchange import ExchangeSourceFactory, SinkFactory, Transport
 from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, no_broadcast
-from pyspark_pipeline.exec import OperatorFactory, Pipeline
+from pyspark_pipeline.exec import FragmentInstance, OperatorFactory, OutputQueue, Pipeline
+from pyspark_pipeline.exec.background import BackgroundWork
+from pyspark_pipeline.exec.feed import Feed
 from pyspark_pipeline.exec.input_queue import FedQueue, InputQueue
-from pyspark_pipeline.memory import SizedValue
+from pyspark_pipeline.memory import MemoryTracker, SizedValue
 from pyspark_pipeline.operators import decompose_node
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.nodes import ExchangeSource, ExecutorCalendar, Fragment, Node, ScanSplit
@@ -57,6 +59,29 @@ class FragmentBuilder(PipelineSet):
         factories = self.decompose(self._fragment.root)
         self.add_pipeline([*factories, self._sink()])
         return self.pipelines
+
+    def instance(
+        self,
+        output: OutputQueue,
+        *,
+        memory: MemoryTracker,
+        feed: Feed | None = None,
+        name: str = "",
+        background: BackgroundWork | None = None,
+    ) -> FragmentInstance:
+        """Make the instance that runs what :meth:`build` gave, by the fragment's options."""
+        options = self.settings.options
+        return FragmentInstance(
+            self.pipelines,
+            output,
+            memory=memory,
+            feed=feed,
+            time_slice_ms=options["timeSliceMs"],
+            check=self.checker(),
+            cpu_time=options["metrics.cpuTime"],
+            name=name,
+            background=background,
+        )
 
     def decompose(self, node: Node) -> list[OperatorFactory]:
         """Cut the tree below ``node``; give the factories of the pipeline still open at its root."""
