@@ -121,9 +121,8 @@ class ExchangeSinkOperator(Operator):
             channel.drop()
 
     def set_cancelled(self) -> None:
-        if not self._finishing:
-            self._finishing = True
-            self._transport.cancel_sink()
+        self._finishing = True
+        self._transport.cancel_sink()
 
     def close(self) -> None:
         self.set_finished()

@@ -6,7 +6,7 @@ leaves when that destination's window allows (:mod:`~.send_window`). An answer m
 * Back-pressure: more than ``queue_length`` requests a destination waiting, on average, and the sinks take no input.
 * The buffer is *finishing* when every sink has ended at every destination, when all were cancelled, or when a request
   failed; it drops what is sent to it from then on. It is *finished* when, besides, nothing is on its way: until then
-  the drivers stay in PENDING_FINISH.
+  the drivers stay in PENDING_FINISH, and can be cancelled.
 * A request that is lost, or that the receiver refuses, fails the query through ``fail``.
 * Memory: what waits belongs to the instance (``waiting``), what is on its way to the query (``moving``).
 
@@ -124,7 +124,7 @@ class SinkBuffer:
         self.changed.notify()
 
     def cancel_sink(self) -> None:
-        """Learn that a sink ends without having sent all; where all do, nothing more is sent."""
+        """Learn that the driver of a sink, closed or not, waits for nothing more; after the last, nothing is sent."""
         with self._totals:
             self._cancelled += 1
             all_cancelled = self._cancelled == self._sinks

@@ -61,7 +61,7 @@ class Transport(Protocol):
         """Learn that a sink has sent its last payload."""
 
     def cancel_sink(self) -> None:
-        """Learn that a sink ends without having sent all."""
+        """Learn that the driver of a sink was cancelled, before or after it closed: it waits for nothing more."""
 
 
 class StreamTransport:

@@ -243,15 +243,21 @@ def test_an_abandoned_destination_gets_nothing_more_and_the_others_their_ends() 
     assert sending.is_abandoned()
 
 
-def test_nothing_is_pending_when_all_sinks_were_cancelled() -> None:
-    wire = Wire()
-    sending = buffer(wire, sinks=2)
-    sending.send(0, -1, 1, payload())
-    sending.send(0, -1, 1, payload())
-    sending.cancel_sink()
-    assert not sending.is_abandoned()
-    sending.cancel_sink()
-    assert sending.is_abandoned() and sending.is_pending()
+@pytest.mark.parametrize("closed", [0, 1, 2])
+def test_nothing_waits_or_is_pending_when_all_sinks_were_cancelled(closed: int) -> None:
+    """Also those whose drivers only waited for the answers."""
+    wire, waiting = Wire(), MemoryTracker("sink buffer")
+    sending = SinkBuffer(1, wire, no_failure, waiting=waiting)
+    for _ in range(2):
+        sending.open_sink()
+    for _ in range(2):
+        sending.send(0, -1, 1, payload())
+    for _ in range(closed):
+        sending.close_sink()
+    for _ in range(2):
+        assert not sending.is_abandoned() and waiting.held == BIG
+        sending.cancel_sink()
+    assert sending.is_abandoned() and sending.is_pending() and waiting.held == 0
     wire.answer()
     assert not sending.is_pending() and len(wire.log) == 1
 
