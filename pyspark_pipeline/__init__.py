@@ -1,7 +1,7 @@
 """A pipeline executor for Apache Spark: eligible parts of a plan run as Arrow-batched operators in Python workers."""
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "explain", "install"]
+__all__ = ["__version__", "explain", "install", "profile", "timeline"]
 
 
 def __getattr__(name: str) -> object:
@@ -14,4 +14,8 @@ def __getattr__(name: str) -> object:
         from pyspark_pipeline.spark.explain import explain
 
         return explain
+    if name in ("profile", "timeline"):
+        from pyspark_pipeline.spark import profile
+
+        return getattr(profile, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -58,5 +58,9 @@ class EngineBugError(PipelineError):
     """The engine did something it promises not to; please report it with the message."""
 
 
+class CaptureError(PipelineError):
+    """A task could not be captured, or a capture could not be read; names the folder or file."""
+
+
 class OptionError(PipelineError, ValueError):
     """An option is unknown or its value is not allowed; names the option, the value and what is allowed."""

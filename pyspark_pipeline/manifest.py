@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark_pipeline import expressions, operators
 from pyspark_pipeline.options import OPTIONS
-from pyspark_pipeline.task.statistics import METRICS
+from pyspark_pipeline.task.statistics import JVM_METRICS, METRICS
 
 
 def build_manifest() -> dict[str, Any]:
@@ -31,7 +31,7 @@ def build_manifest() -> dict[str, Any]:
             }
             for option in OPTIONS.values()
         ],
-        "metrics": [{"name": m.name, "description": m.description, "kind": m.kind} for m in METRICS],
+        "metrics": [{"name": m.name, "description": m.description, "kind": m.kind} for m in (*METRICS, *JVM_METRICS)],
     }
 
 

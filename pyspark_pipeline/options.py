@@ -17,7 +17,7 @@ PREFIX = "spark.pysparkPipeline."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option: ``key`` without the prefix, ``kind`` (boolean, int, bytes, choice), default in text form."""
+    """One option: ``key`` without the prefix, ``kind`` (boolean, int, choice, text), default in text form."""
 
     key: str
     kind: str
@@ -32,6 +32,8 @@ class Option:
         """Say in words what values are allowed."""
         if self.kind == "boolean":
             return "true or false"
+        if self.kind == "text":
+            return "any text"
         if self.kind == "choice":
             return "one of " + ", ".join(self.choices)
         low = "" if self.minimum is None else f" from {self.minimum}"
@@ -54,6 +56,10 @@ def _choice(option: Option, text: str) -> str | None:
     return text if text in option.choices else None
 
 
+def _text(_option: Option, text: str) -> str | None:
+    return text
+
+
 def _integer(option: Option, text: str) -> int | None:
     try:
         value = int(text)
@@ -64,7 +70,12 @@ def _integer(option: Option, text: str) -> int | None:
     return None if too_low or too_high else value
 
 
-_PARSERS: Mapping[str, Callable[[Option, str], Any]] = {"boolean": _boolean, "choice": _choice, "int": _integer}
+_PARSERS: Mapping[str, Callable[[Option, str], Any]] = {
+    "boolean": _boolean,
+    "choice": _choice,
+    "int": _integer,
+    "text": _text,
+}
 
 _ALL = (
     Option(key="enabled", kind="boolean", default="true", doc="Convert eligible plans of this session."),
@@ -81,6 +92,10 @@ _ALL = (
                " spark.executor.pyspark.memory, is broadcast where that saves a shuffle."),
     Option(key="join.reduction", kind="choice", default="auto", choices=("auto", "always", "never"),
            doc="Whether a semi join drops early what a join drops late: where sizes say it pays, where it can, never."),
+    Option(key="join.runtimeFilter.enabled", kind="boolean", default="true",
+           doc="Let the scan and the first join of a pipeline skip what the tables of its other joins cannot match."),
+    Option(key="join.runtimeFilter.inListValues", kind="int", default="1024", minimum=0,
+           doc="Up to so many keys of a join's table prune row groups one by one; more as the range they lie in."),
     Option(key="sort.gatherBytes", kind="int", default="67108864", minimum=0,
            doc="A global sort of no more bytes, by Spark's statistics, runs in one partition of the engine."),
     Option(key="jvmInput", kind="choice", default="auto", choices=("auto", "always", "never"),
@@ -108,6 +123,12 @@ _ALL = (
            doc="Chunks that may wait for Spark to take them before the drivers block."),
     Option(key="metrics.cpuTime", kind="boolean", default="false",
            doc="Count the CPU time of every operator beside its time; costs microseconds a chunk and operator."),
+    Option(key="metrics.timeline", kind="boolean", default="false",
+           doc="Keep when every driver ran, was ready, and was blocked and why, for `pyspark_pipeline.timeline`."),
+    Option(key="capture.folder", kind="text", default="",
+           doc="Where workers keep what tasks of one partition got, for `pyspark-pipeline replay`; empty: nothing."),
+    Option(key="capture.partition", kind="int", default="0", minimum=0,
+           doc="The partition whose tasks are captured, in every fragment."),
     Option(key="debug.checkChunks", kind="boolean", default="false",
            doc="Check every chunk that moves between operators: types, lengths, validity. Slow; for finding bugs."),
 )

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from benchmarks.micro.measure import Case, cut, micro
 from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
+from pyspark_pipeline.kernels.key_filter import KeyFilter, KeyMarker
 
 _RANDOM = np.random.default_rng(7)
 
@@ -28,6 +29,17 @@ def _probing(build: Sequence[pa.Array], probe: Sequence[pa.Array]) -> tuple[Case
             prober.find(chunk, len(chunk[0]))
 
     return run, len(probe[0])
+
+
+def _filtering(build: pa.Array, probe: pa.Array) -> tuple[Case, int]:
+    marker = KeyMarker(KeyFilter(JoinTable([build.type], [[build]], len(build), lists=False)))
+    chunks = list(cut(probe))
+
+    def run() -> None:
+        for chunk in chunks:
+            marker.keep(chunk, np.ones(len(chunk[0]), dtype=np.uint8))
+
+    return run, len(probe)
 
 
 def _orders(count: int) -> Any:
@@ -85,3 +97,20 @@ def build_orders(rows: int) -> tuple[Case, int]:
 def build_repeated(rows: int) -> tuple[Case, int]:
     keys = _longs(np.sort(_RANDOM.choice(_orders(rows // 4), rows)))
     return lambda: JoinTable([pa.int64()], [[keys]], len(keys)), len(keys)
+
+
+@micro("filter rows by 10 thousand dense bigints (a bitmap)")
+def filter_dense(rows: int) -> tuple[Case, int]:
+    return _filtering(_longs(range(10_000)), _longs(_RANDOM.integers(0, 50_000, rows)))
+
+
+@micro("filter rows by 10 thousand sparse bigints (a bloom filter)")
+def filter_sparse(rows: int) -> tuple[Case, int]:
+    step = 1_000_003
+    return _filtering(_longs(np.arange(10_000) * step), _longs(_RANDOM.integers(0, 50_000, rows) * step))
+
+
+@micro("filter rows by a quarter as many sparse bigints (a bloom filter)")
+def filter_random(rows: int) -> tuple[Case, int]:
+    keys = np.arange(rows // 4) * 1_000_003
+    return _filtering(_longs(_RANDOM.permutation(keys)), _longs(_RANDOM.integers(0, rows, rows) * 1_000_003))

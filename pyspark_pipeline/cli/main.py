@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pyspark_pipeline.cli import doctor, submit_args
+from pyspark_pipeline.cli import doctor, replay, submit_args
 from pyspark_pipeline.errors import PipelineError
 
 
@@ -14,7 +14,7 @@ def parser() -> argparse.ArgumentParser:
     """Build the parser: each command's module adds its own."""
     result = argparse.ArgumentParser(prog="pyspark-pipeline", description="Run Spark plans in the pipeline engine.")
     commands = result.add_subparsers(dest="command", required=True)
-    for module in (submit_args, doctor):
+    for module in (submit_args, doctor, replay):
         module.add_parser(commands)
     return result
 

@@ -39,7 +39,8 @@ class SinkFactory(OperatorFactory):
     """Makes the sinks of a fragment; they share the instance's transport.
 
     ``types`` are the columns of the root's chunks, ``instances`` of the fragment there are in all, ``start`` is the
-    first partition of a round robin.
+    first partition of a round robin; ``max_rows`` is how many rows a message has at most where that is less than a
+    chunk's.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class SinkFactory(OperatorFactory):
         *,
         start: int = 0,
         instances: int = 1,
+        max_rows: int | None = None,
     ) -> None:
         self.name = type(sink).__name__
         self.sink = sink
@@ -60,7 +62,7 @@ class SinkFactory(OperatorFactory):
         self.destinations = getattr(sink, "num_partitions", 1)
         options = settings.options
         sizes = SinkSettings(
-            batch_rows=options["batchRows"],
+            batch_rows=min(options["batchRows"], max_rows or options["batchRows"]),
             chunk_bytes=options["exchange.chunkBytes"],
             buffer_bytes=options["exchange.bufferBytes"],
         )

@@ -10,10 +10,12 @@ from pyspark_pipeline.exec.operator import Chunk
 
 
 class ResultSinkOperator(ExchangeSinkOperator):
-    """Sends every chunk at once and in order, as partition 0."""
+    """Sends every chunk at once and in order, as partition 0; what has more rows than a message may, in slices."""
 
     def accept(self, chunk: Chunk) -> None:
-        self.channel(0).send_chunk(plain_chunk(chunk, self.schema))
+        plain = plain_chunk(chunk, self.schema)
+        for start in range(0, plain.num_rows, self.settings.batch_rows):
+            self.channel(0).send_chunk(plain.slice(start, self.settings.batch_rows))
 
     def held_bytes(self) -> int:
         return 0

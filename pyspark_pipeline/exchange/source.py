@@ -30,6 +30,8 @@ class ExchangeSourceOperator(Operator):
         self._schema = factory.schema
         self._chunks = ChunkAccumulator(factory.batch_rows)
         self._dropped = False
+        self._joins_senders = factory.node.joins_senders
+        self._sender = -1
 
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
@@ -56,6 +58,9 @@ class ExchangeSourceOperator(Operator):
     def _decode(self, row: ChunkRow) -> None:
         self.context.metrics.add(MESSAGES)
         self.context.metrics.add(BYTES, payload_bytes(row.data))
+        if not self._joins_senders and row.sender != self._sender:
+            self._chunks.flush()
+            self._sender = row.sender
         if row.rows:
             self._chunks.add(unpack_payload(row.data, self._schema))
 

@@ -59,12 +59,19 @@ class Driver:
     """One driver: the operators of one sequence number of a pipeline."""
 
     def __init__(
-        self, name: str, seats: list[Seat], *, slice_ns: int, check: ChunkCheck | None = None, cpu_time: bool = False
+        self,
+        name: str,
+        seats: list[Seat],
+        *,
+        slice_ns: int,
+        check: ChunkCheck | None = None,
+        cpu_time: bool = False,
+        timeline: bool = False,
     ) -> None:
         self.name = name
         self.seats = seats
         self.machine = StateMachine(name)
-        self.metrics = DriverMetrics()
+        self.metrics = DriverMetrics(timeline=timeline)
         self.woken = False
         self.stopping = False
         self.scheduler: Scheduler | None = None
@@ -122,10 +129,10 @@ class Driver:
 
     def resume(self) -> None:
         """Go from a blocked state to READY, accounting the wait to the operator that caused it."""
-        waited = clock() - self._blocked_since
+        now = clock()
         self.machine.move(DriverState.READY)
-        self.metrics.add_blocked(self._reason, waited)
-        self._operator_metrics[self._blocker].add_blocked(self._reason, waited)
+        self.metrics.add_blocked(self._reason, self._blocked_since, now)
+        self._operator_metrics[self._blocker].add_blocked(self._reason, now - self._blocked_since)
 
     def can_progress(self) -> bool:
         """Say whether running now would move, finish or end anything. Free of side effects."""
@@ -165,7 +172,7 @@ class Driver:
             self._go(DriverState.INTERNAL_ERROR)
             raise
         finally:
-            self.metrics.active_ns += clock() - start
+            self.metrics.add_active(start, clock())
         self._go(state)
         return state
 

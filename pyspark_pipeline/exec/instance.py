@@ -16,7 +16,7 @@ from pyspark_pipeline.exec.driver import ChunkCheck, Driver, Seat
 from pyspark_pipeline.exec.feed import Feed
 from pyspark_pipeline.exec.operator import OperatorFactory, Pipeline
 from pyspark_pipeline.exec.output_queue import OutputQueue
-from pyspark_pipeline.exec.topology import tree
+from pyspark_pipeline.exec.topology import operator_needs, tree
 from pyspark_pipeline.ids import DriverSequence, OperatorId, OperatorIndex, PipelineId
 from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.metrics import OperatorMetrics
@@ -29,7 +29,8 @@ class FragmentInstance:
 
     ``memory`` is the instance's tracker (unlimited where None), ``feed`` reads the task's input stream, ``name`` and
     ``background`` are for an instance that runs beside others (:mod:`~.instance_group`), ``check`` looks at every
-    chunk that moves (a debugging aid); with ``cpu_time`` the operators' CPU time is counted.
+    chunk that moves (a debugging aid); with ``cpu_time`` the operators' CPU time is counted, with ``timeline`` it is
+    kept when each driver ran and was blocked.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class FragmentInstance:
         time_slice_ms: int = 20,
         check: ChunkCheck | None = None,
         cpu_time: bool = False,
+        timeline: bool = False,
         name: str = "",
         background: BackgroundWork | None = None,
     ) -> None:
@@ -63,7 +65,9 @@ class FragmentInstance:
             for sequence in range(pipeline.dop):
                 driver_name, seats = self._seats(pipeline, sequence)
                 slice_ns = time_slice_ms * 1_000_000
-                self.drivers.append(Driver(driver_name, seats, slice_ns=slice_ns, check=check, cpu_time=cpu_time))
+                self.drivers.append(
+                    Driver(driver_name, seats, slice_ns=slice_ns, check=check, cpu_time=cpu_time, timeline=timeline)
+                )
 
     def _seats(self, pipeline: Pipeline, sequence: int) -> tuple[str, list[Seat]]:
         """Make the operators of one driver; give its name and them."""
@@ -171,5 +175,6 @@ class FragmentInstance:
             "id": pipeline.id,
             "dop": pipeline.dop,
             "operators": [metrics.to_dict() for metrics in operators],
+            "needs": operator_needs(pipeline, self.pipelines),
             "drivers": [{"state": driver.state.value, **driver.metrics.to_dict()} for driver in drivers],
         }

@@ -19,6 +19,13 @@ def dependencies(pipelines: Sequence[Pipeline]) -> dict[int, list[int]]:
     }
 
 
+def operator_needs(pipeline: Pipeline, pipelines: Sequence[Pipeline]) -> dict[int, list[int]]:
+    """Give by the place of an operator the pipelines that it needs; operators that need none are left out."""
+    above = enumerate(pipeline.factories[:-1])
+    found = {place: [below.id for below in _feeding(factory, pipelines)] for place, factory in above}
+    return {place: needed for place, needed in found.items() if needed}
+
+
 def tree(pipelines: Sequence[Pipeline]) -> str:
     """Draw the pipelines, each with ``x N`` for its N drivers: its operators from the sink up to the source.
 

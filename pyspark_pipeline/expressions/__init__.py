@@ -21,6 +21,7 @@ from pyspark_pipeline.expressions import (
 from pyspark_pipeline.expressions.compile import (
     CompiledExpressions,
     CompiledPredicate,
+    can_raise,
     compile_expressions,
     compile_predicate,
     has_ranges,
@@ -33,6 +34,7 @@ __all__ = [
     "ExpressionSettings",
     "arithmetic",
     "bits",
+    "can_raise",
     "cast",
     "comparison",
     "compile_expressions",

@@ -196,6 +196,14 @@ def compile_expressions(exprs: Sequence[Expr], settings: ExpressionSettings) -> 
     return CompiledExpressions([compiler.compile(expr) for expr in exprs])
 
 
+def can_raise(exprs: Sequence[Expr], settings: ExpressionSettings) -> bool:
+    """Say whether some input makes one of the expressions raise Spark's error.
+
+    Raise :class:`UnsupportedPlanError` for one not supported.
+    """
+    return any(node.can_raise for node in compile_expressions(exprs, settings).nodes)
+
+
 def compile_predicate(
     expr: Expr, settings: ExpressionSettings, narrow: NarrowTypes = (), unread: Collection[int] = ()
 ) -> CompiledPredicate:

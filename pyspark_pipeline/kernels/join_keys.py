@@ -41,20 +41,24 @@ class JoinKeys:
     """How keys of the given plain Arrow types look. ``columns``: for every key column its chunks, in build order.
 
     ``keys``: the build rows' values, ``width`` int64 a row; ``bits``: which of them have no NULL. ``low`` and
-    ``numbers`` say where one number a key lies: in low … low + numbers − 1.
+    ``numbers`` say where one number a key lies: in low … low + numbers − 1. ``ranges``: for every key column the
+    least and the largest of its values in keys without NULL, None where a value is several words, or there is none.
     """
 
     def __init__(self, types: Sequence[pa.DataType], columns: Sequence[Sequence[pa.Array]], rows: int) -> None:
         self.columns = [key_column(t) for t in types]
         self.strings = [StringKeys() if isinstance(column, StringKey) else None for column in self.columns]
         self._digits: list[Digit] = []
+        self.ranges: list[tuple[int, int] | None] = []
         self.low = self.numbers = 0
         built = [self._built(i, [_plain(chunk) for chunk in chunks]) for i, chunks in enumerate(columns)]
         parts = [part for made, _ in built for part in made]
         valid = _both([flags for _, flags in built])
         self.bits = (NO_BITS, 0) if valid is None else bits(valid)
         self.valid_rows = rows if valid is None else valid.true_count
-        self.width = self._lay_out(parts)
+        ranges = [self._range(part) for part in parts]
+        self.width = self._lay_out(ranges)
+        self.ranges = self._by_column(ranges)
         self.keys = self._packed(parts, rows)
 
     @property
@@ -74,9 +78,14 @@ class JoinKeys:
             return (numbers,), pa.concat_arrays([chunk.is_valid() for chunk in chunks])
         return (numbers,), None
 
-    def _lay_out(self, parts: Sequence[Array]) -> int:
+    def _by_column(self, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int] | None]:
+        """Give the ranges of columns instead of parts."""
+        left = iter(ranges)
+        given = [[next(left) for _ in range(column.words)] for column in self.columns]
+        return [parts[0] if len(parts) == 1 and self.valid_rows else None for parts in given]
+
+    def _lay_out(self, ranges: Sequence[tuple[int, int]]) -> int:
         """Choose the digits; give the number of words a key has."""
-        ranges = [self._range(part) for part in parts]
         numbers = 1
         for low, high in ranges:
             digit = Digit(low=np.uint64(low & _WORD), span=np.uint64(high - low), stride=np.uint64(numbers & _WORD))
@@ -84,12 +93,21 @@ class JoinKeys:
             numbers *= high - low + 1
             if numbers > _MOST_NUMBERS and len(ranges) > 1:
                 self._digits = []
-                return len(parts)
+                return len(ranges)
         self.numbers = numbers
         if len(ranges) == 1:
             self._digits = []
             self.low = ranges[0][0]
         return 1
+
+    def values_of(self, place: int, numbers: Array) -> Array:
+        """Give the distinct values of key column ``place``, ascending, of keys that are one number each."""
+        if not self._digits:
+            return np.unique(numbers)
+        digit = self._digits[place]
+        within = numbers.view(np.uint64) // digit.stride % (digit.span + np.uint64(1))
+        found: Array = np.unique((within + digit.low).view(np.int64))
+        return found
 
     def _range(self, part: Array) -> tuple[int, int]:
         low, high = value_range(part, *self.bits, _LARGEST, _SMALLEST)

@@ -40,7 +40,8 @@ class JoinTable:
     """The build rows by key. ``columns``: for every key column its chunks; ``rows``: how many build rows there are.
 
     ``is_unique``: no key is there twice, so the entry of a key is its only row. ``lists`` False: only whether a key
-    is there will be asked, never for pairs. Raises
+    is there will be asked, never for pairs. ``distinct``: the number of keys, ``slots``: where they are found, in
+    the form of the ``mode`` (:mod:`~.join_index`). Raises
     :class:`ResourceExhaustedError` for more than 2**31 − 2 rows, TypeError for a type that cannot be a key.
     """
 
@@ -53,12 +54,13 @@ class JoinTable:
         self.keys = JoinKeys(types, columns, rows)
         self.valid_rows = self.keys.valid_rows
         self._shift = 0
-        self._slots: Array = _NOTHING
+        self.slots: Array = _NOTHING
         self._offsets: Array = _NOTHING
         self._list: Array = _NOTHING
         self.mode = self._choose()
         entries = allocate(rows, np.int32)
-        self.is_unique = self._enter(entries) == self.valid_rows
+        self.distinct = self._enter(entries)
+        self.is_unique = self.distinct == self.valid_rows
         if lists and not self.is_unique:
             self._offsets = allocate_zeros(rows + 1, np.int32)
             self._list = allocate(self.valid_rows, np.int32)
@@ -74,7 +76,7 @@ class JoinTable:
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        held = (self._slots, self._offsets, self._list, self.keys.keys)
+        held = (self.slots, self._offsets, self._list, self.keys.keys)
         return sum(part.nbytes for part in held) + self.keys.nbytes
 
     def _choose(self) -> str:
@@ -92,35 +94,52 @@ class JoinTable:
             entries[:] = 0
             return min(self.rows, 1)
         if self.mode == "direct":
-            self._slots = allocate(keys.numbers, np.int32)
-            self._slots[:] = -1
-            return int(enter_direct(keys.keys, *keys.bits, self._low, self._slots, entries))
+            self.slots = allocate(keys.numbers, np.int32)
+            self.slots[:] = -1
+            return int(enter_direct(keys.keys, *keys.bits, self._low, self.slots, entries))
         size = 1 << max(4, (2 * self.valid_rows).bit_length())
         log = size.bit_length() - 1
         if self.mode == "word":
-            self._slots = allocate(2 * size, np.int64)
-            self._slots[1::2] = -1
+            self.slots = allocate(2 * size, np.int64)
+            self.slots[1::2] = -1
             self._shift = 64 + 2 - log
-            return int(enter_word(keys.keys, *keys.bits, self._slots, self._shift, entries))
-        self._slots = allocate_zeros(size, np.int64)
+            return int(enter_word(keys.keys, *keys.bits, self.slots, self._shift, entries))
+        self.slots = allocate_zeros(size, np.int64)
         self._shift = 64 - log
-        return int(enter_words(keys.keys, keys.width, *keys.bits, self._slots, self._shift, entries))
+        return int(enter_words(keys.keys, keys.width, *keys.bits, self.slots, self._shift, entries))
 
     @property
     def _low(self) -> np.uint64:
         made: np.uint64 = np.uint64(self.keys.low & _WORD)
         return made
 
+    def word_keys(self) -> Array:
+        """Give the distinct keys where one number is a key (*direct* and *word*); int64, in no order."""
+        if self.mode == "direct":
+            found: Array = np.flatnonzero(self.slots >= 0) + self.keys.low
+            return found
+        taken: Array = np.ascontiguousarray(self.slots[::2][self.slots[1::2] >= 0])
+        return taken
+
+    def key_values(self, place: int, most: int) -> Array | None:
+        """Give the distinct values of key column ``place``, ascending, as :mod:`~.key_columns` makes them.
+
+        None where there are more than ``most`` keys, or where a key is several words.
+        """
+        if self.distinct > most or self.mode not in ("direct", "word"):
+            return None
+        return self.keys.values_of(place, self.word_keys())
+
     def find(self, read: Array, bits: Bits, rows: int) -> tuple[Array, int]:
         """Give the entry of every probe row (int32, −1: none) and the number of rows that have one."""
         entries = allocate(rows, np.int32)
         if self.mode == "direct":
-            return entries, int(find_direct(read, *bits, self._low, self._slots, entries))
+            return entries, int(find_direct(read, *bits, self._low, self.slots, entries))
         if self.mode == "word":
-            return entries, int(find_word(read, *bits, self._slots, self._shift, entries))
+            return entries, int(find_word(read, *bits, self.slots, self._shift, entries))
         if self.mode == "words":
             keys = self.keys
-            found = find_words(read, keys.width, *bits, self._slots, self._shift, keys.keys, entries)
+            found = find_words(read, keys.width, *bits, self.slots, self._shift, keys.keys, entries)
             return entries, int(found)
         entries[:] = 0 if self.rows else -1
         return entries, rows if self.rows else 0

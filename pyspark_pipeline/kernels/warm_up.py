@@ -17,6 +17,7 @@ from pyspark_pipeline.kernels.buffers import Array, decimal_words, string_parts,
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.join_pairs import flagged_rows, mark_rows
 from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
+from pyspark_pipeline.kernels.key_filter import KeyFilter, KeyMarker
 from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_ids
 from pyspark_pipeline.kernels.partition import group_rows
 from pyspark_pipeline.kernels.sort_fields import SortColumn
@@ -115,6 +116,7 @@ def _joins() -> None:
     for keys in ([_LONGS], [_LONGS.drop_null()], [far], [_LONGS, _STRINGS], [far, far], [_STRINGS]):
         table = JoinTable([key.type for key in keys], [[key] for key in keys], len(keys[0]))
         entries, found = JoinProber(table).find(keys, len(keys[0]))
+        KeyMarker(KeyFilter(table)).keep(keys, np.ones(len(keys[0]), dtype=np.uint8))
         for keeps in (False, True):
             for _ in table.pairs(entries, found, keeps_unmatched=keeps, most=4):
                 pass

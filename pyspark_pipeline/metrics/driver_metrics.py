@@ -1,16 +1,27 @@
-"""What one driver did besides the calls of its operators: time active, waits by reason, yields, overruns."""
+"""What one driver did besides the calls of its operators: time active, waits by reason, yields, overruns.
+
+Where its timeline is kept, also when: spans of running and of being blocked; between them the driver was ready.
+"""
 
 from __future__ import annotations
 
+import time
 from typing import Any
+
+_MOST_SPANS = 10_000
 
 
 class DriverMetrics:
-    """Counts of one driver; times are nanoseconds here and seconds in the dict."""
+    """Counts of one driver; times are nanoseconds here and seconds in the dict.
 
-    __slots__ = ("active_ns", "scheduled", "moves", "yields", "overruns", "overrun_ns", "blocked_ns", "blocks")
+    A span of the timeline is its start (in the dict: since the epoch), its length, both in microseconds, and what
+    the driver did, ``running`` or the reason of its wait.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("active_ns", "scheduled", "moves", "yields", "overruns", "overrun_ns", "blocked_ns", "blocks", "spans")
+
+    def __init__(self, *, timeline: bool = False) -> None:
+        self.spans: list[tuple[int, int, str]] | None = [] if timeline else None
         self.active_ns = 0
         self.scheduled = 0
         self.moves = 0
@@ -20,10 +31,21 @@ class DriverMetrics:
         self.blocked_ns: dict[str, int] = {}
         self.blocks: dict[str, int] = {}
 
-    def add_blocked(self, reason: str, nanoseconds: int) -> None:
-        """Count one wait that has ended."""
+    def add_active(self, since: int, until: int) -> None:
+        """Count a slice, from and to a reading of ``perf_counter_ns``."""
+        self.active_ns += until - since
+        self._keep(since, until, "running")
+
+    def add_blocked(self, reason: str, since: int, until: int) -> None:
+        """Count one wait that has ended, from and to a reading of ``perf_counter_ns``."""
+        nanoseconds = until - since
+        self._keep(since, until, reason)
         self.blocked_ns[reason] = self.blocked_ns.get(reason, 0) + nanoseconds
         self.blocks[reason] = self.blocks.get(reason, 0) + 1
+
+    def _keep(self, since: int, until: int, what: str) -> None:
+        if self.spans is not None and len(self.spans) < _MOST_SPANS:
+            self.spans.append((since, until, what))
 
     def to_dict(self) -> dict[str, Any]:
         """Make the JSON form."""
@@ -39,4 +61,9 @@ class DriverMetrics:
         if self.blocks:
             result["blocked_s"] = {reason: ns / 1e9 for reason, ns in self.blocked_ns.items()}
             result["blocks"] = dict(self.blocks)
+        if self.spans is not None:
+            epoch = time.time_ns() - time.perf_counter_ns()
+            result["timeline"] = [
+                ((since + epoch) // 1000, (until - since) // 1000, what) for since, until, what in self.spans
+            ]
         return result

@@ -100,7 +100,6 @@ class ParquetFileReader:
         self.path = local_path(path)
         self._fields = fields
         self._pushed = pushed
-        self._prunes = columns_read(pushed)
         self._idle: dict[tuple[str, ...], deque[pq.ParquetFile]] = {}
         with naming_file(self.path):
             known = os.stat(self.path)
@@ -126,23 +125,24 @@ class ParquetFileReader:
             for wanted, column in integers
         )
 
-    def row_groups(self, split: ScanSplit, output_ordinals: Sequence[int]) -> tuple[list[int], int]:
+    def row_groups(self, split: ScanSplit) -> tuple[list[int], int]:
         """List the row groups whose midpoint lies in the split and that may hold a match; count the pruned ones."""
         end = split.start + split.length
         mine = [i for i, midpoint in enumerate(self._midpoints) if split.start <= midpoint < end]
-        kept = [i for i in mine if self._may_match(i, output_ordinals)]
+        kept = self.may_match(mine, self._pushed)
         return kept, len(mine) - len(kept)
 
-    def _may_match(self, index: int, output_ordinals: Sequence[int]) -> bool:
-        if not self._pushed:
-            return True
-        bounds = {}
-        for field, place, ordinal in zip(self._fields, self._places, output_ordinals, strict=True):
-            if ordinal in self._prunes:
-                known = self._bounds(index, field, place)
-                if known is not None:
-                    bounds[ordinal] = known
-        return may_match(self._pushed, bounds)
+    def may_match(self, groups: Sequence[int], conjuncts: Sequence[Expr]) -> list[int]:
+        """Choose the row groups that may hold a row for which all conjuncts, bound to the fields, are true."""
+        if not conjuncts:
+            return list(groups)
+        read = sorted(columns_read(conjuncts) & set(range(len(self._fields))))
+        return [group for group in groups if may_match(conjuncts, self._known(group, read))]
+
+    def _known(self, group: int, ordinals: Sequence[int]) -> dict[int, ColumnBounds]:
+        """Give what is known of the fields at ``ordinals`` in a row group."""
+        found = {i: self._bounds(group, self._fields[i], self._places[i]) for i in ordinals}
+        return {ordinal: bounds for ordinal, bounds in found.items() if bounds is not None}
 
     def _bounds(self, index: int, field: Field, place: int | None) -> ColumnBounds | None:
         group = self.metadata.row_group(index)

@@ -15,18 +15,29 @@ from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators.parquet_file import ParquetFileReader
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.operators.runtime_filters import Learned
+from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import ExecutorCalendar, ParquetScan, ScanSplit
 from pyspark_pipeline.plan.wire_expr import decode_value
 
 ROW_GROUPS = declare_counter("row_groups_read", "Row groups read", unit="row groups")
 PRUNED = declare_counter("row_groups_pruned", "Row groups skipped by their statistics", unit="row groups")
+PRUNED_BY_JOINS = declare_counter(
+    "row_groups_pruned_by_joins", "Row groups skipped because no key of a join's table is in them", unit="row groups"
+)
 FILES = declare_counter("files_opened", "Footers read", unit="files")
 
 
 class MorselQueue:
     """Row groups still to read. Footers are read when needed, by the driver that finds no morsel left."""
 
-    def __init__(self, node: ParquetScan, splits: Sequence[ScanSplit], calendar: ExecutorCalendar) -> None:
+    def __init__(
+        self,
+        node: ParquetScan,
+        splits: Sequence[ScanSplit],
+        calendar: ExecutorCalendar,
+        offered: Sequence[Learned] = (),
+    ) -> None:
         self.fields = node.output[: node.num_data_columns]
         self.narrow = False
         self._node = node
@@ -34,8 +45,9 @@ class MorselQueue:
         self._splits = deque(splits)
         self._morsels: deque[tuple[ParquetFileReader, int, ScanSplit]] = deque()
         self._lock = threading.Lock()
-        self._files = 0
-        self._pruned = 0
+        self._offered = offered
+        self._learned: list[Expr] | None = None
+        self._files = self._pruned = self._pruned_by_joins = 0
 
     def is_empty(self) -> bool:
         """Say whether neither morsels nor splits are left."""
@@ -48,11 +60,11 @@ class MorselQueue:
                 self._open(self._splits.popleft())
             return self._morsels.popleft() if self._morsels else None
 
-    def take_counts(self) -> tuple[int, int]:
-        """Give the footers read and the row groups pruned since the last call."""
+    def take_counts(self) -> tuple[int, int, int]:
+        """Give the footers read and the row groups pruned, by Spark's filters and by joins, since the last call."""
         with self._lock:
-            counts = self._files, self._pruned
-            self._files = self._pruned = 0
+            counts = self._files, self._pruned, self._pruned_by_joins
+            self._files = self._pruned = self._pruned_by_joins = 0
             return counts
 
     def clear(self) -> None:
@@ -66,10 +78,14 @@ class MorselQueue:
         reader = ParquetFileReader(
             split.path, self.fields, node.pushed, node.case_sensitive, self.narrow, self._calendar
         )
-        groups, pruned = reader.row_groups(split, range(node.num_data_columns))
+        if self._learned is None:
+            self._learned = [found for found in (learned() for learned in self._offered) if found is not None]
+        groups, pruned = reader.row_groups(split)
+        kept = reader.may_match(groups, self._learned)
         self._files += 1
         self._pruned += pruned
-        self._morsels.extend((reader, group, split) for group in groups)
+        self._pruned_by_joins += len(groups) - len(kept)
+        self._morsels.extend((reader, group, split) for group in kept)
 
 
 class ParquetScanOperator(Operator):
@@ -112,9 +128,10 @@ class ParquetScanOperator(Operator):
 
     def close(self) -> None:
         self._chunks = None
-        files, pruned = self._factory.morsels.take_counts()
+        files, pruned, by_joins = self._factory.morsels.take_counts()
         self.context.metrics.add(FILES, files)
         self.context.metrics.add(PRUNED, pruned)
+        self.context.metrics.add(PRUNED_BY_JOINS, by_joins)
 
 
 class ParquetScanFactory(OperatorFactory):
@@ -123,10 +140,15 @@ class ParquetScanFactory(OperatorFactory):
     name = "ParquetScan"
 
     def __init__(
-        self, node: ParquetScan, splits: Sequence[ScanSplit], batch_rows: int, calendar: ExecutorCalendar
+        self,
+        node: ParquetScan,
+        splits: Sequence[ScanSplit],
+        batch_rows: int,
+        calendar: ExecutorCalendar,
+        offered: Sequence[Learned] = (),
     ) -> None:
         self.batch_rows = batch_rows
-        self.morsels = MorselQueue(node, splits, calendar)
+        self.morsels = MorselQueue(node, splits, calendar, offered)
         self._partition_types = [field.type for field in node.output[node.num_data_columns :]]
 
     def allow_narrow_decimals(self) -> None:
@@ -157,4 +179,5 @@ def constant_column(value: Any, kind: DataType, rows: int) -> pa.Array:
 def decompose_parquet_scan(node: ParquetScan, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Start a pipeline with the scan of this instance's splits."""
     batch_rows = builder.settings.options["batchRows"]
-    return [ParquetScanFactory(node, builder.splits(node.input_id), batch_rows, builder.calendar())]
+    offered = builder.runtime_filters.of_scan(node)
+    return [ParquetScanFactory(node, builder.splits(node.input_id), batch_rows, builder.calendar(), offered)]

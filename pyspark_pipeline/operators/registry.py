@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 from pyspark_pipeline.errors import UnsupportedPlanError
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.memory import SizedValue
+from pyspark_pipeline.operators.runtime_filters import RuntimeFilters
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import ExecutorCalendar, Node, ScanSplit, Settings
@@ -29,6 +30,10 @@ class PipelineBuilder(Protocol):
     @property
     def dop(self) -> int:
         """The parallelism of the instance: its threads."""
+
+    @property
+    def runtime_filters(self) -> RuntimeFilters:
+        """What the joins cut so far offered to the nodes below them."""
 
     def decompose(self, node: Node) -> list[OperatorFactory]:
         """Cut the tree below ``node``; give the factories of the pipeline still open at its root."""

@@ -1,5 +1,7 @@
 """Sort: every driver's sink sorts what it gets, one source gives the rows of all in order (a local merge).
 
+Behind an ordered exchange the rows of each sender come sorted: the sinks but keep the senders' runs (merge exchange).
+
 The sinks hand their runs to the source through :class:`SortContext`. Several drivers sort in parallel; their
 runs are merged by the source of driver 0, the other sources give nothing, so that order survives above.
 """
@@ -24,6 +26,7 @@ class SortContext:
     def __init__(self, node: Sort, settings: Settings) -> None:
         self.keys = node.keys
         self.settings = settings
+        self.gets_runs = node.gets_runs
         self.batch_rows: int = settings.options["batchRows"]
         self.is_dropped = False
         self.changed = Event("sort is complete")
@@ -73,7 +76,9 @@ class SortSinkOperator(Operator):
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
         context.wake_on(self._shared.changed)
-        self._collector = RunCollector(self._shared.order(), self._shared.batch_rows, context)
+        self._collector = RunCollector(
+            self._shared.order(), self._shared.batch_rows, context, gets_runs=self._shared.gets_runs
+        )
 
     def need_input(self) -> bool:
         return not self._finishing and not self._shared.is_dropped

@@ -16,7 +16,7 @@ from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions.row_order import RowOrder
 from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES, SpillFiles
-from pyspark_pipeline.operators.sort_runs import MemoryRun, RunMerge, SortedRun, SpilledRun
+from pyspark_pipeline.operators.sort_runs import MemoryRun, OrderedRun, RunMerge, SortedChunk, SortedRun, SpilledRun
 
 _MOST_BYTES = 1 << 30
 _MOST_ROWS = 1 << 28
@@ -30,11 +30,15 @@ _LEAST_CHUNK, _MOST_CHUNK = 16 << 10, 1 << 20
 
 
 class RunCollector:
-    """Chunks in, sorted runs out, earlier rows in earlier runs."""
+    """Chunks in, sorted runs out, earlier rows in earlier runs.
 
-    def __init__(self, order: RowOrder, batch_rows: int, context: OperatorContext) -> None:
+    Where it ``gets_runs``, chunks come sorted, and one that goes on where the one before ended is of the same run.
+    """
+
+    def __init__(self, order: RowOrder, batch_rows: int, context: OperatorContext, *, gets_runs: bool = False) -> None:
         self.runs: list[SortedRun] = []
         self._order = order
+        self._gets_runs = gets_runs
         self._batch_rows = batch_rows
         self._context = context
         self._files = SpillFiles()
@@ -46,7 +50,8 @@ class RunCollector:
     def add(self, chunk: Chunk) -> None:
         """Take a chunk. Raises :class:`ResourceExhaustedError` where it must be spilled and cannot be."""
         nbytes = self._estimate.estimate(chunk)
-        if self._chunks and (self._bytes + nbytes > _MOST_BYTES or self._rows + chunk.num_rows > _MOST_ROWS):
+        is_full = self._bytes + nbytes > _MOST_BYTES or self._rows + chunk.num_rows > _MOST_ROWS
+        if self._chunks and (is_full or (self._gets_runs and not self._goes_on(chunk))):
             self._sort()
         self._chunks.append(chunk)
         self._rows += chunk.num_rows
@@ -70,14 +75,20 @@ class RunCollector:
     def _needed(self) -> int:
         """Give the bytes held now and while the chunks are sorted: a copy of them in one piece, and the keys."""
         runs = sum(run.nbytes for run in self.runs if isinstance(run, MemoryRun))
-        return 2 * self._bytes + _ROW_BYTES * self._rows + runs
+        return runs + (self._bytes if self._gets_runs else 2 * self._bytes + _ROW_BYTES * self._rows)
+
+    def _goes_on(self, chunk: Chunk) -> bool:
+        """Whether no row of ``chunk``, which is sorted, comes before those that wait."""
+        last = self._chunks[-1]
+        ends = concat_chunks([last.slice(last.num_rows - 1), chunk.slice(0, 1)])
+        return bool(self._order.sorted_rows(ends)[0] == 0)
 
     def _sort(self) -> None:
         chunks, self._chunks, self._bytes, self._rows = self._chunks, [], 0, 0
         if chunks:
-            self.runs += self._sorted(chunks)
+            self.runs += [OrderedRun(chunks, self._batch_rows)] if self._gets_runs else self._sorted(chunks)
 
-    def _sorted(self, chunks: list[Chunk]) -> list[MemoryRun]:
+    def _sorted(self, chunks: list[Chunk]) -> list[SortedRun]:
         """Sort chunks into one run; into more where a column of them all is too large for one array."""
         try:
             together = concat_chunks(chunks)
@@ -86,7 +97,7 @@ class RunCollector:
                 raise
             half = len(chunks) // 2
             return self._sorted(chunks[:half]) + self._sorted(chunks[half:])
-        return [MemoryRun(together, self._order.sorted_rows(together), self._batch_rows)]
+        return [SortedChunk(together, self._order.sorted_rows(together), self._batch_rows)]
 
     def _spill(self) -> None:
         """Write everything in memory to files."""

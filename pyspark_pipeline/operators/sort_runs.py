@@ -7,6 +7,8 @@ told apart only by their place: of equal rows those of the earlier run come firs
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -20,6 +22,10 @@ from pyspark_pipeline.kernels.buffers import Array
 from pyspark_pipeline.memory.spill_files import SpillFile
 
 _MOST_BYTES = 64 << 20
+#: Where the end of one head falls in another is found to so many rows …
+_PROBE = 512
+#: … unless there are fewer than these in all heads.
+_FEW_ROWS = 1 << 13
 
 
 class SortedRun(Protocol):
@@ -37,19 +43,58 @@ def take_rows(chunk: Chunk, rows: Array) -> Chunk:
     return chunk.take(pa.array(rows)) if chunk.num_columns else chunk.slice(0, rows.size)
 
 
-class MemoryRun:
-    """A chunk and the order of its rows; rows are fetched when they are asked for. ``nbytes`` is what it holds."""
+class MemoryRun(ABC):
+    """A run in memory that gives chunks of ``batch_rows`` rows; ``nbytes`` is what it holds."""
 
-    def __init__(self, chunk: Chunk, rows: Array, batch_rows: int) -> None:
-        self._chunk: Chunk | None = chunk
-        self._rows = rows
-        self._next = 0
-        self.nbytes: int = chunk.nbytes + rows.nbytes
+    def __init__(self, rows: int, nbytes: int, batch_rows: int) -> None:
+        self.nbytes = nbytes
+        self._size = rows
         self.batch_rows = min(batch_rows, self.rows_within(_MOST_BYTES))
 
     def rows_within(self, nbytes: int) -> int:
         """Give how many rows of the average size are at most ``nbytes`` large, at least 1."""
-        return max(1, nbytes * self._rows.size // max(self.nbytes, 1))
+        return max(1, nbytes * self._size // max(self.nbytes, 1))
+
+    @abstractmethod
+    def next_chunk(self) -> Chunk | None:
+        """Give the next rows, at least one; None at the end."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Drop what is left. Repeatable."""
+
+
+class OrderedRun(MemoryRun):
+    """Chunks whose rows came in order."""
+
+    def __init__(self, chunks: Sequence[Chunk], batch_rows: int) -> None:
+        rows, nbytes = sum(chunk.num_rows for chunk in chunks), sum(chunk.nbytes for chunk in chunks)
+        super().__init__(rows, nbytes, batch_rows)
+        self._chunks = deque(chunks)
+
+    def next_chunk(self) -> Chunk | None:
+        if not self._chunks:
+            self.close()
+            return None
+        chunk = self._chunks.popleft()
+        if chunk.num_rows > self.batch_rows:
+            self._chunks.appendleft(chunk.slice(self.batch_rows))
+            chunk = chunk.slice(0, self.batch_rows)
+        return chunk
+
+    def close(self) -> None:
+        self._chunks.clear()
+        self.nbytes = 0
+
+
+class SortedChunk(MemoryRun):
+    """A chunk and the order of its rows; rows are fetched when they are asked for."""
+
+    def __init__(self, chunk: Chunk, rows: Array, batch_rows: int) -> None:
+        super().__init__(rows.size, chunk.nbytes + rows.nbytes, batch_rows)
+        self._chunk: Chunk | None = chunk
+        self._rows = rows
+        self._next = 0
 
     def next_chunk(self) -> Chunk | None:
         if self._chunk is None or self._next >= self._rows.size:
@@ -84,6 +129,18 @@ class SpilledRun:
         self.file.close()
 
 
+def _every(chunk: Chunk) -> Chunk:
+    """Give every ``_PROBE``-th row but the first."""
+    return take_rows(chunk, np.arange(_PROBE, chunk.num_rows, _PROBE))
+
+
+def _positions(rows: Array) -> Array:
+    """Give each row's place in the order ``rows``."""
+    positions = np.empty(rows.size, dtype=np.int64)
+    positions[rows] = np.arange(rows.size)
+    return positions
+
+
 class RunMerge:
     """One run of several. Also closes them. ``nbytes`` is what it holds besides its runs."""
 
@@ -92,7 +149,7 @@ class RunMerge:
         self._heads: list[Chunk | None] = [None] * len(self._runs)
         self._order = order
         self._batch_rows = batch_rows
-        self._ready: MemoryRun | None = None
+        self._ready: SortedChunk | None = None
 
     @property
     def nbytes(self) -> int:
@@ -135,15 +192,29 @@ class RunMerge:
         if len(heads) == 1:
             return 0, {0: heads[0]}
         ends = [end for head in heads for end in (head.slice(0, 1), head.slice(head.num_rows - 1, 1))]
-        rows = self._order.sorted_rows(concat_chunks(ends))
-        position = np.empty(rows.size, dtype=np.int64)
-        position[rows] = np.arange(rows.size)
+        position = _positions(self._order.sorted_rows(concat_chunks(ends)))
         firsts, lasts = position[::2], position[1::2]
         least = int(lasts.argmin())
         return least, {run: heads[run] for run in np.flatnonzero(firsts <= lasts[least]).tolist()}
 
+    def _trimmed(self, least: int, heads: dict[int, Chunk]) -> dict[int, Chunk]:
+        """Cut off rows of the heads that are after the end of run ``least``'s; every ``_PROBE``-th row tells where."""
+        if len(heads) < 3 or sum(head.num_rows for head in heads.values()) < _FEW_ROWS:
+            return heads
+        probes = [head.slice(head.num_rows - 1) if run == least else _every(head) for run, head in heads.items()]
+        position = _positions(self._order.sorted_rows(concat_chunks(probes)))
+        starts = dict(zip(heads, np.cumsum([0, *(probe.num_rows for probe in probes)]).tolist(), strict=False))
+        trimmed = dict(heads)
+        for (run, head), probe in zip(heads.items(), probes, strict=True):
+            if run != least:
+                found = position[starts[run] : starts[run] + probe.num_rows]
+                before = int((found < position[starts[least]]).sum())
+                trimmed[run] = head.slice(0, (before + 1) * _PROBE)
+        return trimmed
+
     def _merge(self, least: int, heads: dict[int, Chunk]) -> None:
         """Sort the heads together and make the rows up to the end of run ``least``'s head ready."""
+        whole, heads = heads, self._trimmed(least, heads)
         runs = list(heads)
         starts = np.cumsum([0, *(head.num_rows for head in heads.values())])
         together = concat_chunks(list(heads.values()))
@@ -152,6 +223,6 @@ class RunMerge:
         ready = rows[: int(np.flatnonzero(rows == end)[0]) + 1]
         counts = np.bincount(np.searchsorted(starts, ready, side="right") - 1, minlength=len(runs))
         for run, count in zip(runs, counts.tolist(), strict=True):
-            head = heads[run]
+            head = whole[run]
             self._heads[run] = head.slice(count) if count < head.num_rows else None
-        self._ready = MemoryRun(together, ready, self._batch_rows)
+        self._ready = SortedChunk(together, ready, self._batch_rows)

@@ -79,12 +79,13 @@ class ExchangeSource(Node):
     """Chunks that an earlier fragment's exchange sink made, or the JVM from rows of an operator that stayed in Spark.
 
     Where ``drivers`` is above 1 each message names its driver, and rows of equal ``dealt_by`` (bound to the output)
-    have the same one.
+    have the same one. Chunks of different senders stay apart unless it ``joins_senders``.
     """
 
     input_id: int
     dealt_by: tuple[Expr, ...] = ()
     drivers: int = 1
+    joins_senders: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark_pipeline.errors import UnsupportedPlanError
 from pyspark_pipeline.plan.expr import ColumnRef, Expr
-from pyspark_pipeline.plan.nodes import Field, Node, Project
+from pyspark_pipeline.plan.nodes import ExchangeSource, Field, Node, Project
 from pyspark_pipeline.plan.registry import decodes
 from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, strip_alias
 
@@ -26,10 +26,14 @@ class SortKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sort(Node):
-    """All rows of this instance, ordered by ``keys``; rows of equal keys in the order they came."""
+    """All rows of this instance, ordered by ``keys``; rows of equal keys in the order they came.
+
+    ``gets_runs`` says that the rows come sorted from each sender of the input that is the child, and are but merged.
+    """
 
     keys: tuple[SortKey, ...]
     child: Node
+    gets_runs: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +68,8 @@ def _sort_key(node: Json, decoder: ExpressionDecoder) -> SortKey:
 def _sort(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
     child = children[0]
     keys = decode_sort_keys(node["fields"]["sortOrder"], ExpressionDecoder(child.output))
+    if node.get("getsRuns") and isinstance(child, ExchangeSource):
+        return Sort(output=output, keys=keys, child=replace(child, joins_senders=False), gets_runs=True)
     return Sort(output=output, keys=keys, child=child)
 
 

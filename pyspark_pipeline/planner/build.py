@@ -31,7 +31,8 @@ class FragmentBuilder(PipelineSet):
     """Builds the pipelines of one fragment instance.
 
     ``control`` is the task's control message: ``splits`` by scan number, ``partition`` of the instance,
-    ``calendar`` of the executor. The sink sends through ``transport``. ``dop`` is the parallelism of the instance.
+    ``calendar`` of the executor, ``maxRows`` of a message of the result. The sink sends through ``transport``.
+    ``dop`` is the parallelism of the instance.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class FragmentBuilder(PipelineSet):
             time_slice_ms=options["timeSliceMs"],
             check=self.checker(),
             cpu_time=options["metrics.cpuTime"],
+            timeline=options["metrics.timeline"],
             name=name,
             background=background,
         )
@@ -136,6 +138,7 @@ class FragmentBuilder(PipelineSet):
             self._transport,
             start=partition,
             instances=self._control.get("instances", 1),
+            max_rows=self._control.get("maxRows"),
         )
 
 

@@ -15,6 +15,7 @@ from pyspark_pipeline.exec.chunk_check import ChunkChecker
 from pyspark_pipeline.exec.local_distribution import Distribution, pass_through
 from pyspark_pipeline.exec.local_exchange import LocalExchange
 from pyspark_pipeline.exec.local_exchange_operators import LocalExchangeSinkFactory, LocalExchangeSourceFactory
+from pyspark_pipeline.operators.runtime_filters import RuntimeFilters
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Field, Node, Settings
 from pyspark_pipeline.planner.chunk_forms import chunk_checker
@@ -28,6 +29,7 @@ class PipelineSet:
         self.settings = settings
         self.dop = dop
         self.pipelines: list[Pipeline] = []
+        self.runtime_filters = RuntimeFilters()
         self._dops: dict[OperatorFactory, int] = {}
         self._outputs: dict[OperatorFactory, tuple[Field, ...]] = {}
         self._exchanges = 0

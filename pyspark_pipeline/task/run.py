@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ from pyspark_pipeline.exec.input_queue import InputFeed
 from pyspark_pipeline.plan.nodes import Fragment
 from pyspark_pipeline.plan.wire import decode_fragment
 from pyspark_pipeline.planner import FragmentBuilder
+from pyspark_pipeline.task.capture import captured
 from pyspark_pipeline.task.memory import idle_broadcast_bytes, instance_memory
 from pyspark_pipeline.task.statistics import fragment_metrics
 
@@ -47,9 +49,16 @@ def _decoded_large(text: str) -> Fragment:
 def run_fragment(
     text: str, batches: Iterator[pa.RecordBatch], read_broadcast: ReadBroadcast = no_broadcast
 ) -> Iterator[pa.RecordBatch]:
-    """Run the fragment ``text`` (JSON) over Arrow batches of chunk rows; see :func:`run_plan`."""
-    decoded = _decoded if len(text) < _LARGE_TEXT else _decoded_large
-    return run_plan(decoded(text), batches, read_broadcast)
+    """Run the fragment ``text`` (JSON) over Arrow batches of chunk rows; see :func:`run_plan`.
+
+    Where the fragment's options ask for it, what the task gets is captured (:mod:`pyspark_pipeline.task.capture`).
+    """
+    fragment = _decoded(text) if len(text) < _LARGE_TEXT else _decoded_large(text)
+    folder = fragment.settings.options["capture.folder"]
+    if folder:
+        partition = fragment.settings.options["capture.partition"]
+        batches, read_broadcast = captured(text, fragment.id, batches, read_broadcast, Path(folder), partition)
+    return run_plan(fragment, batches, read_broadcast)
 
 
 def run_plan(
@@ -70,7 +79,7 @@ def run_plan(
         yield from _run(instance, int(control.get("cpus", 1)))
         if instance.feed is None:
             client.expect_end()
-        profile = instance.metrics()
+        profile = instance.metrics() | {name: control.get(name) for name in ("stage", "partition", "attempt")}
         metrics = fragment_metrics(profile, time.perf_counter() - began)
         yield _message(STATISTICS, {"metrics": metrics, "profile": profile})
     except SparkConditionError as error:

@@ -11,6 +11,8 @@ from typing import Any
 
 from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES
 from pyspark_pipeline.metrics import Counter
+from pyspark_pipeline.operators.joins.row_filter import DROPPED
+from pyspark_pipeline.operators.parquet_scan import PRUNED_BY_JOINS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +32,7 @@ def _time(name: str, description: str, *families: str) -> FragmentMetric:
 _TIMES = (
     _time("scanTime", "scan", "ParquetScan", "Range"),
     _time("receiveTime", "decoding input", "ExchangeSource"),
-    _time("filterTime", "filter", "Filter"),
+    _time("filterTime", "filter", "Filter", "RuntimeFilter"),
     _time("projectTime", "project", "Project"),
     _time("aggregateTime", "aggregate", "AggregateSink", "AggregateSource", "StreamingAggregate"),
     _time("joinBuildTime", "building join tables", "HashJoinBuild", "NestedLoopJoinBuild"),
@@ -58,7 +60,16 @@ METRICS = (
     FragmentMetric(name="peakMemory", description="peak memory", kind="bytes"),
     FragmentMetric(name="spilledBytes", description="bytes spilled to disk", kind="bytes"),
     FragmentMetric(name="spillFiles", description="spill files written", kind="sum"),
+    FragmentMetric(name="rowGroupsPrunedByJoins", description="row groups skipped by runtime filters", kind="sum"),
+    FragmentMetric(name="rowsDroppedByJoins", description="rows dropped by runtime filters", kind="sum"),
 )
+
+JVM_METRICS = (
+    FragmentMetric(
+        name="arrowChunks", description="chunks passed on to toArrow or toPandas without rows of them", kind="sum"
+    ),
+)
+"""What the shim counts itself."""
 
 
 def fragment_metrics(report: Mapping[str, Any], seconds: float) -> Mapping[str, int]:
@@ -82,6 +93,8 @@ def fragment_metrics(report: Mapping[str, Any], seconds: float) -> Mapping[str, 
     values["outputBytes"] = _of(sink.get("counters", {}), "bytes_sent")
     values["spilledBytes"] = _counted(report, SPILLED_BYTES)
     values["spillFiles"] = _counted(report, SPILL_FILES)
+    values["rowGroupsPrunedByJoins"] = _counted(report, PRUNED_BY_JOINS)
+    values["rowsDroppedByJoins"] = _counted(report, DROPPED)
     return values
 
 

@@ -38,10 +38,10 @@ def chunk(start: int, rows: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array(np.arange(start, start + rows))], schema=SCHEMA)
 
 
-def factory(sink: Sink, queue: OutputQueue, **options: Any) -> SinkFactory:
+def factory(sink: Sink, queue: OutputQueue, max_rows: int | None = None, **options: Any) -> SinkFactory:
     texts = {f"exchange.{key}": str(value) for key, value in options.items()}
     settings = Settings(ansi=True, time_zone="UTC", options=Options(texts))
-    return SinkFactory(sink, TYPES, settings, StreamTransport(queue, sender=7))
+    return SinkFactory(sink, TYPES, settings, StreamTransport(queue, sender=7), max_rows=max_rows)
 
 
 def instance(
@@ -71,6 +71,15 @@ SINKS = [
 @pytest.mark.parametrize(("sink", "operator"), SINKS)
 def test_the_peer_decides_the_sink(sink: Sink, operator: type) -> None:
     assert type(factory(sink, OutputQueue()).create(2, 1)) is operator
+
+
+@pytest.mark.parametrize(("max_rows", "sent"), [(None, [25, 7]), (10, [10, 10, 5, 7]), (1000, [25, 7])])
+def test_a_result_has_no_message_of_more_rows_than_asked_for(max_rows: int | None, sent: list[int]) -> None:
+    given = [chunk(0, 25), chunk(25, 7)]
+    queue = OutputQueue()
+    rows = list(execute(instance(factory(ResultSink(), queue, max_rows), queue, lambda _driver: given)))
+    assert [row.rows for row in rows] == sent
+    assert numbers(rows) == list(range(32))
 
 
 def test_a_channel_sends_a_chunk_at_once_and_rows_when_they_are_enough() -> None:

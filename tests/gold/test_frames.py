@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import threading
+from ast import literal_eval
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import pandas_udf
 from pyspark.sql.types import LongType
 
+import pyspark_pipeline
+from pyspark_pipeline.cli.main import main
 from tests.support.compare import difference
 from tests.support.conversion import summary_of
 from tests.support.sessions import ENABLED, configured, run, time_limit
@@ -159,6 +163,22 @@ def test_a_filter_reaches_the_other_side_of_a_join(spark: SparkSession, tables: 
 
 
 @pytest.mark.parametrize("aqe", ["true", "false"])
+def test_rows_are_sorted_within_partitions(spark: SparkSession, tables: TableShelf, aqe: str) -> None:
+    tables.use(["numbers"])
+
+    def partitions(enabled: str) -> tuple[list[list[Any]], list[str]]:
+        with configured(spark, {ENABLED: enabled, "spark.sql.adaptive.enabled": aqe}):
+            dealt = spark.table("numbers").repartition(3, "t")
+            frame = dealt.sortWithinPartitions(F.desc("d"), F.asc_nulls_last("l"), "id")
+            made = frame.rdd.mapPartitions(lambda rows: [[tuple(row) for row in rows]]).collect()
+            return made, summary_of(frame).reasons
+
+    (expected, _), (actual, reasons) = partitions("false"), partitions("true")
+    assert repr(actual) == repr(expected)
+    assert not reasons
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
 @pytest.mark.parametrize(("most", "taken"), [(64 << 20, "SinglePartition"), (0, "rangepartitioning")])
 def test_a_sort_of_little_data_takes_no_ranges(
     spark: SparkSession, tables: TableShelf, aqe: str, most: int, taken: str
@@ -275,3 +295,56 @@ def test_a_bloom_filter_answers_as_in_spark(spark: SparkSession, tables: TableSh
         assert sorted(query.collect(), key=repr) == sorted(expected, key=repr)
         summary = summary_of(query)
         assert summary.converted == summary.operators or not expected
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
+def test_a_query_that_ran_can_be_profiled(
+    spark: SparkSession, tables: TableShelf, tmp_path: Path, aqe: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables.use(["tame"])
+    settings = {ENABLED: "true", "spark.sql.adaptive.enabled": aqe, "spark.pysparkPipeline.metrics.timeline": "true"}
+    with configured(spark, settings):
+        frame = spark.sql("SELECT k, count(*) AS c FROM tame WHERE id < 100 GROUP BY k")
+        assert all("did not run" in line for line in pyspark_pipeline.profile(frame).splitlines())
+        rows = sum(row.c for row in frame.collect())
+        lines = pyspark_pipeline.profile(frame).splitlines()
+        assert capsys.readouterr().out.splitlines()[-len(lines) :] == lines
+        assert [line.split(" rows")[0].strip() for line in lines if "Filter" in line] == [f"Filter: {rows}"]
+        assert [line.split(",")[0].split()[0] for line in lines if not line.startswith(" ")] == ["fragment"] * 2
+        spans = pyspark_pipeline.timeline(frame, tmp_path / "trace.json")
+        events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+        assert sum(event["ph"] == "X" and event["name"] == "running" for event in events) <= spans == sum(
+            event["ph"] == "X" for event in events
+        )
+        names = {event["args"]["name"] for event in events if event["ph"] == "M"}
+        assert any("partition 0" in name for name in names) and "pipeline 0, driver 0" in names
+        frame.collect()  # Spark reads again what the first stage sent; AQE keeps that stage as it ran
+        assert ("was read again" in pyspark_pipeline.profile(frame)) == (aqe == "false")
+
+
+def test_without_a_timeline_there_is_none_to_write(spark: SparkSession, tables: TableShelf, tmp_path: Path) -> None:
+    tables.use(["tame"])
+    with configured(spark, {ENABLED: "true"}):
+        frame = spark.sql("SELECT k, count(*) AS c FROM tame GROUP BY k")
+        frame.collect()
+        with pytest.raises(ValueError, match=r"metrics\.timeline=true"):
+            pyspark_pipeline.timeline(frame, tmp_path / "trace.json")
+
+
+def test_a_captured_task_runs_again_without_spark(
+    spark: SparkSession, tables: TableShelf, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables.use(["tame"])
+    settings = {ENABLED: "true", "spark.pysparkPipeline.capture.folder": str(tmp_path)}
+    with configured(spark, settings):
+        frame = spark.sql("SELECT /*+ BROADCAST(b) */ a.k, count(*) c FROM tame a JOIN tame b USING (id) GROUP BY a.k")
+        expected = sorted((row.k or "", row.c) for row in frame.collect())
+    folders = sorted(tmp_path.iterdir())
+    assert len(folders) == 3 and any(next(folder.glob("broadcast-*.arrow"), None) for folder in folders)
+    replays = []
+    for folder in folders:
+        assert main(["replay", str(folder)]) == 0
+        replays.append(capsys.readouterr().out)
+    (result,) = (text for text in replays if "ResultSink" in text and "AggregateSource" in text)
+    made = [literal_eval(line.split(": ", 1)[1]) for line in result.splitlines() if line.startswith("partition 0: {")]
+    assert sorted((row["k"] or "", row["c"]) for row in made) == expected

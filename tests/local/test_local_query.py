@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -203,6 +204,19 @@ def test_an_ordered_exchange_keeps_the_order_of_a_sort() -> None:
     unordered = LocalFragment(plan=below.plan, splits=below.splits)
     mixed = run_query([unordered, pass_on(2, unordered)], conditions=slow).column(0).to_pylist()
     assert mixed != sorted(mixed, reverse=True) and sorted(mixed) == list(range(30_000))
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize("dop", [1, 2])
+def test_sorted_runs_of_several_instances_are_merged_whatever_overtakes(dop: int, ordered: bool) -> None:
+    down = (SortKey(expr=N, descending=True),)
+    run = Sort(output=NUMBERS.output, keys=down, child=NUMBERS)
+    below = numbers(1, SingleExchange(), 30_000, run, instances=3, dop=dop, ordered=ordered)
+    runs = replace(source(NUMBERS.output), joins_senders=False)
+    merged = Sort(output=runs.output, keys=down, child=runs, gets_runs=True)
+    top = fragment(2, merged, inputs={0: 1}, dop=dop, options=SMALL)
+    found = run_query([below, top], conditions=Conditions(jitter=40, seed=3)).column(0).to_pylist()
+    assert found == list(range(29_999, -1, -1))
 
 
 @THREADS

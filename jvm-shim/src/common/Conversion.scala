@@ -62,7 +62,7 @@ object Conversion {
  *  1. Unwrap what an earlier pass (AQE re-plans) wrapped, and decide again.
  *  2. Wrap each operator that the engine supports and whose inputs are in the engine already, and each
  *     exchange above one. A reason is left on every node that caused a decline. Sort-merge joins and sorted
- *     aggregations become hash operators and lose their sorts; a small global sort gets a single partition.
+ *     aggregations become hash operators and lose their sorts; a small global sort gets an ordered exchange.
  *  3. Aggregates move together: a final one whose partial one stayed stays too, and the other way round.
  *  4. The cost rule takes back connected regions whose work does not pay for their transitions.
  */
@@ -138,7 +138,7 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf, isAdaptive: Boolea
     }
   }
 
-  /** A global sort that moves takes a single partition where there is little to sort. */
+  /** A global sort that moves takes an ordered exchange where there is little to sort. */
   private def wrapSort(s: SortExec): SparkPlan = decided(s.mapChildren(wrap(_, ordered = false))) match {
     case op @ PipelineOperatorExec(sort: SortExec) =>
       Sorts.gathered(sort, gatherBytes).fold[SparkPlan](op)(single => op.withNewChildren(Seq(single)))
@@ -169,7 +169,7 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf, isAdaptive: Boolea
     val shape = op match {
       case a: BaseAggregateExec if a.isStreaming => Some("streaming aggregation is not supported")
       case l: BaseLimitExec if l.child.outputOrdering.nonEmpty => Some("the first of sorted rows are not supported")
-      case s: SortExec if !s.global => Some("a sort within partitions is not supported")
+      case s: SortExec => Sorts.reason(s)
       case other => Joins.reason(other)
     }
     shape

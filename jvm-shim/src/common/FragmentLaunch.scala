@@ -18,7 +18,7 @@ import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch}
 /** Turns a planned fragment into an RDD of chunk rows. */
 object FragmentLaunch {
 
-  def rdd(fragment: PipelineFragmentExec, sink: ObjectNode): RDD[InternalRow] = {
+  def rdd(fragment: PipelineFragmentExec, sink: ObjectNode): FragmentRDD = {
     val sc = fragment.session.sparkContext
     val conf = fragment.conf
     val root = Fusion.settled(fragment.root, fragment.subqueryExpressions)
@@ -43,6 +43,7 @@ object FragmentLaunch {
       timeZone = conf.sessionLocalTimeZone,
       runnerConf = VersionShim.runnerConf(conf),
       metrics = fragment.metrics,
+      profiles = fragment.profiles,
       inputOrder = Fusion.streamOrder(root),
       contexts = json.contexts,
       instances = shares.length,
@@ -75,16 +76,18 @@ object FragmentLaunch {
   }
 }
 
-/** What a task needs besides its inputs. */
+/** What a task needs besides its inputs; messages of a result have `maxRows` rows at most, where it is above 0. */
 case class Launch(
     functions: (Seq[ChainedPythonFunctions], Long),
     timeZone: String,
     runnerConf: Map[String, String],
     metrics: Map[String, SQLMetric],
+    profiles: Profiles,
     inputOrder: Seq[Int],
     contexts: Array[QueryContext],
     instances: Int,
-    isParallel: Boolean)
+    isParallel: Boolean,
+    maxRows: Int = 0)
 
 class FragmentPartition(override val index: Int, val share: Share, val inputs: Map[Int, Partition]) extends Partition
 
@@ -97,6 +100,9 @@ class FragmentRDD(
   extends RDD[InternalRow](sc, inputs.zipWithIndex.map { case (input, number) =>
     new ShareDependency(input, number, shares.map(_.inputs.get(number)))
   }) {
+
+  /** The same with messages of at most `maxRows` rows; of any number where that is not above 0. */
+  def cut(maxRows: Int): FragmentRDD = new FragmentRDD(context, launch.copy(maxRows = maxRows), shares, inputs)
 
   override protected def getPartitions: Array[Partition] = shares.zipWithIndex.map { case (share, i) =>
     new FragmentPartition(i, share, share.inputs.map { case (number, p) => number -> inputs(number).partitions(p) })
@@ -146,6 +152,7 @@ class FragmentRDD(
     val branches = Json.obj()
     part.share.branches.foreach { case (union, child) => branches.put(union.toString, child) }
     node.set[ObjectNode]("branches", branches)
+    if (launch.maxRows > 0) node.put("maxRows", launch.maxRows)
     Manifest.mapper.writeValueAsBytes(node)
   }
 }
@@ -193,7 +200,9 @@ class WorkerOutput(batches: Iterator[ColumnarBatch], launch: Launch) extends Ite
       position += 1
       columns.partition.get(i) match {
         case ChunkRow.Statistics =>
-          FragmentMetrics.add(launch.metrics, Manifest.mapper.readTree(columns.data.get(i)))
+          val statistics = Manifest.mapper.readTree(columns.data.get(i))
+          FragmentMetrics.add(launch.metrics, statistics)
+          launch.profiles.add(statistics.path("profile").toString)
         case ChunkRow.Error =>
           throw ErrorBridge.exception(Manifest.mapper.readTree(columns.data.get(i)), launch.contexts)
         case _ => current = writer.write(columns, i)

@@ -38,6 +38,14 @@ case class PipelineFragmentExec(root: SparkPlan, subqueryExpressions: Seq[Expres
   override lazy val metrics: Map[String, SQLMetric] =
     FragmentMetrics.create(sparkContext) ++ FragmentMetrics.ofRunner(sparkContext) ++ scanMetrics
 
+  /** What each instance counted, operator by operator. */
+  @transient lazy val profiles: Profiles = Profiles.create(sparkContext)
+
+  override def resetMetrics(): Unit = {
+    super.resetMetrics()
+    profiles.reset()
+  }
+
   lazy val scanMetrics: Map[String, SQLMetric] =
     Fusion.scans(root).flatMap(_.metrics).filter { case (name, _) => PipelineFragmentExec.ScanMetrics(name) }.toMap
 
@@ -47,14 +55,14 @@ case class PipelineFragmentExec(root: SparkPlan, subqueryExpressions: Seq[Expres
     copy(root = Fusion.withInputs(root, newChildren))
 
   /** The fragment's chunk rows when it ends in `sink`; one task a partition. */
-  def chunks(sink: ObjectNode): RDD[InternalRow] = {
+  def chunks(sink: ObjectNode): FragmentRDD = {
     prepare()
     waitForSubqueries()
     FragmentLaunch.rdd(this, sink)
   }
 
   override protected def doExecute(): RDD[InternalRow] =
-    new DecodedChunkRDD(chunks(Json.obj().put("kind", "result")), schema)
+    new FragmentResultRDD(chunks(Json.obj().put("kind", "result")), schema, longMetric("arrowChunks"))
 }
 
 object PipelineFragmentExec {

@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.QueryContext
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.JoinType
-import org.apache.spark.sql.execution.{FileSourceScanExec, RangeExec, SparkPlan}
+import org.apache.spark.sql.execution.{FileSourceScanExec, RangeExec, SortExec, SparkPlan}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -49,6 +49,10 @@ class PlanJson(id: Int, root: SparkPlan, conf: SQLConf) {
     case PipelineOperatorExec(original) =>
       val node = named(original.getClass.getSimpleName, original.output)
       node.set[ObjectNode]("fields", fields(original))
+      original match {
+        case sort: SortExec if Sorts.getsRuns(sort) => node.put("getsRuns", true)
+        case _ =>
+      }
       node.set[ObjectNode]("children", arr(original.children.map(operator)))
       node
     case input if BroadcastChunks.isBroadcast(input) =>

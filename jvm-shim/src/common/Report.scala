@@ -155,6 +155,7 @@ private object Counter {
 object PlanReport {
   def json(plan: SparkPlan): String = Report.of(plan).json
   def text(plan: SparkPlan): String = Report.text(plan)
+  def profiles(plan: SparkPlan): String = Profiles.json(plan)
 }
 
 /** Spark's extended explain: `spark.sql.extendedExplainProviders`. */

@@ -19,6 +19,7 @@ object Settings {
           Manifest.options.keys.toSeq.sorted.map(Prefix + _).mkString(", ")))
       val good = spec.kind match {
         case "boolean" => Set("true", "false").contains(value.trim.toLowerCase(java.util.Locale.ROOT))
+        case "text" => true
         case "choice" => spec.choices.contains(value.trim)
         case _ => Try(value.trim.toLong).toOption.exists { n =>
           spec.minimum.forall(n >= _) && spec.maximum.forall(n <= _)

@@ -5,19 +5,52 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder}
 import org.apache.spark.sql.catalyst.plans.logical.{Expand, Generate, LogicalPlan, Sort}
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, RangePartitioning, SinglePartition}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.{SortExec, SparkPlan, TakeOrderedAndProjectExec}
+import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, ShuffleQueryStageExec}
 import org.apache.spark.sql.execution.metric.SQLMetric
 
 /** Sorts in the engine: how a global one gets its rows, and which sorts Spark left out. */
 object Sorts {
 
-  /** The exchange below a global sort, to a single partition instead of ranges, where there is little to sort. */
+  /** Marks the sort that a sender of an ordered exchange does. */
+  private val MakesRuns: TreeNodeTag[Boolean] = TreeNodeTag[Boolean]("pysparkpipeline.makesRuns")
+
+  /** Why a sort within partitions stays: what is in the engine promises no order to what is not. */
+  def reason(sort: SortExec): Option[String] = {
+    val isAsked = sort.global || sort.getTagValue(MakesRuns).isDefined || sort.logicalLink.exists {
+      case s: Sort => !s.global
+      case _ => false
+    }
+    if (isAsked) None else Some("a sort that an operator in Spark needs is not supported")
+  }
+
+  /**
+   * What is below a global sort where there is little to sort: an ordered exchange, of rows that each sender has
+   * sorted, to a single partition, instead of one to ranges.
+   */
   def gathered(sort: SortExec, mostBytes: Long): Option[SparkPlan] = sort.child match {
     case e: PipelineShuffleExchangeExec
         if e.outputPartitioning.isInstanceOf[RangePartitioning] && isSmall(sort, mostBytes) =>
-      val single = e.copy(outputPartitioning = SinglePartition)
+      val runs = SortExec(sort.sortOrder, global = false, e.child)
+      runs.setTagValue(MakesRuns, true)
+      val single = e.copy(outputPartitioning = SinglePartition, child = Wrapping(runs))
       single.copyTagsFrom(e)
       Some(single)
+    case _ => None
+  }
+
+  /** Whether the rows of each sender come in the order that `sort` makes. */
+  def getsRuns(sort: SortExec): Boolean = exchange(sort.child).map(_.child).exists {
+    case PipelineFragmentExec(PipelineOperatorExec(sent: SortExec), _) =>
+      SortOrder.orderingSatisfies(sent.sortOrder, sort.sortOrder)
+    case _ => false
+  }
+
+  private def exchange(plan: SparkPlan): Option[PipelineShuffleExchangeExec] = plan match {
+    case e: PipelineShuffleExchangeExec => Some(e)
+    case stage: ShuffleQueryStageExec => exchange(stage.plan)
+    case read: AQEShuffleReadExec => exchange(read.child)
     case _ => None
   }
 

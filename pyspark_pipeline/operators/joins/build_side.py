@@ -5,6 +5,7 @@ A :class:`BuildCollector` takes one driver's chunks; :func:`build_side` makes th
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import Array, count_nulls, fixed_array, make_chunk
 from pyspark_pipeline.kernels.join_table import JoinTable, most_index_bytes
+from pyspark_pipeline.kernels.key_filter import KeyFilter
 from pyspark_pipeline.plan.expr import Expr
 
 _SAMPLE_ROWS = 2048
@@ -79,7 +81,7 @@ def build_bytes(nbytes: int, rows: int) -> int:
 
 
 class BuildSide:
-    """The built rows. Never changes: any number of threads, and of tasks, may use it.
+    """The built rows. Its rows never change: any number of threads, and of tasks, may use it.
 
     ``types``: the types of the kept columns. ``lists``: whether rows will be asked for, not only whether there is one.
     """
@@ -97,6 +99,16 @@ class BuildSide:
             for part in parts:
                 part.columns[place] = []
         self.nbytes = self.table.nbytes + sum(column.nbytes for column in self.columns)
+        self._filter: KeyFilter | None = None
+        self._lock = threading.Lock()
+
+    def key_filter(self) -> KeyFilter:
+        """Give the filter of the keys, made for who asks first."""
+        with self._lock:
+            if self._filter is None:
+                self._filter = KeyFilter(self.table)
+                self.nbytes += self._filter.nbytes
+            return self._filter
 
     def take(self, place: int, rows: pa.Array) -> pa.Array:
         """Give the rows (int32; NULL gives NULL) of kept column ``place``."""

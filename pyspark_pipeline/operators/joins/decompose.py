@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from pyspark_pipeline.errors import UnsupportedPlanError
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.operators.joins.build import JoinBuildFactory
 from pyspark_pipeline.operators.joins.build_side import BuildSide
+from pyspark_pipeline.operators.joins.key_conditions import key_condition
 from pyspark_pipeline.operators.joins.probe import JoinProbeFactory
+from pyspark_pipeline.operators.joins.row_filter import RuntimeFilterFactory
 from pyspark_pipeline.operators.joins.shared import JoinShared
+from pyspark_pipeline.operators.joins.trace import trace_keys
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.operators.runtime_filters import RowFilter
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
+from pyspark_pipeline.plan.expr import ColumnRef, Expr
 from pyspark_pipeline.plan.joins import HashJoin, Join, NestedLoopJoin
+from pyspark_pipeline.plan.nodes import Settings
 
 
 @implements(
@@ -41,7 +48,31 @@ def _decompose(node: Join, builder: PipelineBuilder, name: str) -> list[Operator
     else:
         shared = JoinShared(node, builder.settings)
         builder.add_pipeline([*builder.decompose(node.build), JoinBuildFactory(shared, f"{name}Build")])
-    return [*builder.decompose(node.probe), JoinProbeFactory(shared, f"{name}Probe")]
+    if isinstance(node, HashJoin) and builder.settings.options["join.runtimeFilter.enabled"]:
+        _offer_filters(node, shared, builder)
+    below = builder.decompose(node.probe)
+    offered = builder.runtime_filters.of_rows(node)
+    if offered:
+        below.append(RuntimeFilterFactory(offered, shared))
+    return [*below, JoinProbeFactory(shared, f"{name}Probe")]
+
+
+def _offer_filters(node: HashJoin, shared: JoinShared, builder: PipelineBuilder) -> None:
+    """Offer the keys that will be built to what is further down the probe pipeline, which is not cut yet."""
+    trace = trace_keys(node, shared.settings)
+    if trace.lowest is not None:
+        builder.runtime_filters.offer_rows(trace.lowest, RowFilter(shared, trace.below))
+    for place, ordinal in enumerate(trace.scanned):
+        if trace.scan is not None and ordinal is not None and ordinal < trace.scan.num_data_columns:
+            column = ColumnRef(type=trace.scan.output[ordinal].type, ordinal=ordinal)
+            builder.runtime_filters.offer_scan(trace.scan, partial(_learned, shared, place, column, builder.settings))
+
+
+def _learned(shared: JoinShared, place: int, column: ColumnRef, settings: Settings) -> Expr | None:
+    """Give what the built keys say of the column that is their key ``place``."""
+    table = shared.built_table()
+    most_values: int = settings.options["join.runtimeFilter.inListValues"]
+    return None if table is None else key_condition(table, place, column, most_values)
 
 
 def _of_broadcast(node: Join, source: BroadcastSource, builder: PipelineBuilder) -> JoinShared:

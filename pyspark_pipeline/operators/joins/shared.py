@@ -20,6 +20,8 @@ from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.expressions import ExpressionSettings
 from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.join_table import JoinTable
+from pyspark_pipeline.kernels.key_filter import KeyFilter
 from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators import spill_partitions
@@ -148,6 +150,27 @@ class JoinShared:
             return not side.rows and not self.shape.keeps_probe
         pairs = self.shape.emits is Emits.PAIRS and not self.shape.keeps_probe
         return not side.table.valid_rows and (pairs or self.shape.emits is Emits.PROBE_MATCHED)
+
+    # --- runtime filters --------------------------------------------------------------------------
+
+    def _built(self) -> BuildSide | None:
+        built = self.bridge.get() if self.bridge.is_ready() else None
+        return built if isinstance(built, BuildSide) else None
+
+    def built_table(self) -> JoinTable | None:
+        """Give the table; None while there is none, and where the side went to disk."""
+        side = self._built()
+        return None if side is None else side.table
+
+    def key_filter(self) -> KeyFilter | None:
+        """Give the filter of the table's keys, made at the first call; None as for the table."""
+        side = self._built()
+        if side is None:
+            return None
+        made = side.key_filter()
+        if self._tracker is not None:
+            self._tracker.force(side.nbytes)
+        return made
 
     @property
     def is_on_disk(self) -> bool:

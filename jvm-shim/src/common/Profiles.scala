@@ -1,0 +1,82 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import java.util.{ArrayList, Collections, List => JavaList}
+
+import scala.collection.mutable
+import scala.collection.mutable.ArrayBuffer
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, QueryStageExec}
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
+import org.apache.spark.util.AccumulatorV2
+
+/** What the instances of a fragment counted, each as the JSON that its worker sent; those beyond a size are left out. */
+class Profiles extends AccumulatorV2[String, JavaList[String]] {
+  private val kept = Collections.synchronizedList(new ArrayList[String]())
+  private var length = 0L
+
+  override def isZero: Boolean = kept.isEmpty
+
+  override def copy(): Profiles = {
+    val made = new Profiles
+    made.merge(this)
+    made
+  }
+
+  override def reset(): Unit = {
+    kept.clear()
+    length = 0L
+  }
+
+  override def add(profile: String): Unit = if (length < Profiles.MostLength) {
+    kept.add(profile)
+    length += profile.length
+  }
+
+  override def merge(other: AccumulatorV2[String, JavaList[String]]): Unit = other.value.forEach(add(_))
+
+  override def value: JavaList[String] = kept.synchronized { new ArrayList[String](kept) }
+}
+
+object Profiles {
+  /** Characters kept of a fragment: some thousand instances. */
+  private val MostLength = 16L << 20
+
+  def create(sc: SparkContext): Profiles = {
+    val made = new Profiles
+    sc.register(made)
+    made
+  }
+
+  /** The fragments of a plan that ran, those that give rows to others behind them, with what their instances counted. */
+  def json(plan: SparkPlan): String = {
+    val seen = mutable.LinkedHashMap.empty[Int, PipelineFragmentExec]
+    val inputs = mutable.Map.empty[Int, Seq[Int]]
+    Report.of(plan).fragments.foreach { f =>
+      seen.getOrElseUpdate(f.id, f)
+      inputs(f.id) = f.children.flatMap(source).distinct
+    }
+    Json.arr(seen.values.toSeq.map { f =>
+      val node = Json.obj().put("id", f.id)
+      node.set[ObjectNode]("inputs", Manifest.mapper.valueToTree[JsonNode](inputs(f.id).toArray))
+      val instances = ArrayBuffer.empty[JsonNode]
+      f.profiles.value.forEach(text => instances += Manifest.mapper.readTree(text))
+      node.set[ObjectNode]("instances", Json.arr(instances.toSeq))
+      node: JsonNode
+    }).toString
+  }
+
+  /** The fragment whose chunks an input carries. */
+  private def source(input: SparkPlan): Option[Int] = input match {
+    case f: PipelineFragmentExec => Some(f.id)
+    case stage: QueryStageExec => source(stage.plan)
+    case reused: ReusedExchangeExec => source(reused.child)
+    case read: AQEShuffleReadExec => source(read.child)
+    case e @ (_: PipelineShuffleExchangeExec | _: PipelineBroadcastExchangeExec) => e.children.flatMap(source).headOption
+    case _ => None
+  }
+}

@@ -1,0 +1,110 @@
+"""The profile of a fragment: what its instances counted, added up and drawn as a tree of pipelines.
+
+``report`` is what ``FragmentInstance.metrics`` gives, as JSON; instances whose pipelines differ (the inputs of a union
+run apart) stay apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+Report = Mapping[str, Any]
+
+_LARGEST = ("longest_call_s",)
+_HIDDEN = frozenset({"messages_received", "messages_sent", "bytes_received", "bytes_sent"})
+
+
+def added(reports: Iterable[Report]) -> list[dict[str, Any]]:
+    """Add up the reports of instances with the same pipelines: ``instances``, ``peak_bytes`` (most), ``pipelines``."""
+    kinds: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for report in reports:
+        shape = tuple((p["id"], *(operator["name"] for operator in p["operators"])) for p in report["pipelines"])
+        total = kinds.get(shape)
+        if total is None:
+            kinds[shape] = {
+                "instances": 1,
+                "peak_bytes": report["peak_bytes"],
+                "pipelines": [_copied(pipeline) for pipeline in report["pipelines"]],
+            }
+            continue
+        total["instances"] += 1
+        total["peak_bytes"] = max(total["peak_bytes"], report["peak_bytes"])
+        for held, pipeline in zip(total["pipelines"], report["pipelines"], strict=True):
+            held["drivers"] += pipeline["dop"]
+            for into, operator in zip(held["operators"], pipeline["operators"], strict=True):
+                _add(into, operator)
+    return list(kinds.values())
+
+
+def _copied(pipeline: Report) -> dict[str, Any]:
+    operators: list[dict[str, Any]] = [{} for _ in pipeline["operators"]]
+    for into, operator in zip(operators, pipeline["operators"], strict=True):
+        _add(into, operator)
+    needs = {int(place): list(needed) for place, needed in pipeline["needs"].items()}
+    return {"id": pipeline["id"], "drivers": pipeline["dop"], "operators": operators, "needs": needs}
+
+
+def _add(into: dict[str, Any], other: Report) -> None:
+    for key, value in other.items():
+        if isinstance(value, Mapping):
+            _add(into.setdefault(key, {}), value)
+        elif isinstance(value, str):
+            into[key] = value
+        elif key in _LARGEST:
+            into[key] = max(into.get(key, 0), value)
+        else:
+            into[key] = into.get(key, 0) + value
+
+
+def drawn(total: Report) -> list[str]:
+    """Draw what :func:`added` gave for one kind of instance: sinks first, pipelines below operators that need them."""
+    pipelines = {pipeline["id"]: pipeline for pipeline in total["pipelines"]}
+    needed = {number for p in total["pipelines"] for numbers in p["needs"].values() for number in numbers}
+    seen: set[int] = set()
+    return [line for number, p in pipelines.items() if number not in needed for line in _lines(p, pipelines, seen, 0)]
+
+
+def _lines(pipeline: Report, pipelines: Mapping[int, Report], seen: set[int], depth: int) -> Iterator[str]:
+    margin = "  " * depth
+    if pipeline["id"] in seen:
+        yield f"{margin}pipeline {pipeline['id']}, see above"
+        return
+    seen.add(pipeline["id"])
+    yield f"{margin}pipeline {pipeline['id']}, drivers: {pipeline['drivers']}"
+    operators: Sequence[Report] = pipeline["operators"]
+    for place in reversed(range(len(operators))):
+        yield f"{margin}  {operator_line(operators[place])}"
+        for number in pipeline["needs"].get(place, ()):
+            yield from _lines(pipelines[number], pipelines, seen, depth + 2)
+
+
+def operator_line(operator: Report) -> str:
+    """Tell of one operator: rows out (of a sink: in), time, what it waited for, memory, and what else it counted."""
+    side = "out" if "rows_out" in operator or "rows_in" not in operator else "in"
+    rows, nbytes, chunks = (operator.get(f"{what}_{side}", 0) for what in ("rows", "bytes", "chunks"))
+    parts = [f"{rows:,} rows {side} ({size(nbytes)}, {chunks:,} chunks)", f"{operator['total_s']:.3f} s"]
+    if "cpu_s" in operator:
+        parts.append(f"CPU {operator['cpu_s']:.3f} s")
+    parts += [f"blocked {spent:.3f} s by {reason}" for reason, spent in operator.get("blocked_s", {}).items()]
+    if operator.get("peak_bytes"):
+        parts.append(f"peak {size(operator['peak_bytes'])}")
+    counters = operator.get("counters", {}).items()
+    parts += [_told(name, value) for name, value in counters if value and name not in _HIDDEN]
+    return f"{operator['name']}: {', '.join(parts)}"
+
+
+def _told(name: str, value: int) -> str:
+    words = name.replace("_", " ")
+    if name.endswith("_ns"):
+        return f"{words[:-3]} {value / 1e9:.3f} s"
+    return f"{words} {size(value) if 'bytes' in name else f'{value:,}'}"
+
+
+def size(nbytes: float) -> str:
+    """Write bytes with the unit that leaves one to four digits."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if nbytes < 10_000 or unit == "GiB":
+            break
+        nbytes /= 1024
+    return f"{nbytes:.0f} {unit}"
