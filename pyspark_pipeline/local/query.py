@@ -30,6 +30,7 @@ from pyspark_pipeline.exec.instance_group import InstanceGroup
 from pyspark_pipeline.local.fragment import LocalFragment
 from pyspark_pipeline.local.wiring import Edge, Wiring
 from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.metrics.profile import added, drawn
 from pyspark_pipeline.planner import FragmentBuilder
 
 
@@ -69,7 +70,11 @@ class LocalQuery:
         self._moving = self.memory.child("requests on their way")
         options = self._wiring.root.plan.settings.options
         self._output = OutputQueue(options["output.queueChunks"])
-        instances = [self._instance(fragment, i) for fragment in fragments for i in range(fragment.instances)]
+        self._instances = {
+            fragment.id: [self._instance(fragment, number) for number in range(fragment.instances)]
+            for fragment in fragments
+        }
+        instances = [instance for made in self._instances.values() for instance in made]
         self.group = InstanceGroup(instances, self._output, self.transport, self._background)
 
     # --- running ----------------------------------------------------------------------------------
@@ -110,6 +115,15 @@ class LocalQuery:
         for (fragment, instance), buffer in self.buffers.items():
             told[_name(fragment, instance)]["exchange"] = buffer.statistics()
         return told
+
+    def profile(self) -> str:
+        """Draw each fragment's pipelines as a tree: each operator's rows, bytes, time and waits, over all instances."""
+        lines = []
+        for fragment, instances in self._instances.items():
+            for kind in added([instance.metrics() for instance in instances]):
+                lines.append(f"fragment {fragment}, instances: {kind['instances']}")
+                lines += [f"  {line}" for line in drawn(kind)]
+        return "\n".join(lines)
 
     # --- making -----------------------------------------------------------------------------------
 

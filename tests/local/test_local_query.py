@@ -375,6 +375,9 @@ def test_a_dump_tells_of_every_instance_and_of_the_way_between() -> None:
         assert part in told
     query.table()
     assert query.metrics()["instance 0 of fragment 1"]["exchange"]["requests"] >= 2
+    drawn = query.profile().splitlines()
+    assert drawn[0] == "fragment 1, instances: 2" and "fragment 3, instances: 1" in drawn
+    assert any(line.startswith("    Range: 1,000 rows out") for line in drawn)
     with pytest.raises(EngineBugError, match="runs once"):
         query.table()
 
