@@ -18,6 +18,16 @@ object Aggregates {
     case other => other.mapChildren(together)
   }
 
+  /** The inputs of `op` as it runs: those of the partial aggregation where `op` finishes one right below it. */
+  def inputs(op: PipelineOperatorExec): Seq[SparkPlan] = (op.original, op.children) match {
+    case (a: BaseAggregateExec, Seq(PipelineOperatorExec(first: BaseAggregateExec))) if runAsOne(a, first) => first.children
+    case (_, children) => children
+  }
+
+  private def runAsOne(a: BaseAggregateExec, first: BaseAggregateExec): Boolean =
+    a.requiredChildDistributionExpressions.nonEmpty && first.requiredChildDistributionExpressions.isEmpty &&
+      a.aggregateExpressions.forall(_.mode == Final) && first.aggregateExpressions.forall(_.mode == Partial)
+
   private def merges(a: BaseAggregateExec): Boolean =
     a.aggregateExpressions.exists(e => e.mode == Final || e.mode == PartialMerge)
 

@@ -120,7 +120,7 @@ object Pipelines {
     case op: PipelineOperatorExec =>
       val names = stages(op.original)
       val first = label(op.original, names.head)
-      (Joins.buildSide(op.original), op.children) match {
+      (Joins.buildSide(op.original), Aggregates.inputs(op)) match {
         case (Some(side), Seq(left, right)) =>
           val (build, probe) = if (side == BuildRight) (right, left) else (left, right)
           done += line(open(build, done) :+ first)
