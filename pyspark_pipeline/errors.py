@@ -50,6 +50,10 @@ class ResourceExhaustedError(PipelineError):
     """A resource ran out: says what was asked for, what was held, the limit and who holds it."""
 
 
+class TransportError(PipelineError):
+    """A request between two instances did not arrive; names the request and what became of it."""
+
+
 class EngineBugError(PipelineError):
     """The engine did something it promises not to; please report it with the message."""
 

@@ -17,12 +17,17 @@ InputId = NewType("InputId", int)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorId:
-    """Where one operator stands: pipeline, driver of the pipeline, place in the driver, name of its factory."""
+    """Where one operator stands: pipeline, driver of the pipeline, place in the driver, name of its factory.
+
+    ``instance`` names the fragment instance where a process runs several of one query.
+    """
 
     pipeline: PipelineId
     driver: DriverSequence
     index: OperatorIndex
     name: str
+    instance: str = ""
 
     def __str__(self) -> str:
-        return f"operator {self.index} ({self.name}) of pipeline {self.pipeline}, driver {self.driver}"
+        where = f", {self.instance}" if self.instance else ""
+        return f"operator {self.index} ({self.name}) of pipeline {self.pipeline}, driver {self.driver}{where}"

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from benchmarks.micro.measure import BATCH_ROWS, Case, cut, micro
 from pyspark_pipeline.datatypes import parse_type
-from pyspark_pipeline.exchange import SinkFactory
+from pyspark_pipeline.exchange import SinkFactory, StreamTransport
 from pyspark_pipeline.exec import FragmentInstance, Operator, OperatorFactory, OutputQueue, Pipeline, execute
 from pyspark_pipeline.kernels import accumulate
 from pyspark_pipeline.kernels.buffers import NO_BITS, decimal_words
@@ -162,7 +162,7 @@ def exchange(rows: int) -> tuple[Case, int]:
 
     def run() -> None:
         queue = OutputQueue(16)
-        factories = (_Chunks(chunks), SinkFactory(sink, (bigint, bigint), _SETTINGS, queue))
+        factories = (_Chunks(chunks), SinkFactory(sink, (bigint, bigint), _SETTINGS, StreamTransport(queue)))
         for _ in execute(FragmentInstance([Pipeline(id=0, factories=factories)], queue)):
             pass
 

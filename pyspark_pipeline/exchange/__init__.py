@@ -1,4 +1,4 @@
-"""Exchanges: chunks leave an instance through sinks and enter the next through sources, carried by Spark's shuffle."""
+"""Exchanges: chunks leave an instance through sinks and enter the next through sources; a transport carries them."""
 
 from pyspark_pipeline.exchange.chunk_row import (
     CHUNK_ROW_SCHEMA,
@@ -13,6 +13,7 @@ from pyspark_pipeline.exchange.client import ExchangeClient
 from pyspark_pipeline.exchange.codec import decode_chunk, encode_chunk, plain_chunk, plain_schema
 from pyspark_pipeline.exchange.factory import SinkFactory
 from pyspark_pipeline.exchange.source import ExchangeSourceFactory
+from pyspark_pipeline.exchange.transport import StreamTransport, Transport
 
 __all__ = [
     "CHUNK_ROW_SCHEMA",
@@ -23,6 +24,8 @@ __all__ = [
     "ExchangeClient",
     "ExchangeSourceFactory",
     "SinkFactory",
+    "StreamTransport",
+    "Transport",
     "decode_chunk",
     "encode_chunk",
     "pack_rows",

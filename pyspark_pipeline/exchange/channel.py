@@ -2,50 +2,27 @@
 
 Two ways in: :meth:`Channel.send_chunk` sends at once; :meth:`Channel.add_rows` collects chunks or slices of
 partitioned chunks and sends when the waiting rows reach ``chunk_bytes`` or ``chunk_rows``. Several drivers'
-sinks have a channel each for the same destination; :class:`Sequencer` numbers the messages of a destination
-over all of them, from 0, when they leave.
+sinks have a channel each for the same destination; the transport numbers the messages of a destination over
+all of them when they leave. A channel of a broadcast has several destinations, and packs a chunk once for all.
 """
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field
 from time import perf_counter_ns as clock
 
 import pyarrow as pa
 
-from pyspark_pipeline.exchange.chunk_row import ChunkRow
-from pyspark_pipeline.exchange.codec import encode_chunk
-from pyspark_pipeline.exec.output_queue import OutputQueue
-
-
-class Sequencer:
-    """Numbers messages per destination and puts them in the queue in that order: one atomic step."""
-
-    def __init__(self, destinations: int, queue: OutputQueue, sender: int) -> None:
-        self._next = [0] * destinations
-        self._queue = queue
-        self._sender = sender
-        self._lock = threading.Lock()
-
-    def send(self, destination: int, driver: int, rows: int, data: pa.Buffer) -> None:
-        """Push one message."""
-        with self._lock:
-            sequence = self._next[destination]
-            self._next[destination] = sequence + 1
-            self._queue.push(
-                ChunkRow(
-                    partition=destination, driver=driver, sender=self._sender, sequence=sequence, rows=rows, data=data
-                )
-            )
+from pyspark_pipeline.exchange.codec import payload_bytes
+from pyspark_pipeline.exchange.transport import Transport
 
 
 @dataclass(slots=True, kw_only=True)
 class Channel:
-    """The waiting rows of one destination (and of one driver there; -1 is any)."""
+    """The waiting rows of one destination, or of several that get the same (and of one driver there; -1 is any)."""
 
-    destination: int
-    sequencer: Sequencer
+    destinations: tuple[int, ...]
+    transport: Transport
     chunk_rows: int
     chunk_bytes: int
     driver: int = -1
@@ -59,11 +36,13 @@ class Channel:
     def send_chunk(self, chunk: pa.RecordBatch) -> None:
         """Send a plain chunk as one message, at once."""
         started = clock()
-        data = encode_chunk(chunk)
+        payload = self.transport.pack(chunk)
         self.encode_ns += clock() - started
-        self.sent_messages += 1
-        self.sent_bytes += data.size
-        self.sequencer.send(self.destination, self.driver, chunk.num_rows, data)
+        nbytes = payload_bytes(payload)
+        for destination in self.destinations:
+            self.sent_messages += 1
+            self.sent_bytes += nbytes
+            self.transport.send(destination, self.driver, chunk.num_rows, payload)
 
     def add_rows(self, part: pa.RecordBatch, nbytes: int) -> None:
         """Collect a slice; what waits is sent first where both together are too many rows."""

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from pyspark_pipeline.exchange.codec import Payload
+
 CONTROL = -1
 STATISTICS = -1
 ERROR = -2
@@ -30,11 +32,14 @@ CHUNK_ROW_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkRow:
-    """One chunk on its way: destination, driver there (-1: any), sender, number at that destination, rows, message."""
+    """One chunk on its way: destination, driver there (-1: any), sender, number at that destination, rows, message.
+
+    Within a process ``data`` may be the chunk itself; :func:`pack_rows` is for messages.
+    """
 
     partition: int
     rows: int
-    data: pa.Buffer
+    data: Payload
     driver: int = -1
     sender: int = 0
     sequence: int = 0

@@ -8,6 +8,7 @@ The IPC writer writes only the rows of a slice, never the buffers it was cut fro
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -15,6 +16,9 @@ from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import EngineBugError
 
 _ALIGNMENT = 8
+
+#: The message of a chunk (``pa.Buffer``), or the chunk itself (``pa.RecordBatch``) where it does not leave the process.
+Payload: TypeAlias = Any
 
 
 def plain_schema(types: Sequence[DataType]) -> pa.Schema:
@@ -45,6 +49,17 @@ def decode_chunk(data: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
     if data.address % _ALIGNMENT:
         data = _aligned(data)
     return pa.ipc.read_record_batch(data, schema)
+
+
+def unpack_payload(payload: Payload, schema: pa.Schema) -> pa.RecordBatch:
+    """Give the chunk of a payload: the payload itself where it was handed over as it is, else read from its message."""
+    return payload if isinstance(payload, pa.RecordBatch) else decode_chunk(payload, schema)
+
+
+def payload_bytes(payload: Payload) -> int:
+    """Give the bytes of a message, or those of the rows of a chunk."""
+    nbytes: int = payload.nbytes if isinstance(payload, pa.RecordBatch) else payload.size
+    return nbytes
 
 
 def _aligned(data: pa.Buffer) -> pa.Buffer:

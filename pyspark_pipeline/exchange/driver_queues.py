@@ -35,6 +35,10 @@ class DriverQueues:
         """Say whether the feed should read ahead for this input."""
         return any(queue.has_room() for queue in self._queues)
 
+    def is_dropped(self) -> bool:
+        """Say whether no driver wants its messages any more."""
+        return all(queue.is_dropped() for queue in self._queues)
+
     def put(self, item: ChunkRow) -> None:
         """Add a message to the queue of its driver; raise :class:`EngineBugError` where it names none."""
         if not 0 <= item.driver < len(self._queues):

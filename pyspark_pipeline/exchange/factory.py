@@ -8,15 +8,20 @@ from functools import cached_property
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
-from pyspark_pipeline.exchange.channel import Sequencer
 from pyspark_pipeline.exchange.hash_sink import DriverLevel, HashSinkOperator
 from pyspark_pipeline.exchange.range_sink import RangeSampleOperator, RangeSinkOperator, find_bounds
-from pyspark_pipeline.exchange.single_sink import ResultSinkOperator, RoundRobinSinkOperator, SingleSinkOperator
+from pyspark_pipeline.exchange.single_sink import (
+    BroadcastSinkOperator,
+    ResultSinkOperator,
+    RoundRobinSinkOperator,
+    SingleSinkOperator,
+)
 from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, Outlet, SinkSettings
+from pyspark_pipeline.exchange.transport import Transport
 from pyspark_pipeline.exec.operator import OperatorFactory
-from pyspark_pipeline.exec.output_queue import OutputQueue
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.expressions.row_order import RowOrder
+from pyspark_pipeline.plan.broadcasts import BroadcastExchange
 from pyspark_pipeline.plan.nodes import (
     HashExchange,
     ResultSink,
@@ -31,11 +36,11 @@ _Make = Callable[["SinkFactory"], ExchangeSinkOperator]
 
 
 class SinkFactory(OperatorFactory):
-    """Makes the sinks of a fragment; they share the output queue and the numbering of its messages.
+    """Makes the sinks of a fragment; they share the instance's transport.
 
-    ``types`` are the columns of the root's chunks, ``sender`` the number of this instance (Spark's map
-    partition) among ``instances``, ``start`` the first partition of a round robin;
-    ``max_rows`` is how many rows a message has at most where that is less than a chunk's.
+    ``types`` are the columns of the root's chunks, ``instances`` of the fragment there are in all, ``start`` is the
+    first partition of a round robin; ``max_rows`` is how many rows a message has at most where that is less than a
+    chunk's.
     """
 
     def __init__(
@@ -43,9 +48,8 @@ class SinkFactory(OperatorFactory):
         sink: Sink,
         types: tuple[DataType, ...],
         settings: Settings,
-        queue: OutputQueue,
+        transport: Transport,
         *,
-        sender: int = 0,
         start: int = 0,
         instances: int = 1,
         max_rows: int | None = None,
@@ -62,8 +66,7 @@ class SinkFactory(OperatorFactory):
             chunk_bytes=options["exchange.chunkBytes"],
             buffer_bytes=options["exchange.bufferBytes"],
         )
-        sequencer = Sequencer(self.destinations, queue, sender)
-        self.outlet = Outlet(types, self.destinations, queue, sequencer, sizes)
+        self.outlet = Outlet(types, self.destinations, transport, sizes)
 
     @cached_property
     def bounds(self) -> list[pa.Array]:
@@ -72,6 +75,7 @@ class SinkFactory(OperatorFactory):
         return find_bounds(self.sink.keys, self.sink.samples, self.destinations)
 
     def create(self, dop: int, driver_sequence: int) -> ExchangeSinkOperator:
+        self.outlet.transport.open_sink()
         return _SINKS[type(self.sink)](self)
 
 
@@ -81,6 +85,10 @@ def _result(factory: SinkFactory) -> ExchangeSinkOperator:
 
 def _single(factory: SinkFactory) -> ExchangeSinkOperator:
     return SingleSinkOperator(factory.outlet)
+
+
+def _broadcast(factory: SinkFactory) -> ExchangeSinkOperator:
+    return BroadcastSinkOperator(factory.outlet)
 
 
 def _round_robin(factory: SinkFactory) -> ExchangeSinkOperator:
@@ -116,6 +124,7 @@ _SINKS: dict[type, _Make] = {
     RangeSample: _range_sample,
     ResultSink: _result,
     SingleExchange: _single,
+    BroadcastExchange: _broadcast,
     RoundRobinExchange: _round_robin,
     HashExchange: _hash,
 }

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.exchange.codec import decode_chunk, encode_chunk, plain_chunk, plain_schema
+from pyspark_pipeline.exchange.codec import decode_chunk, plain_chunk, plain_schema
 from pyspark_pipeline.exchange.partitioning_sink import PartitioningSinkOperator
 from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, Outlet
 from pyspark_pipeline.exec.operator import Chunk
@@ -97,7 +97,7 @@ class RangeSampleOperator(ExchangeSinkOperator):
 
     def flush(self) -> None:
         if self._finishing and self._seen:
-            self._sequencer.send(0, -1, self._seen, encode_chunk(self._kept))
+            self._transport.send(0, -1, self._seen, self._transport.pack(self._kept))
             self._seen = 0
 
     def held_bytes(self) -> int:

@@ -1,4 +1,4 @@
-"""Sinks that keep chunks whole: the result of a fragment, an exchange to one partition, dealing rows out evenly."""
+"""Sinks that keep chunks whole: a fragment's result, an exchange to one partition or all, dealing rows out evenly."""
 
 from __future__ import annotations
 
@@ -27,6 +27,13 @@ class SingleSinkOperator(ExchangeSinkOperator):
     def accept(self, chunk: Chunk) -> None:
         plain = plain_chunk(chunk, self.schema)
         self.channel(0).add_rows(plain, self.bytes_of.estimate(plain))
+
+
+class BroadcastSinkOperator(SingleSinkOperator):
+    """Sends everything to every partition, small chunks batched; a chunk is packed once for all."""
+
+    def addresses(self, destination: int) -> tuple[int, ...]:
+        return tuple(range(self._destinations))
 
 
 class RoundRobinSinkOperator(ExchangeSinkOperator):

@@ -1,8 +1,8 @@
-"""What every exchange sink shares: the queue it fills, its channels, counting, and the finish protocol.
+"""What every exchange sink shares: its transport, its channels, counting, and the finish protocol.
 
-The queue is the instance's; when it is full the sink needs no input, which blocks its driver. The last
-message of a sink is pushed in ``set_finishing``; the instance's output ends when all drivers are done and
-the queue is drained (there is no end-of-stream message: Spark's stage barrier is it).
+The transport (:mod:`~.transport`) is the instance's; when it is full the sink needs no input, which blocks its
+driver. The last message of a sink is sent in ``set_finishing``. A driver whose transport still waits for
+acknowledgements stays in PENDING_FINISH; one whose destinations want nothing more ends early.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 from pyspark_pipeline.datatypes import DataType
-from pyspark_pipeline.exchange.channel import Channel, Sequencer
+from pyspark_pipeline.exchange.channel import Channel
 from pyspark_pipeline.exchange.codec import plain_schema
+from pyspark_pipeline.exchange.transport import Transport
 from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk, Operator
-from pyspark_pipeline.exec.output_queue import OutputQueue
 from pyspark_pipeline.metrics import declare_counter
 
 MESSAGES = declare_counter("messages_sent", "Chunk messages made", unit="messages")
@@ -39,8 +39,7 @@ class Outlet:
 
     types: tuple[DataType, ...]
     destinations: int
-    queue: OutputQueue
-    sequencer: Sequencer
+    transport: Transport
     settings: SinkSettings
 
 
@@ -51,32 +50,35 @@ class ExchangeSinkOperator(Operator):
         self.schema = plain_schema(outlet.types)
         self.settings = outlet.settings
         self.bytes_of = ChunkBytes()
-        self._queue = outlet.queue
-        self._sequencer = outlet.sequencer
+        self._transport = outlet.transport
         self._destinations = outlet.destinations
         self._channels: dict[tuple[int, int], Channel] = {}
         self._finishing = False
 
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
-        context.wake_on(self._queue.drained)
+        context.wake_on(self._transport.changed)
 
     def channel(self, destination: int, driver: int = -1) -> Channel:
         """Give the channel of a destination (and of a driver there), made at its first use."""
         made = self._channels.get((destination, driver))
         if made is None:
             made = Channel(
-                destination=destination,
+                destinations=self.addresses(destination),
                 driver=driver,
-                sequencer=self._sequencer,
+                transport=self._transport,
                 chunk_rows=self.settings.batch_rows,
                 chunk_bytes=self.settings.chunk_bytes,
             )
             self._channels[destination, driver] = made
         return made
 
+    def addresses(self, destination: int) -> tuple[int, ...]:
+        """Give where the chunks of a channel go."""
+        return (destination,)
+
     def need_input(self) -> bool:
-        return not self._finishing and not self._queue.is_full()
+        return not self._finishing and not self._transport.is_full()
 
     def push_chunk(self, chunk: Chunk) -> None:
         if chunk.num_rows:
@@ -103,17 +105,24 @@ class ExchangeSinkOperator(Operator):
             return
         self._finishing = True
         self.flush()
+        self._transport.close_sink()
         self.context.metrics.add(MESSAGES, sum(c.sent_messages for c in self._channels.values()))
         self.context.metrics.add(ENCODING, sum(c.encode_ns for c in self._channels.values()))
         self.context.metrics.add(BYTES, sum(c.sent_bytes for c in self._channels.values()))
 
     def is_finished(self) -> bool:
-        return self._finishing
+        return self._finishing or self._transport.is_abandoned()
+
+    def pending_finish(self) -> bool:
+        return self._transport.is_pending()
 
     def set_finished(self) -> None:
-        self._finishing = True
         for channel in self._channels.values():
             channel.drop()
+
+    def set_cancelled(self) -> None:
+        self._finishing = True
+        self._transport.cancel_sink()
 
     def close(self) -> None:
         self.set_finished()

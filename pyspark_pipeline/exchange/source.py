@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from pyspark_pipeline.exchange.chunk_row import ChunkRow
-from pyspark_pipeline.exchange.codec import decode_chunk, plain_schema
+from pyspark_pipeline.exchange.codec import payload_bytes, plain_schema, unpack_payload
 from pyspark_pipeline.exchange.driver_queues import DriverQueues
 from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulator
 from pyspark_pipeline.exec.context import OperatorContext
@@ -57,12 +57,12 @@ class ExchangeSourceOperator(Operator):
 
     def _decode(self, row: ChunkRow) -> None:
         self.context.metrics.add(MESSAGES)
-        self.context.metrics.add(BYTES, row.data.size)
+        self.context.metrics.add(BYTES, payload_bytes(row.data))
         if not self._joins_senders and row.sender != self._sender:
             self._chunks.flush()
             self._sender = row.sender
         if row.rows:
-            self._chunks.add(decode_chunk(row.data, self._schema))
+            self._chunks.add(unpack_payload(row.data, self._schema))
 
     def is_finished(self) -> bool:
         return self._dropped or (self._queue.is_finished() and self._chunks.is_empty())

@@ -1,4 +1,4 @@
-"""Run a fragment instance: the one entry to the machine."""
+"""Run a fragment instance, or several of one query together: the one entry to the machine."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Generator
 from typing import Any
 
 from pyspark_pipeline.exec.blame import add_note
-from pyspark_pipeline.exec.instance import FragmentInstance
+from pyspark_pipeline.exec.runnable import Runnable
 from pyspark_pipeline.exec.serial import SerialExecutor
 from pyspark_pipeline.exec.threaded import ThreadedExecutor
 
 
-def execute(instance: FragmentInstance, threads: int = 1) -> Generator[Any, None, None]:
+def execute(instance: Runnable, threads: int = 1) -> Generator[Any, None, None]:
     """Run ``instance`` and give what its sinks push into the output queue, in that order.
 
     With one thread the drivers run on the caller's thread, between two items; with more, on that many

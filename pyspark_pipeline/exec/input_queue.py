@@ -41,7 +41,7 @@ class InputQueue:
         return self
 
     def serve(self, wanted: Event) -> None:
-        """Learn which event tells the feed that there is room."""
+        """Learn which event tells the feed that there is room, or that nothing more is wanted."""
         self._wanted = wanted
 
     def take(self) -> Any | None:
@@ -68,11 +68,17 @@ class InputQueue:
         # In this order: an item put before the end must be seen by whoever sees the end.
         return (self._ended or self._dropped) and not self._items
 
+    def is_dropped(self) -> bool:
+        """Say whether nobody wants the items any more."""
+        return self._dropped
+
     def drop(self) -> None:
         """Learn that nobody wants the items any more; what still comes is thrown away."""
         self._dropped = True
         self._items.clear()
         self.changed.notify()
+        if self._wanted is not None:
+            self._wanted.notify()
 
     def put(self, item: Any) -> None:
         """Add an item and wake who waits."""
@@ -100,6 +106,9 @@ class FedQueue(Protocol):
 
     def has_room(self) -> bool:
         """Say whether the feed should read ahead for this input."""
+
+    def is_dropped(self) -> bool:
+        """Say whether nobody wants the items any more."""
 
     def put(self, item: Any) -> None:
         """Add an item and wake who waits."""

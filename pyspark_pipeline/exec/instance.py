@@ -27,9 +27,10 @@ _BACKGROUND_END_SECONDS = 30.0
 class FragmentInstance:
     """The drivers of all ``pipelines``; whatever their last sinks push into ``output`` is the result.
 
-    ``memory`` is the instance's tracker (unlimited where None), ``feed`` reads the task's input stream,
-    ``check`` looks at every chunk that moves (a debugging aid); with ``cpu_time`` the operators' CPU time is counted,
-    with ``timeline`` it is kept when each driver ran and was blocked.
+    ``memory`` is the instance's tracker (unlimited where None), ``feed`` reads the task's input stream, ``name`` and
+    ``background`` are for an instance that runs beside others (:mod:`~.instance_group`), ``check`` looks at every
+    chunk that moves (a debugging aid); with ``cpu_time`` the operators' CPU time is counted, with ``timeline`` it is
+    kept when each driver ran and was blocked.
     """
 
     def __init__(
@@ -43,25 +44,29 @@ class FragmentInstance:
         check: ChunkCheck | None = None,
         cpu_time: bool = False,
         timeline: bool = False,
+        name: str = "",
+        background: BackgroundWork | None = None,
     ) -> None:
+        self.name = name
         self.pipelines = tuple(pipelines)
         self.output = output
         self.memory = memory if memory is not None else MemoryTracker("instance")
         self.feed = feed
-        self.background = BackgroundWork()
+        self.background = background or BackgroundWork()
         self.cancelled = False
         self.feed_ns = 0
         self.consumer_ns = 0
         self.missed_wakeups = 0
         self.drivers: list[Driver] = []
+        self._dops = {pipeline.id: pipeline.dop for pipeline in self.pipelines}
         self._contexts: list[list[OperatorContext]] = []
         self._started = False
         for pipeline in self.pipelines:
             for sequence in range(pipeline.dop):
-                name, seats = self._seats(pipeline, sequence)
+                driver_name, seats = self._seats(pipeline, sequence)
                 slice_ns = time_slice_ms * 1_000_000
                 self.drivers.append(
-                    Driver(name, seats, slice_ns=slice_ns, check=check, cpu_time=cpu_time, timeline=timeline)
+                    Driver(driver_name, seats, slice_ns=slice_ns, check=check, cpu_time=cpu_time, timeline=timeline)
                 )
 
     def _seats(self, pipeline: Pipeline, sequence: int) -> tuple[str, list[Seat]]:
@@ -69,15 +74,16 @@ class FragmentInstance:
         if len(pipeline.factories) < 2:
             raise EngineBugError(f"pipeline {pipeline.id} has no source or no sink")
         seats = [self._seat(pipeline, sequence, i, factory) for i, factory in enumerate(pipeline.factories)]
-        return f"driver {sequence} of pipeline {pipeline.id}", seats
+        where = f", {self.name}" if self.name else ""
+        return f"driver {sequence} of pipeline {pipeline.id}{where}", seats
 
-    @staticmethod
-    def _seat(pipeline: Pipeline, sequence: int, index: int, factory: OperatorFactory) -> Seat:
+    def _seat(self, pipeline: Pipeline, sequence: int, index: int, factory: OperatorFactory) -> Seat:
         operator_id = OperatorId(
             pipeline=PipelineId(pipeline.id),
             driver=DriverSequence(sequence),
             index=OperatorIndex(index),
             name=factory.name,
+            instance=self.name,
         )
         return Seat(operator_id, factory, factory.create(pipeline.dop, sequence), OperatorMetrics(factory.name))
 
@@ -94,16 +100,13 @@ class FragmentInstance:
     def _context(self, driver: Driver, seat: Seat) -> OperatorContext:
         return OperatorContext(
             id=seat.id,
-            dop=self._dop(seat.id.pipeline),
+            dop=self._dops[seat.id.pipeline],
             memory=self.memory.child(str(seat.id)),
             metrics=seat.metrics,
             wake=driver.wake,
             is_cancelled=self._is_cancelled,
             background=self.background,
         )
-
-    def _dop(self, pipeline_id: int) -> int:
-        return next(pipeline.dop for pipeline in self.pipelines if pipeline.id == pipeline_id)
 
     def _is_cancelled(self) -> bool:
         return self.cancelled

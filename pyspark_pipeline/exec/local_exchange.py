@@ -96,7 +96,7 @@ class LocalExchange:
         """Queue a piece for a consumer."""
         queue = self._queues[consumer]
         if self._memory is not None:
-            self._memory.force(self._memory.held + nbytes)
+            self._memory.force_consume(nbytes)
         with self._lock:
             dropped = queue.closed
             first = not queue.pieces

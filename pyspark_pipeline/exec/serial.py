@@ -16,17 +16,17 @@ from typing import Any
 
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exec.driver import Driver
-from pyspark_pipeline.exec.instance import FragmentInstance
 from pyspark_pipeline.exec.ready_queue import ReadyQueue
+from pyspark_pipeline.exec.runnable import Runnable
 from pyspark_pipeline.exec.states import BLOCKED, DriverState
 
 _FALLBACK_SECONDS = 0.1
 
 
 class SerialExecutor:
-    """Runs one instance on one thread. ``driver_woken`` may come from background threads."""
+    """Runs an instance, or a group of them, on one thread. ``driver_woken`` may come from background threads."""
 
-    def __init__(self, instance: FragmentInstance) -> None:
+    def __init__(self, instance: Runnable) -> None:
         self._instance = instance
         self._ready = ReadyQueue()
         self._blocked: set[Driver] = set()

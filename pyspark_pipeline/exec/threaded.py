@@ -22,17 +22,17 @@ from typing import Any
 
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exec.driver import Driver
-from pyspark_pipeline.exec.instance import FragmentInstance
 from pyspark_pipeline.exec.ready_queue import ReadyQueue
+from pyspark_pipeline.exec.runnable import Runnable
 from pyspark_pipeline.exec.states import BLOCKED, DriverState
 
 _FALLBACK_SECONDS = 0.1
 
 
 class ThreadedExecutor:
-    """Runs one instance on ``threads`` threads of its own."""
+    """Runs an instance, or a group of them, on ``threads`` threads of its own."""
 
-    def __init__(self, instance: FragmentInstance, threads: int) -> None:
+    def __init__(self, instance: Runnable, threads: int) -> None:
         self._instance = instance
         self._num_threads = threads
         self._threads: list[threading.Thread] = []
@@ -138,9 +138,9 @@ class ThreadedExecutor:
     # --- any thread -------------------------------------------------------------------------------
 
     def driver_woken(self, driver: Driver) -> None:
-        """Make a blocked driver ready; one that runs looks at its flag when it blocks."""
+        """Make a blocked driver ready; one that runs looks at its flag when it blocks. None is once all must stop."""
         with self._lock:
-            if driver in self._blocked:
+            if driver in self._blocked and not self._stop:
                 self._unblock(driver)
 
     def _unblock(self, driver: Driver) -> None:

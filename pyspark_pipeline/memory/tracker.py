@@ -26,14 +26,14 @@ class MemoryTracker:
         self.held = 0
         self.peak = 0
         self.parent = parent
-        self._children: list[MemoryTracker] = []
+        self._children: dict[MemoryTracker, None] = {}
         self._lock: threading.Lock = parent._lock if parent is not None else threading.Lock()
 
     def child(self, name: str, *, limit: int | None = None) -> MemoryTracker:
         """Make a tracker whose bytes count here too."""
         made = MemoryTracker(name, limit=limit, parent=self)
         with self._lock:
-            self._children.append(made)
+            self._children[made] = None
         return made
 
     def consume(self, nbytes: int) -> None:
@@ -83,6 +83,11 @@ class MemoryTracker:
             with self._lock:
                 self._add(change)
 
+    def force_consume(self, nbytes: int) -> None:
+        """Count ``nbytes`` more as held, over any limit as :meth:`force` does; for holders with several threads."""
+        with self._lock:
+            self._add(nbytes)
+
     def available(self) -> int | None:
         """Give the bytes left before the nearest limit of this tracker or a parent; None without any limit."""
         left = [tracker.limit - tracker.held for tracker in self._path() if tracker.limit is not None]
@@ -96,8 +101,7 @@ class MemoryTracker:
         parent = self.parent
         if parent is not None:
             with self._lock:
-                if self in parent._children:
-                    parent._children.remove(self)
+                parent._children.pop(self, None)
         return leaked
 
     def holders(self) -> list[tuple[str, int]]:

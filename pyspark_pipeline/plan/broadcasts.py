@@ -1,10 +1,14 @@
-"""The node of a broadcast: chunks that an earlier job collected, the same for every instance of the fragment."""
+"""Broadcasts: chunks that are the same for every instance of a fragment.
+
+Spark's are collected by an earlier job and read through :class:`BroadcastSource`; where instances send to each other,
+:class:`BroadcastExchange` sends every chunk to all, and they read it as they read any exchange.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark_pipeline.plan.nodes import Field, Node
+from pyspark_pipeline.plan.nodes import Field, Node, Sink
 from pyspark_pipeline.plan.registry import decodes
 from pyspark_pipeline.plan.wire_expr import Json
 
@@ -18,6 +22,13 @@ class BroadcastSource(Node):
     """
 
     broadcast: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BroadcastExchange(Sink):
+    """Every chunk goes to each of the ``num_partitions`` partitions."""
+
+    num_partitions: int
 
 
 @decodes("Broadcast")

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.options import Options
-from pyspark_pipeline.plan import broadcasts as _broadcasts  # noqa: F401
 from pyspark_pipeline.plan import expands as _expands  # noqa: F401
 from pyspark_pipeline.plan import joins as _joins  # noqa: F401
 from pyspark_pipeline.plan import sorts as _sorts  # noqa: F401
 from pyspark_pipeline.plan import unions as _unions  # noqa: F401
+from pyspark_pipeline.plan.broadcasts import BroadcastExchange
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import (
     Aggregate,
@@ -45,6 +45,7 @@ from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, decode_fiel
 _SINKS: Mapping[str, Callable[[Json, ExpressionDecoder], Sink]] = {
     "result": lambda node, decoder: ResultSink(),
     "single": lambda node, decoder: SingleExchange(),
+    "broadcast": lambda node, decoder: BroadcastExchange(num_partitions=node["numPartitions"]),
     "roundRobin": lambda node, decoder: RoundRobinExchange(num_partitions=node["numPartitions"]),
     "range": lambda node, decoder: RangeExchange(
         keys=decode_sort_keys(node["keys"], decoder),

@@ -13,11 +13,13 @@ from typing import Any
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
-from pyspark_pipeline.exchange import ExchangeSourceFactory, SinkFactory
+from pyspark_pipeline.exchange import ExchangeSourceFactory, SinkFactory, Transport
 from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, no_broadcast
-from pyspark_pipeline.exec import OperatorFactory, OutputQueue, Pipeline
+from pyspark_pipeline.exec import FragmentInstance, OperatorFactory, OutputQueue, Pipeline
+from pyspark_pipeline.exec.background import BackgroundWork
+from pyspark_pipeline.exec.feed import Feed
 from pyspark_pipeline.exec.input_queue import FedQueue, InputQueue
-from pyspark_pipeline.memory import SizedValue
+from pyspark_pipeline.memory import MemoryTracker, SizedValue
 from pyspark_pipeline.operators import decompose_node
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.nodes import ExchangeSource, ExecutorCalendar, Fragment, Node, ScanSplit
@@ -29,22 +31,22 @@ class FragmentBuilder(PipelineSet):
     """Builds the pipelines of one fragment instance.
 
     ``control`` is the task's control message: ``splits`` by scan number, ``partition`` of the instance,
-    ``calendar`` of the executor, ``maxRows`` of a message of the result. ``dop`` is the number of threads that the
-    instance runs on.
+    ``calendar`` of the executor, ``maxRows`` of a message of the result. The sink sends through ``transport``.
+    ``dop`` is the parallelism of the instance.
     """
 
     def __init__(
         self,
         fragment: Fragment,
         control: Mapping[str, Any],
-        queue: OutputQueue,
+        transport: Transport,
         dop: int = 1,
         broadcasts: Broadcasts | None = None,
     ) -> None:
         super().__init__(fragment.settings, dop)
         self._fragment = fragment
         self._control = control
-        self._queue = queue
+        self._transport = transport
         self._broadcasts = broadcasts or Broadcasts((), no_broadcast, BroadcastCache(0))
         self._sources: dict[int, ExchangeSourceFactory] = {}
 
@@ -58,6 +60,30 @@ class FragmentBuilder(PipelineSet):
         factories = self.decompose(self._fragment.root)
         self.add_pipeline([*factories, self._sink()])
         return self.pipelines
+
+    def instance(
+        self,
+        output: OutputQueue,
+        *,
+        memory: MemoryTracker,
+        feed: Feed | None = None,
+        name: str = "",
+        background: BackgroundWork | None = None,
+    ) -> FragmentInstance:
+        """Make the instance that runs what :meth:`build` gave, by the fragment's options."""
+        options = self.settings.options
+        return FragmentInstance(
+            self.pipelines,
+            output,
+            memory=memory,
+            feed=feed,
+            time_slice_ms=options["timeSliceMs"],
+            check=self.checker(),
+            cpu_time=options["metrics.cpuTime"],
+            timeline=options["metrics.timeline"],
+            name=name,
+            background=background,
+        )
 
     def decompose(self, node: Node) -> list[OperatorFactory]:
         """Cut the tree below ``node``; give the factories of the pipeline still open at its root."""
@@ -109,8 +135,7 @@ class FragmentBuilder(PipelineSet):
             self._fragment.sink,
             types,
             self.settings,
-            self._queue,
-            sender=partition,
+            self._transport,
             start=partition,
             instances=self._control.get("instances", 1),
             max_rows=self._control.get("maxRows"),

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from pyspark_pipeline.errors import CorruptFileError, ResourceExhaustedError, SparkConditionError
-from pyspark_pipeline.exchange import ERROR, STATISTICS, ChunkRow, ExchangeClient, pack_rows
+from pyspark_pipeline.exchange import ERROR, STATISTICS, ChunkRow, ExchangeClient, StreamTransport, pack_rows
 from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, ReadBroadcast, no_broadcast
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, execute
 from pyspark_pipeline.exec.input_queue import InputFeed
@@ -95,23 +95,14 @@ def make_instance(
     read_broadcast: ReadBroadcast = no_broadcast,
 ) -> FragmentInstance:
     """Build the instance that ``control`` describes; ``cpus`` of it is the parallelism (``spark.task.cpus``)."""
-    options = fragment.settings.options
-    queue = OutputQueue(options["output.queueChunks"])
+    queue = OutputQueue(fragment.settings.options["output.queueChunks"])
     broadcasts = Broadcasts(fragment.broadcasts, read_broadcast, _BROADCASTS)
-    builder = FragmentBuilder(fragment, control, queue, dop=int(control.get("cpus", 1)), broadcasts=broadcasts)
-    pipelines = builder.build()
+    transport = StreamTransport(queue, sender=control["partition"])
+    builder = FragmentBuilder(fragment, control, transport, dop=int(control.get("cpus", 1)), broadcasts=broadcasts)
+    builder.build()
     order = [i for i in control.get("inputOrder", sorted(builder.inputs)) if i in builder.inputs]
     feed = InputFeed(client.stream(), builder.inputs, order=order) if builder.inputs else None
-    return FragmentInstance(
-        pipelines,
-        queue,
-        memory=instance_memory(),
-        feed=feed,
-        time_slice_ms=options["timeSliceMs"],
-        check=builder.checker(),
-        cpu_time=options["metrics.cpuTime"],
-        timeline=options["metrics.timeline"],
-    )
+    return builder.instance(queue, memory=instance_memory(), feed=feed)
 
 
 def _run(instance: FragmentInstance, threads: int) -> Iterator[pa.RecordBatch]:

@@ -40,8 +40,8 @@ _TIMES = (
     _time("sortTime", "sort", "SortSink", "SortSource", "TopN"),
     _time(
         "partitionTime", "partitioning and sending",
-        "HashExchange", "RangeExchange", "RangeSample", "SingleExchange", "RoundRobinExchange", "ResultSink",
-        "LocalExchangeSink", "LocalExchangeSource",
+        "HashExchange", "RangeExchange", "RangeSample", "SingleExchange", "RoundRobinExchange", "BroadcastExchange",
+        "ResultSink", "LocalExchangeSink", "LocalExchangeSource",
     ),
 )  # fmt: skip
 _NAMED = {name for metric in _TIMES for name in metric.families}

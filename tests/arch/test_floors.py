@@ -20,7 +20,7 @@ FLOORS = (
     {"planner", "extend"},
     {"task"},
     {"manifest"},
-    {"spark", "cli"},
+    {"spark", "cli", "local"},
 )
 FLOOR_OF = {name: number for number, names in enumerate(FLOORS) for name in names}
 MAY_IMPORT_SPARK = {"spark"}

@@ -68,3 +68,10 @@ def test_session_builder_py_runs_with_the_extension_on_and_off() -> None:
 def test_explain_reasons_names_what_stayed_in_spark() -> None:
     told = submit(str(ROOT / "examples" / "explain_reasons.py"), with_extension=True)
     assert "SoundEx" in told
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_local_query_runs_without_spark(threads: str) -> None:
+    told = run([sys.executable, str(ROOT / "examples" / "local_query.py"), threads]).splitlines()
+    assert [line for line in told if line.startswith("digit")] == [f"digit {digit}: 100000" for digit in range(10)]
+    assert sum("requests" in line for line in told) == 5

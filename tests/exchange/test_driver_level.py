@@ -9,7 +9,14 @@ import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.errors import EngineBugError
-from pyspark_pipeline.exchange import ChunkRow, ExchangeSourceFactory, SinkFactory, decode_chunk, plain_schema
+from pyspark_pipeline.exchange import (
+    ChunkRow,
+    ExchangeSourceFactory,
+    SinkFactory,
+    StreamTransport,
+    decode_chunk,
+    plain_schema,
+)
 from pyspark_pipeline.exchange.driver_queues import DriverQueues
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, Pipeline, execute
 from pyspark_pipeline.exec.input_queue import InputFeed, InputQueue
@@ -33,7 +40,7 @@ def sent(level: str, *, drivers: int = DRIVERS, partitions: int = PARTITIONS) ->
     sink = HashExchange(keys=(KEY,), num_partitions=partitions, drivers=drivers)
     options = Options({"exchange.driverLevel": level, "exchange.chunkBytes": "4096"})
     queue = OutputQueue(1_000_000)
-    sinks = SinkFactory(sink, TYPES, Settings(ansi=True, time_zone="UTC", options=options), queue)
+    sinks = SinkFactory(sink, TYPES, Settings(ansi=True, time_zone="UTC", options=options), StreamTransport(queue))
     keys = np.arange(ROWS)
     chunk = pa.RecordBatch.from_arrays([pa.array(keys), pa.array(keys * 10)], schema=SCHEMA)
     pipeline = Pipeline(id=0, factories=(Made("source", lambda _: Source([chunk])), sinks))

@@ -10,8 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pyspark_pipeline.exchange import ChunkRow, SinkFactory, decode_chunk, encode_chunk, plain_schema
-from pyspark_pipeline.exchange.channel import Channel, Sequencer
+from pyspark_pipeline.exchange import (
+    ChunkRow,
+    SinkFactory,
+    StreamTransport,
+    decode_chunk,
+    encode_chunk,
+    plain_schema,
+)
+from pyspark_pipeline.exchange.channel import Channel
 from pyspark_pipeline.exchange.hash_sink import HashSinkOperator
 from pyspark_pipeline.exchange.single_sink import ResultSinkOperator, RoundRobinSinkOperator, SingleSinkOperator
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, Pipeline, execute
@@ -32,17 +39,16 @@ def chunk(start: int, rows: int) -> pa.RecordBatch:
 
 
 def factory(sink: Sink, queue: OutputQueue, max_rows: int | None = None, **options: Any) -> SinkFactory:
-    settings = Settings(
-        ansi=True,
-        time_zone="UTC",
-        options=Options({f"exchange.{key}": str(value) for key, value in options.items()}),
-    )
-    return SinkFactory(sink, TYPES, settings, queue, sender=7, max_rows=max_rows)
+    texts = {f"exchange.{key}": str(value) for key, value in options.items()}
+    settings = Settings(ansi=True, time_zone="UTC", options=Options(texts))
+    return SinkFactory(sink, TYPES, settings, StreamTransport(queue, sender=7), max_rows=max_rows)
 
 
-def instance(sinks: SinkFactory, given: Callable[[int], list[pa.RecordBatch]], dop: int = 1) -> FragmentInstance:
+def instance(
+    sinks: SinkFactory, queue: OutputQueue, given: Callable[[int], list[pa.RecordBatch]], dop: int = 1
+) -> FragmentInstance:
     sources = Made("source", lambda driver: Source(given(driver)))
-    return FragmentInstance([Pipeline(id=0, factories=(sources, sinks), dop=dop)], sinks.outlet.queue)
+    return FragmentInstance([Pipeline(id=0, factories=(sources, sinks), dop=dop)], queue)
 
 
 def drained(queue: OutputQueue) -> list[ChunkRow]:
@@ -70,14 +76,15 @@ def test_the_peer_decides_the_sink(sink: Sink, operator: type) -> None:
 @pytest.mark.parametrize(("max_rows", "sent"), [(None, [25, 7]), (10, [10, 10, 5, 7]), (1000, [25, 7])])
 def test_a_result_has_no_message_of_more_rows_than_asked_for(max_rows: int | None, sent: list[int]) -> None:
     given = [chunk(0, 25), chunk(25, 7)]
-    rows = list(execute(instance(factory(ResultSink(), OutputQueue(), max_rows), lambda _driver: given)))
+    queue = OutputQueue()
+    rows = list(execute(instance(factory(ResultSink(), queue, max_rows), queue, lambda _driver: given)))
     assert [row.rows for row in rows] == sent
     assert numbers(rows) == list(range(32))
 
 
 def test_a_channel_sends_a_chunk_at_once_and_rows_when_they_are_enough() -> None:
     queue = OutputQueue()
-    line = Channel(destination=0, sequencer=Sequencer(1, queue, sender=7), chunk_rows=100, chunk_bytes=240)
+    line = Channel(destinations=(0,), transport=StreamTransport(queue), chunk_rows=100, chunk_bytes=240)
     line.add_rows(chunk(0, 10), 80)
     line.add_rows(chunk(10, 19), 152)
     assert not len(queue) and (line.rows, line.nbytes) == (29, 232)
@@ -95,12 +102,12 @@ def test_a_channel_sends_a_chunk_at_once_and_rows_when_they_are_enough() -> None
 
 def test_messages_are_numbered_when_they_leave_over_all_senders() -> None:
     queue = OutputQueue()
-    sequencer = Sequencer(3, queue, sender=7)
+    transport = StreamTransport(queue, sender=7)
     data = encode_chunk(chunk(0, 1))
 
     def sender() -> None:
         for i in range(600):
-            sequencer.send(i % 3, -1, 1, data)
+            transport.send(i % 3, -1, 1, data)
 
     threads = [threading.Thread(target=sender) for _ in range(4)]
     for thread in threads:
@@ -116,7 +123,7 @@ def test_messages_are_numbered_when_they_leave_over_all_senders() -> None:
 def test_rows_of_a_destination_keep_their_order_and_an_unused_one_gets_no_message() -> None:
     queue = OutputQueue()
     made = factory(HashExchange(keys=BY_KEY.keys, num_partitions=500), queue)
-    rows = list(execute(instance(made, lambda _: [chunk(i * 40, 40) for i in range(5)])))
+    rows = list(execute(instance(made, queue, lambda _: [chunk(i * 40, 40) for i in range(5)])))
     assert len(rows) < 200 and all(row.rows for row in rows)
     for destination in {row.partition for row in rows}:
         mine = numbers([row for row in rows if row.partition == destination])
@@ -138,7 +145,7 @@ def leaked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 def test_a_stalled_consumer_stops_the_drivers(sink: Sink, threads: int, leaked: list[int]) -> None:
     queue = OutputQueue(capacity=3)
     sinks = factory(sink, queue, bufferBytes=2000, chunkBytes=800)
-    running = instance(sinks, lambda _: [chunk(i * 100, 100) for i in range(2000)], dop=2)
+    running = instance(sinks, queue, lambda _: [chunk(i * 100, 100) for i in range(2000)], dop=2)
     items = execute(running, threads)
     next(items)
     threading.Event().wait(0.2)
@@ -154,7 +161,8 @@ def test_a_stalled_consumer_stops_the_drivers(sink: Sink, threads: int, leaked: 
 def test_the_output_ends_once_the_last_of_unequal_drivers_has_sent_its_rest(threads: int, leaked: list[int]) -> None:
     queue = OutputQueue(capacity=2)
     made = factory(BY_KEY, queue)
-    running = instance(made, lambda driver: [chunk(driver * 1000 + i, 1) for i in range([0, 1, 300][driver])], dop=3)
+    counts = (0, 1, 300)
+    running = instance(made, queue, lambda driver: [chunk(driver * 1000 + i, 1) for i in range(counts[driver])], dop=3)
     rows = list(execute(running, threads))
     assert sorted(numbers(rows)) == [1000, *range(2000, 2300)]
     assert set(leaked) == {0} and running.memory.peak > 0

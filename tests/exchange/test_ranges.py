@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pyspark_pipeline.exchange import ChunkRow, SinkFactory, decode_chunk, encode_chunk, plain_schema
+from pyspark_pipeline.exchange import ChunkRow, SinkFactory, StreamTransport, decode_chunk, encode_chunk, plain_schema
 from pyspark_pipeline.exchange.range_sink import find_bounds
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, Pipeline, execute
 from pyspark_pipeline.kernels.range_partition import bound_rows, range_ids
@@ -38,7 +38,7 @@ def chunks(keys: Sequence[int | None], size: int = 1000) -> list[pa.RecordBatch]
 def sent(sink: Sink, given: list[pa.RecordBatch], *, dop: int = 1, instances: int = 1) -> list[ChunkRow]:
     queue = OutputQueue(1_000_000)
     settings = Settings(ansi=True, time_zone="UTC", options=Options({}))
-    sinks = SinkFactory(sink, TYPES, settings, queue, instances=instances)
+    sinks = SinkFactory(sink, TYPES, settings, StreamTransport(queue), instances=instances)
     source = Made("source", lambda driver: Source(given[driver::dop]))
     return list(execute(FragmentInstance([Pipeline(id=0, factories=(source, sinks), dop=dop)], queue), dop))
 

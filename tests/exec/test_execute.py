@@ -184,6 +184,26 @@ class FromThread(Source):
         self.thread.join()
 
 
+class WakesWhenClosed(Source):
+    """Never has anything; closing it wakes its driver, as the closing of what it waits for might."""
+
+    def is_finished(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        super().close()
+        self.context.wake()
+
+
+@both
+def test_a_blocked_driver_that_is_woken_while_all_is_closed_stays_where_it_is(threads: int) -> None:
+    queue = OutputQueue()
+    failing = pipeline(Source(chunks(1), fails="pull_chunk"), Sink(queue))
+    with pytest.raises(EngineBugError, match="told to fail in pull_chunk") as caught:
+        run([pipeline(WakesWhenClosed([]), Sink(queue), number=1), failing], queue, threads)
+    assert getattr(caught.value, "__notes__", []) == []
+
+
 @both
 @pytest.mark.parametrize("wakes", [True, False])
 def test_background_work_is_waited_for(threads: int, wakes: bool) -> None:

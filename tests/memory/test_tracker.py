@@ -89,6 +89,23 @@ def test_threads_lose_no_byte() -> None:
     assert worker.held == 8000
 
 
+def test_a_holder_with_several_threads_forces_and_releases_and_loses_no_byte() -> None:
+    instance = MemoryTracker("instance", limit=100)
+    shared = instance.child("exchange")
+
+    def work() -> None:
+        for _ in range(2000):
+            shared.force_consume(3)
+            shared.release(2)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert shared.held == instance.held == 8000 and not instance.try_consume(1)
+
+
 def test_what_is_forced_goes_over_the_limit_and_others_are_refused() -> None:
     root = MemoryTracker("instance", limit=100)
     first, second = root.child("first"), root.child("second")

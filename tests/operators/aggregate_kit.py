@@ -2,93 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from pyspark_pipeline.datatypes import DataType, parse_type
-from pyspark_pipeline.plan.expr import ColumnRef, Expr
+from pyspark_pipeline.local.aggregates import aggregate_call as aggregate_call
+from pyspark_pipeline.local.aggregates import complete_node as complete_node
+from pyspark_pipeline.local.aggregates import merge_node, references
+from pyspark_pipeline.local.aggregates import partial_node as partial_node
 from pyspark_pipeline.plan.nodes import (
     Aggregate,
-    AggregateCall,
     ExchangeSource,
-    Field,
     HashExchange,
-    Node,
     Settings,
     SingleExchange,
     Sink,
 )
 from tests.operators.kit import DEFAULTS, Builder, Chunks, fields, run_rows, to_table
-
-
-def buffer_types(function: str, kind: DataType) -> tuple[DataType, ...]:
-    """Give Spark's aggBufferAttributes of a function over an argument of type ``kind``."""
-    bigint, double = parse_type("bigint"), parse_type("double")
-    wide = DataType("decimal", min(kind.precision + 10, 38), kind.scale)
-    if function == "Count":
-        return (bigint,)
-    if function == "Average":
-        return (wide if kind.is_decimal else double, bigint)
-    if function == "Sum":
-        if kind.is_decimal:
-            return (wide, parse_type("boolean"))
-        return (bigint if kind.is_integral else double,)
-    return (kind,)
-
-
-def result_type(function: str, kind: DataType) -> DataType:
-    """Give the type of a function's value."""
-    if function == "Average":
-        if kind.is_decimal:
-            return DataType("decimal", min(kind.precision + 4, 38), min(kind.scale + 4, 38))
-        return parse_type("double")
-    return buffer_types(function, kind)[0]
-
-
-def aggregate_call(function: str, arg: Expr, *, condition: Expr | None = None, ansi: bool = True) -> AggregateCall:
-    """Make a Partial call."""
-    return AggregateCall(
-        function=function,
-        mode="Partial",
-        args=(arg,),
-        filter=condition,
-        type=result_type(function, arg.type),
-        buffer=buffer_types(function, arg.type),
-        fields={"evalMode": "ANSI" if ansi else "LEGACY"} if function in ("Sum", "Average") else {},
-    )
-
-
-def _refs(output: Sequence[Field]) -> tuple[ColumnRef, ...]:
-    return tuple(ColumnRef(type=f.type, ordinal=i, nullable=f.nullable) for i, f in enumerate(output))
-
-
-def partial_node(child: Node, keys: Sequence[Expr], calls: Sequence[AggregateCall]) -> Aggregate:
-    """Make the first stage."""
-    types = [*(key.type for key in keys), *(kind for call in calls for kind in call.buffer)]
-    output = tuple(Field(id=100 + i, name=f"b{i}", type=kind) for i, kind in enumerate(types))
-    return Aggregate(output=output, grouping=tuple(keys), calls=tuple(calls), results=None, child=child)
-
-
-def merge_node(first: Aggregate, mode: str, child: Node) -> Aggregate:
-    """Make the stage that merges ``first``'s output, read from ``child``."""
-    keys = tuple(ref for ref in _refs(first.output)[: len(first.grouping)])
-    calls = tuple(dataclasses.replace(call, mode=mode, args=(), filter=None) for call in first.calls)
-    if mode == "PartialMerge":
-        return Aggregate(output=first.output, grouping=keys, calls=calls, results=None, child=child)
-    types = [*(key.type for key in keys), *(call.type for call in calls)]
-    output = tuple(Field(id=200 + i, name=f"r{i}", type=kind) for i, kind in enumerate(types))
-    return Aggregate(output=output, grouping=keys, calls=calls, results=_refs(output), child=child)
-
-
-def complete_node(child: Node, keys: Sequence[Expr], calls: Sequence[AggregateCall]) -> Aggregate:
-    """Make the one-stage form."""
-    types = [*(key.type for key in keys), *(call.type for call in calls)]
-    output = tuple(Field(id=200 + i, name=f"r{i}", type=kind) for i, kind in enumerate(types))
-    complete = tuple(dataclasses.replace(call, mode="Complete") for call in calls)
-    return Aggregate(output=output, grouping=tuple(keys), calls=complete, results=_refs(output), child=child)
 
 
 def chunks_of(table: pa.Table, rows: int) -> list[pa.RecordBatch]:
@@ -112,7 +43,7 @@ def run_stages(
     first: Aggregate, *, partitions: int = 3, merge_between: bool = False, settings: Settings = DEFAULTS
 ) -> pa.Table:
     """Run partial, exchange, [partial merge, exchange,] final; give the final rows."""
-    keys = tuple(ref for ref in _refs(first.output)[: len(first.grouping)])
+    keys = tuple(ref for ref in references(first.output)[: len(first.grouping)])
     sink: Sink = HashExchange(keys=keys, num_partitions=partitions) if keys else SingleExchange()
     rows = run_rows(first, sink=sink, builder=Builder(settings=settings))
     source = ExchangeSource(output=first.output, input_id=0)

@@ -8,16 +8,25 @@ from typing import Any
 
 import pyarrow as pa
 
-from pyspark_pipeline.datatypes import parse_type
-from pyspark_pipeline.exchange import ChunkRow, ExchangeSourceFactory, SinkFactory, decode_chunk, plain_schema
+from pyspark_pipeline.exchange import (
+    ChunkRow,
+    ExchangeSourceFactory,
+    SinkFactory,
+    StreamTransport,
+    decode_chunk,
+    plain_schema,
+)
 from pyspark_pipeline.exec.execute import execute
 from pyspark_pipeline.exec.input_queue import InputFeed, InputQueue
 from pyspark_pipeline.exec.instance import FragmentInstance
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.exec.output_queue import OutputQueue
+from pyspark_pipeline.local import write
+from pyspark_pipeline.local.write import call as call
+from pyspark_pipeline.local.write import column as column
+from pyspark_pipeline.local.write import literal as literal
 from pyspark_pipeline.operators import decompose_node
 from pyspark_pipeline.options import Options
-from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
 from pyspark_pipeline.plan.nodes import (
     ExchangeSource,
     ExecutorCalendar,
@@ -35,25 +44,7 @@ DEFAULTS = Settings(ansi=True, time_zone="UTC", options=Options({"debug.checkChu
 
 def fields(spec: str) -> tuple[Field, ...]:
     """Parse ``"a:bigint, b:decimal(10;2)"`` (a semicolon inside parentheses) to fields."""
-    pairs = [part.strip().split(":") for part in spec.split(",")] if spec else []
-    types = [parse_type(kind.replace(";", ",")) for _, kind in pairs]
-    return tuple(Field(id=i, name=name, type=types[i]) for i, (name, _) in enumerate(pairs))
-
-
-def column(node: Node, name: str) -> ColumnRef:
-    """Reference an output column of ``node`` by name."""
-    place = [f.name for f in node.output].index(name)
-    return ColumnRef(type=node.output[place].type, ordinal=place)
-
-
-def literal(value: Any, kind: str) -> Literal:
-    """Make a literal."""
-    return Literal(type=parse_type(kind), value=value)
-
-
-def call(name: str, kind: str, *args: Expr, **fields_: Any) -> Call:
-    """Make a call."""
-    return Call(name=name, type=parse_type(kind), args=args, fields=fields_)
+    return write.fields(spec.replace(";", ","))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +148,7 @@ def run_rows(
     factories = made.decompose(node)
     queue = OutputQueue(made.settings.options["output.queueChunks"])
     types = tuple(f.type for f in node.output)
-    factories.append(SinkFactory(sink or ResultSink(), types, made.settings, queue))
+    factories.append(SinkFactory(sink or ResultSink(), types, made.settings, StreamTransport(queue)))
     made.add_pipeline(factories)
     feed = InputFeed(iter(inputs), made.queues) if made.queues else None
     return list(execute(FragmentInstance(made.pipelines, queue, feed=feed, check=made.checker()), threads))

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from pyspark_pipeline.exchange import SinkFactory
+from pyspark_pipeline.exchange import SinkFactory, StreamTransport
 from pyspark_pipeline.exec.instance import FragmentInstance
 from pyspark_pipeline.exec.output_queue import OutputQueue
 from pyspark_pipeline.memory import MemoryTracker
@@ -122,7 +122,7 @@ def limited(node: Node, limit: int, *, settings: Settings = DEFAULTS, dop: int =
     builder = Builder(settings, dop=dop)
     factories = builder.decompose(node)
     queue = OutputQueue(4)
-    factories.append(SinkFactory(ResultSink(), tuple(f.type for f in node.output), settings, queue))
+    factories.append(SinkFactory(ResultSink(), tuple(f.type for f in node.output), settings, StreamTransport(queue)))
     builder.add_pipeline(factories)
     return FragmentInstance(builder.pipelines, queue, memory=MemoryTracker("instance", limit=limit))
 

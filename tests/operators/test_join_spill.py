@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pyspark_pipeline.errors import PipelineError, ResourceExhaustedError
-from pyspark_pipeline.exchange import SinkFactory
+from pyspark_pipeline.exchange import SinkFactory, StreamTransport
 from pyspark_pipeline.exec.execute import execute
 from pyspark_pipeline.exec.instance import FragmentInstance
 from pyspark_pipeline.exec.output_queue import OutputQueue
@@ -34,7 +34,7 @@ def limited(node: Node, limit: int | None, *, dop: int = 1, batch_rows: int = 10
     )
     builder = Dealing(settings, dop=dop)
     queue = OutputQueue(2)
-    sink = SinkFactory(ResultSink(), tuple(f.type for f in node.output), settings, queue)
+    sink = SinkFactory(ResultSink(), tuple(f.type for f in node.output), settings, StreamTransport(queue))
     builder.add_pipeline([*builder.decompose(node), sink])
     return FragmentInstance(builder.pipelines, queue, memory=MemoryTracker("instance", limit=limit))
 

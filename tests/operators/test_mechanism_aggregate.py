@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pyspark_pipeline.exchange import SinkFactory
+from pyspark_pipeline.exchange import SinkFactory, StreamTransport
 from pyspark_pipeline.exec import FragmentInstance, OperatorFactory, OutputQueue, execute
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.nodes import Aggregate, ExchangeSource, HashExchange, Node, Settings, SingleExchange
@@ -53,7 +53,8 @@ def operators(first: Aggregate, given: Settings) -> tuple[list[Any], dict[str, i
     factories = builder.decompose(first)
     types = tuple(field.type for field in first.output)
     keys = (column(first, first.output[0].name),)
-    builder.add_pipeline([*factories, SinkFactory(HashExchange(keys=keys, num_partitions=3), types, given, queue)])
+    sink = SinkFactory(HashExchange(keys=keys, num_partitions=3), types, given, StreamTransport(queue))
+    builder.add_pipeline([*factories, sink])
     instance = FragmentInstance(builder.pipelines, queue)
     rows = list(execute(instance))
     return rows, instance.metrics()["pipelines"][0]["operators"][1]["counters"]

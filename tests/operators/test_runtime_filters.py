@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyspark_pipeline.exchange import SinkFactory
+from pyspark_pipeline.exchange import SinkFactory, StreamTransport
 from pyspark_pipeline.exec.execute import execute
 from pyspark_pipeline.exec.instance import FragmentInstance
 from pyspark_pipeline.exec.output_queue import OutputQueue
@@ -49,7 +49,7 @@ class Run:
         settings = Settings(ansi=True, time_zone="UTC", options=Options(options))
         builder = Dealing(settings, dop=dop, scans={0: splits})
         queue = OutputQueue(8)
-        sink = SinkFactory(ResultSink(), tuple(f.type for f in node.output), settings, queue)
+        sink = SinkFactory(ResultSink(), tuple(f.type for f in node.output), settings, StreamTransport(queue))
         builder.add_pipeline([*builder.decompose(node), sink])
         memory = MemoryTracker("instance", limit=limit)
         instance = FragmentInstance(builder.pipelines, queue, memory=memory, check=builder.checker())

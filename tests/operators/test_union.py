@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.errors import UnsupportedPlanError
-from pyspark_pipeline.exchange import ChunkRow
+from pyspark_pipeline.exchange import ChunkRow, StreamTransport
 from pyspark_pipeline.exec import OutputQueue
 from pyspark_pipeline.exec.execute import execute
 from pyspark_pipeline.exec.input_queue import InputFeed
@@ -45,7 +45,7 @@ def run_fragment(
 ) -> list[Any]:
     fragment = Fragment(id=0, root=root, sink=ResultSink(), settings=DEFAULTS)
     queue = OutputQueue(4)
-    builder = FragmentBuilder(fragment, {"partition": 0, "splits": {}, **control}, queue, dop)
+    builder = FragmentBuilder(fragment, {"partition": 0, "splits": {}, **control}, StreamTransport(queue), dop)
     pipelines = builder.build()
     assert sorted(builder.inputs) == sorted({number for number, _ in stream})
     feed = InputFeed(iter(stream), builder.inputs) if builder.inputs else None

@@ -9,7 +9,16 @@ import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.errors import EngineBugError, OptionError, UnsupportedPlanError
-from pyspark_pipeline.exchange import CONTROL, STATISTICS, ChunkRow, decode_chunk, pack_rows, plain_schema, unpack_rows
+from pyspark_pipeline.exchange import (
+    CONTROL,
+    STATISTICS,
+    ChunkRow,
+    StreamTransport,
+    decode_chunk,
+    pack_rows,
+    plain_schema,
+    unpack_rows,
+)
 from pyspark_pipeline.exec import OperatorFactory, OutputQueue
 from pyspark_pipeline.operators import PipelineBuilder, decompose_node, implements, registry
 from pyspark_pipeline.operators.range import RangeFactory
@@ -130,7 +139,8 @@ def test_the_check_knows_the_columns_of_every_operator_that_ends_a_node(cpus: in
         "version": 1, "id": 4, "root": AGGREGATE, "sink": {"kind": "result"},
         "settings": {"ansi": True, "timeZone": "UTC", "options": {"debug.checkChunks": "true"}},
     }))  # fmt: skip
-    builder = FragmentBuilder(fragment, {"partition": 0, "splits": {"0": [0, 10, 1]}}, OutputQueue(), dop=cpus)
+    control = {"partition": 0, "splits": {"0": [0, 10, 1]}}
+    builder = FragmentBuilder(fragment, control, StreamTransport(OutputQueue()), dop=cpus)
     pipelines = builder.build()
     checker = builder.checker()
     assert checker is not None

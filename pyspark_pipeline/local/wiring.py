@@ -1,0 +1,114 @@
+"""Which fragment sends to which: read off the fragments, and refused where it makes no query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pyspark_pipeline.errors import UnsupportedPlanError
+from pyspark_pipeline.exchange.request import Address
+from pyspark_pipeline.local.fragment import LocalFragment, nodes_of
+from pyspark_pipeline.plan.broadcasts import BroadcastExchange
+from pyspark_pipeline.plan.joins import Join
+from pyspark_pipeline.plan.nodes import ExchangeSource
+
+
+class Edge(NamedTuple):
+    """What ``sender``'s exchange sends is input ``input`` of ``receiver``.
+
+    Where there are more partitions than instances, each instance has neighbouring ones, as where Spark coalesces.
+    """
+
+    sender: LocalFragment
+    receiver: LocalFragment
+    input: int
+
+    def instance_of(self, partition: int) -> int:
+        """Give the instance that a partition belongs to."""
+        return partition * self.receiver.instances // self.sender.destinations
+
+    def addresses(self) -> list[Address]:
+        """Give the address of every partition."""
+        instances = map(self.instance_of, range(self.sender.destinations))
+        return [Address(self.receiver.id, instance, self.input) for instance in instances]
+
+    def streams(self, instance: int) -> int:
+        """Count what one instance gets: a stream from each sending instance for each of its partitions."""
+        mine = sum(self.instance_of(partition) == instance for partition in range(self.sender.destinations))
+        return mine * self.sender.instances
+
+
+class Wiring:
+    """The edges of a query; ``root`` is the one fragment that sends to no other.
+
+    Raises :class:`UnsupportedPlanError` for fragments that do not make one tree.
+    """
+
+    def __init__(self, fragments: Sequence[LocalFragment]) -> None:
+        self._by_id = {fragment.id: fragment for fragment in fragments}
+        if len(self._by_id) < len(fragments):
+            raise UnsupportedPlanError("two fragments have the same id")
+        self._from: dict[int, Edge] = {}
+        for fragment in fragments:
+            self._read(fragment)
+        roots = [fragment for fragment in fragments if fragment.id not in self._from]
+        if len(roots) != 1:
+            ids = [root.id for root in roots]
+            raise UnsupportedPlanError(f"one fragment must send to no other and give the result; these do: {ids}")
+        self.root = roots[0]
+        self._check_reached()
+
+    def edge_from(self, fragment: LocalFragment) -> Edge | None:
+        """Give where a fragment sends to; None for the root."""
+        return self._from.get(fragment.id)
+
+    def edge_to(self, fragment: LocalFragment, input_id: int) -> Edge:
+        """Give where an input comes from."""
+        return self._from[fragment.inputs[input_id]]
+
+    def _read(self, fragment: LocalFragment) -> None:
+        nodes = nodes_of(fragment.plan.root)
+        wanted = {node.input_id for node in nodes if isinstance(node, ExchangeSource)}
+        if wanted != set(fragment.inputs):
+            raise UnsupportedPlanError(
+                f"fragment {fragment.id} reads inputs {sorted(wanted)}, but is told of {sorted(fragment.inputs)}"
+            )
+        for input_id, sender_id in fragment.inputs.items():
+            sender = self._by_id.get(sender_id)
+            if sender is None:
+                raise UnsupportedPlanError(f"fragment {fragment.id} reads from {sender_id}, which is not there")
+            if sender_id in self._from:
+                raise UnsupportedPlanError(f"two inputs read from fragment {sender_id}; it has one exchange")
+            edge = self._from[sender_id] = Edge(sender, fragment, input_id)
+            _check_types(edge)
+            _check_broadcast(edge)
+
+    def _check_reached(self) -> None:
+        reached, pending = set(), [self.root.id]
+        while pending:
+            fragment = self._by_id[pending.pop()]
+            reached.add(fragment.id)
+            pending += fragment.inputs.values()
+        if len(reached) < len(self._by_id):
+            lost = sorted(set(self._by_id) - reached)
+            raise UnsupportedPlanError(f"fragments {lost} send in a circle")
+
+
+def _check_types(edge: Edge) -> None:
+    sent = [field.type for field in edge.sender.plan.root.output]
+    for node in nodes_of(edge.receiver.plan.root):
+        if isinstance(node, ExchangeSource) and node.input_id == edge.input:
+            if [field.type for field in node.output] != sent:
+                reader = f"input {edge.input} of fragment {edge.receiver.id}"
+                raise UnsupportedPlanError(f"{reader} has other columns than fragment {edge.sender.id}")
+
+
+def _check_broadcast(edge: Edge) -> None:
+    """Refuse a join that would give the rows of a broadcast side that have no match once for each instance."""
+    if not isinstance(edge.sender.plan.sink, BroadcastExchange) or edge.receiver.instances == 1:
+        return
+    for join in nodes_of(edge.receiver.plan.root):
+        if isinstance(join, Join) and join.shape.marks_build:
+            below = nodes_of(join.build)
+            if any(isinstance(node, ExchangeSource) and node.input_id == edge.input for node in below):
+                raise UnsupportedPlanError("every instance would give a broadcast side's rows that have no match")
