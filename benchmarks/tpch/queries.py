@@ -31,7 +31,7 @@ def load(name: str, scale: float) -> Query:
         raise KeyError(f"no query {name!r}; there are: {', '.join(names())}")
     is_tpch = name in NUMBERS
     path = FOLDER / ("queries" if is_tpch else "extra") / f"{name}.sql"
-    fraction = Decimal("0.0001") / Decimal(str(scale))
+    fraction = (Decimal("0.0001") / Decimal(str(scale))).quantize(Decimal("1e-12")).normalize()
     sql = path.read_text(encoding="utf-8").replace("${fraction}", f"{fraction:f}")
     return Query(name=name, sql=sql, sink="collect" if is_tpch else "noop")
 
