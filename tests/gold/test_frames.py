@@ -348,3 +348,29 @@ def test_a_captured_task_runs_again_without_spark(
     (result,) = (text for text in replays if "ResultSink" in text and "AggregateSource" in text)
     made = [literal_eval(line.split(": ", 1)[1]) for line in result.splitlines() if line.startswith("partition 0: {")]
     assert sorted((row["k"] or "", row["c"]) for row in made) == expected
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
+def test_bucketed_tables_are_joined_and_grouped_without_an_exchange(
+    spark: SparkSession, tmp_path: Path, aqe: str
+) -> None:
+    for name in ("left_buckets", "right_buckets"):
+        rows = spark.range(2000).selectExpr("id * 7 % 300 - 20 AS k", "id AS v")
+        writer = rows.write.bucketBy(4, "k").option("path", str(tmp_path / name))
+        writer.format("parquet").saveAsTable(name)
+    query = """SELECT l.k, count(*), sum(l.v + r.v) FROM left_buckets l JOIN right_buckets r USING (k)
+               WHERE l.v > 5 GROUP BY l.k"""
+    never = {"spark.sql.autoBroadcastJoinThreshold": "-1", "spark.pysparkPipeline.join.broadcastBytes": "0"}
+    try:
+        with configured(spark, never | {"spark.sql.adaptive.enabled": aqe}):
+            with configured(spark, {ENABLED: "false"}):
+                expected = [tuple(row) for row in spark.sql(query).collect()]
+            with configured(spark, {ENABLED: "true"}):
+                frame = spark.sql(query)
+                assert difference(expected, [tuple(row) for row in frame.collect()]) is None
+                assert "Exchange" not in frame._jdf.queryExecution().executedPlan().toString()
+                summary = summary_of(frame)
+                assert summary.converted == summary.operators and not summary.reasons
+    finally:
+        for name in ("left_buckets", "right_buckets"):
+            spark.sql(f"DROP TABLE {name}")
