@@ -75,4 +75,5 @@ def table(queries: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
         factor = f"{query['ratio']:7.2f}" if query.get("ratio") else " " * 7
         converted = f"{query.get('converted', '-')}/{query.get('operators', '-')}"
         duckdb = f"{_warm(query['duckdb']):8.3f}" if "duckdb" in query else " " * 8
-        yield f"{name:>8} {cells[0]} {cells[1]} {factor} {converted:>9} {duckdb}  {query.get('equal', '-')}"
+        equal = query.get("equal", query.get("duckdb_equal", "-"))
+        yield f"{name:>8} {cells[0]} {cells[1]} {factor} {converted:>9} {duckdb}  {equal}"

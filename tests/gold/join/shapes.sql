@@ -84,7 +84,6 @@ SELECT a.i, sum(a.id) FROM tame a JOIN tame b ON a.i = b.i GROUP BY a.i;
 -- set: spark.sql.join.preferSortMergeJoin=false ; spark.sql.autoBroadcastJoinThreshold=2000
 SELECT a.id, b.id FROM numbers a JOIN tame b ON a.id = b.id;
 SELECT DISTINCT a.k, b.z FROM tame a JOIN tame b ON a.id = b.z ORDER BY 1, 2 LIMIT 3;
--- expect: partly sort within
 SELECT mode, c FROM (SELECT id % 3 AS mode, count(*) AS c FROM tame GROUP BY 1) DISTRIBUTE BY mode SORT BY c;
 
 SELECT /*+ BROADCAST(b) */ p.p_day, count(*) FROM partitioned p JOIN (SELECT z, max(id) AS id FROM tame WHERE k = 'x' GROUP BY z) b ON p.p_num = b.z GROUP BY p.p_day;
