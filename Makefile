@@ -34,7 +34,7 @@ test: .venv/ready
 	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/gold --task-cpus 3 --combinations one -k "$(PARALLEL)"
 
 test-spark43: .venv-spark43/ready
-	.venv-spark43/bin/python -m pytest tests/gold --combinations one $(PYTEST_ARGS)
+	.venv-spark43/bin/python -m pytest tests/gold --combinations one -k "not to_pandas" $(PYTEST_ARGS)
 
 lint: .venv/ready
 	.venv/bin/ruff check .
