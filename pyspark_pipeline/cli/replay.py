@@ -14,8 +14,10 @@ from typing import Any
 import pyarrow as pa
 
 from pyspark_pipeline.exchange import ERROR, STATISTICS, ChunkRow, decode_chunk, plain_schema, unpack_rows
+from pyspark_pipeline.exchange.range_sink import key_schema
 from pyspark_pipeline.metrics.profile import added, drawn
 from pyspark_pipeline.plan.nodes import Fragment
+from pyspark_pipeline.plan.ranges import RangeSample
 from pyspark_pipeline.plan.wire import decode_fragment
 from pyspark_pipeline.task.capture import Capture
 from pyspark_pipeline.task.run import run_plan
@@ -70,7 +72,10 @@ def _show(fragment: Fragment, row: ChunkRow, most: int) -> None:
     if most <= 0 or row.rows == 0:
         return
     fields = fragment.root.output
-    chunk = decode_chunk(row.data, plain_schema([field.type for field in fields])).slice(0, most)
-    table = pa.Table.from_batches([chunk]).rename_columns([field.name for field in fields])
-    for values in table.to_pylist():
+    if isinstance(fragment.sink, RangeSample):
+        table = pa.Table.from_batches([decode_chunk(row.data, key_schema(fragment.sink.keys))])
+    else:
+        chunk = decode_chunk(row.data, plain_schema([field.type for field in fields]))
+        table = pa.Table.from_batches([chunk]).rename_columns([field.name for field in fields])
+    for values in table.slice(0, most).to_pylist():
         print(f"partition {row.partition}: {values}")

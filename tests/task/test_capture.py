@@ -55,6 +55,20 @@ def test_a_replay_gives_the_same_rows(tmp_path: Path, capsys: pytest.CaptureFixt
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_a_task_that_takes_samples_shows_their_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = {"id": 2, "name": "name", "type": "string", "nullable": True}
+    constant = {"literal": "x", "type": "string"}
+    project = node("ProjectExec", [name, ID], INPUT, projectList=[constant, REF])
+    key = {"class": "SortOrder", "args": [REF], "fields": {"direction": "Ascending", "nullOrdering": "NullsFirst"}}
+    settings = {"ansi": True, "timeZone": "UTC", "options": {"capture.folder": str(tmp_path)}}
+    sink = {"kind": "rangeSample", "keys": [key], "rows": 10}
+    text = json.dumps({"version": 1, "id": 4, "root": project, "sink": sink, "settings": settings})
+    assert list(run_fragment(text, iter(given(0, [7, 8]))))
+    (folder,) = tmp_path.iterdir()
+    assert main(["replay", str(folder)]) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == ["partition 0: {'c0': 7}", "partition 0: {'c0': 8}"]
+
+
 def test_tasks_of_other_partitions_keep_nothing(tmp_path: Path) -> None:
     assert sum(row.rows for row in run_captured(tmp_path, given(1, [1, 2, 3]))) == 2
     assert list(tmp_path.iterdir()) == []
