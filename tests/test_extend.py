@@ -65,7 +65,7 @@ def run(root: dict[str, Any], cpus: int, **options: str) -> tuple[list[int], dic
     assert rows[-1].partition == STATISTICS
     schema = plain_schema([field.type for field in fields("x:bigint")])
     values = [value for row in rows[:-1] for value in decode_chunk(row.data, schema).column(0).to_pylist()]
-    return values, json.loads(rows[-1].data.to_pybytes())["profile"]
+    return values, json.loads(json.loads(rows[-1].data.to_pybytes())["profile"])
 
 
 def every_third() -> dict[str, Any]:

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
     rows: dict[int, int] = {}
     for row in replayed(capture, fragment, arguments.cpus):
         if row.partition == STATISTICS:
-            print("\n".join(line for kind in added([_content(row)["profile"]]) for line in drawn(kind)))
+            print("\n".join(line for kind in added([json.loads(_content(row)["profile"])]) for line in drawn(kind)))
         elif row.partition == ERROR:
             print(json.dumps(_content(row), indent=1))
             status = 1

@@ -12,10 +12,11 @@ from typing import Any
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exec.background import BackgroundWork
 from pyspark_pipeline.exec.context import OperatorContext
-from pyspark_pipeline.exec.driver import ChunkCheck, Driver, Seat
+from pyspark_pipeline.exec.driver import ChunkCheck, Driver
 from pyspark_pipeline.exec.feed import Feed
 from pyspark_pipeline.exec.operator import OperatorFactory, Pipeline
 from pyspark_pipeline.exec.output_queue import OutputQueue
+from pyspark_pipeline.exec.seats import Seat
 from pyspark_pipeline.exec.topology import operator_needs, tree
 from pyspark_pipeline.ids import DriverSequence, OperatorId, OperatorIndex, PipelineId
 from pyspark_pipeline.memory import MemoryTracker

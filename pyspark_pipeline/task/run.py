@@ -81,7 +81,7 @@ def run_plan(
             client.expect_end()
         profile = instance.metrics() | {name: control.get(name) for name in ("stage", "partition", "attempt")}
         metrics = fragment_metrics(profile, time.perf_counter() - began)
-        yield _message(STATISTICS, {"metrics": metrics, "profile": profile})
+        yield _message(STATISTICS, {"metrics": metrics, "profile": json.dumps(profile)})
     except SparkConditionError as error:
         yield _message(ERROR, _condition(error))
     except CorruptFileError as error:
@@ -120,6 +120,7 @@ def _run(instance: FragmentInstance, threads: int) -> Iterator[pa.RecordBatch]:
                 yield pack_rows(sent)
     except MemoryError as error:  # outside every operator: reading the input, packing the output
         raise ResourceExhaustedError(f"no memory left to move chunks between Spark and the engine: {error}") from error
+
 
 def _message(kind: int, content: Mapping[str, Any]) -> pa.RecordBatch:
     data = pa.py_buffer(json.dumps(content).encode())

@@ -83,7 +83,7 @@ def test_a_fragment_runs_from_its_json_and_ends_in_its_statistics() -> None:
 @pytest.mark.parametrize("cpus", [1, 3])
 def test_the_pipelines_are_cut_at_the_blocking_operator_and_numbered(cpus: int) -> None:
     told = json.loads(run_json(AGGREGATE, {"kind": "result"}, cpus)[-1].data.to_pybytes())
-    pipelines = told["profile"]["pipelines"]
+    pipelines = json.loads(told["profile"])["pipelines"]
     names = [[operator["name"] for operator in pipeline["operators"]] for pipeline in pipelines]
     assert names == [["Range", "Filter", "AggregateSink"], ["AggregateSource", "ResultSink"]]
     assert [(pipeline["id"], pipeline["dop"], len(pipeline["drivers"])) for pipeline in pipelines] == [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from typing import Any
 
@@ -65,7 +66,7 @@ def received(first: Aggregate, drivers: int) -> ExchangeSource:
 
 def drivers(outcome: Outcome) -> list[int]:
     assert outcome.statistics is not None
-    return [pipeline["dop"] for pipeline in outcome.statistics["profile"]["pipelines"]]
+    return [pipeline["dop"] for pipeline in json.loads(outcome.statistics["profile"])["pipelines"]]
 
 
 def test_two_stage_aggregation_by_keys(table: pa.Table, splits: list[dict[str, Any]]) -> None:
