@@ -3,17 +3,13 @@ package org.apache.spark.sql.pysparkpipeline
 import org.apache.spark.api.python.PythonBroadcast
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.adaptive.BroadcastQueryStageExec
-import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 
 /** Broadcasts of chunks as inputs of a fragment. They are not streamed: each worker process reads them once. */
 object BroadcastChunks {
 
   /** The converted exchange that `plan` is, or stands for. */
-  def of(plan: SparkPlan): Option[PipelineBroadcastExchangeExec] = plan match {
+  def of(plan: SparkPlan): Option[PipelineBroadcastExchangeExec] = Exchanges.behind(plan) match {
     case e: PipelineBroadcastExchangeExec => Some(e)
-    case stage: BroadcastQueryStageExec => of(stage.plan)
-    case reused: ReusedExchangeExec => of(reused.child)
     case _ => None
   }
 

@@ -199,12 +199,9 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf, isAdaptive: Boolea
 
 object Wrapping {
   /** Whether `plan` gives chunks. */
-  def isInEngine(plan: SparkPlan): Boolean = plan match {
+  def isInEngine(plan: SparkPlan): Boolean = Exchanges.behind(plan) match {
     case _: PipelineOperatorExec | _: PipelineShuffleExchangeExec | _: PipelineBroadcastExchangeExec |
         _: PipelineFragmentExec => true
-    case stage: QueryStageExec => isInEngine(stage.plan)
-    case reused: ReusedExchangeExec => isInEngine(reused.child)
-    case read: AQEShuffleReadExec => isInEngine(read.child)
     case _ => false
   }
 

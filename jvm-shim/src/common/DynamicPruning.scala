@@ -62,9 +62,7 @@ object DynamicPruning {
     }
   }
 
-  private def broadcastChild(side: SparkPlan): Option[SparkPlan] = side match {
-    case stage: adaptive.BroadcastQueryStageExec => broadcastChild(stage.plan)
-    case reused: exchange.ReusedExchangeExec => broadcastChild(reused.child)
+  private def broadcastChild(side: SparkPlan): Option[SparkPlan] = Exchanges.behind(side) match {
     case made @ (_: BroadcastExchangeExec | _: PipelineBroadcastExchangeExec) => made.children.headOption
     case _ => None
   }

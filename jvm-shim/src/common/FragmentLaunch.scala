@@ -202,7 +202,7 @@ class WorkerOutput(batches: Iterator[ColumnarBatch], launch: Launch) extends Ite
         case ChunkRow.Statistics =>
           val statistics = Manifest.mapper.readTree(columns.data.get(i))
           FragmentMetrics.add(launch.metrics, statistics)
-          launch.profiles.add(statistics.path("profile").toString)
+          launch.profiles.add(statistics.path("profile").asText)
         case ChunkRow.Error =>
           throw ErrorBridge.exception(Manifest.mapper.readTree(columns.data.get(i)), launch.contexts)
         case _ => current = writer.write(columns, i)

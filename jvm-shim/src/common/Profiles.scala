@@ -10,8 +10,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, QueryStageExec}
-import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.util.AccumulatorV2
 
 /** What the instances of a fragment counted, each as the JSON that its worker sent; those beyond a size are left out. */
@@ -71,11 +69,8 @@ object Profiles {
   }
 
   /** The fragment whose chunks an input carries. */
-  private def source(input: SparkPlan): Option[Int] = input match {
+  private def source(input: SparkPlan): Option[Int] = Exchanges.behind(input) match {
     case f: PipelineFragmentExec => Some(f.id)
-    case stage: QueryStageExec => source(stage.plan)
-    case reused: ReusedExchangeExec => source(reused.child)
-    case read: AQEShuffleReadExec => source(read.child)
     case e @ (_: PipelineShuffleExchangeExec | _: PipelineBroadcastExchangeExec) => e.children.flatMap(source).headOption
     case _ => None
   }

@@ -2,9 +2,8 @@ package org.apache.spark.sql.pysparkpipeline
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
-import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage, QueryStageExec}
+import org.apache.spark.sql.execution.adaptive.LogicalQueryStage
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
-import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 
 /** Bytes of the files that are read below a plan, finished stages included: what its rows were made of. */
 object ScanBytes {
@@ -21,9 +20,7 @@ object ScanBytes {
   def of(plan: SparkPlan): BigInt = operators(plan).collect { case scan: FileSourceScanExec => bytes(scan.relation) }.sum
 
   /** Spark's operators below `plan`, those in stages and in fragments included. */
-  def operators(plan: SparkPlan): Seq[SparkPlan] = plan match {
-    case stage: QueryStageExec => operators(stage.plan)
-    case reused: ReusedExchangeExec => operators(reused.child)
+  def operators(plan: SparkPlan): Seq[SparkPlan] = Exchanges.behind(plan) match {
     case fragment: PipelineFragmentExec => operators(fragment.root)
     case wait: PipelineWaitExec => operators(wait.child)
     case PipelineOperatorExec(original) => original +: original.children.flatMap(operators)

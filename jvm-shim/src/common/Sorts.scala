@@ -7,7 +7,6 @@ import org.apache.spark.sql.catalyst.plans.logical.{Expand, Generate, LogicalPla
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, RangePartitioning, SinglePartition}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.{SortExec, SparkPlan, TakeOrderedAndProjectExec}
-import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, ShuffleQueryStageExec}
 import org.apache.spark.sql.execution.metric.SQLMetric
 
 /** Sorts in the engine: how a global one gets its rows, and which sorts Spark left out. */
@@ -41,17 +40,10 @@ object Sorts {
   }
 
   /** Whether the rows of each sender come in the order that `sort` makes. */
-  def getsRuns(sort: SortExec): Boolean = exchange(sort.child).map(_.child).exists {
-    case PipelineFragmentExec(PipelineOperatorExec(sent: SortExec), _) =>
+  def getsRuns(sort: SortExec): Boolean = Exchanges.behind(sort.child) match {
+    case PipelineShuffleExchangeExec(_, PipelineFragmentExec(PipelineOperatorExec(sent: SortExec), _), _, _) =>
       SortOrder.orderingSatisfies(sent.sortOrder, sort.sortOrder)
     case _ => false
-  }
-
-  private def exchange(plan: SparkPlan): Option[PipelineShuffleExchangeExec] = plan match {
-    case e: PipelineShuffleExchangeExec => Some(e)
-    case stage: ShuffleQueryStageExec => exchange(stage.plan)
-    case read: AQEShuffleReadExec => exchange(read.child)
-    case _ => None
   }
 
   /** `plan` over the sorts that it requires and its inputs lack. */
