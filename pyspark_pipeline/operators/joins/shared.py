@@ -100,6 +100,7 @@ class JoinShared:
         if parts is None or self.is_unwanted:
             return 0
         was_asked = held.withdraw()
+        self._handed_in = []
         rows = sum(part.rows for part in parts)
         nbytes = sum(part.collector.nbytes for part in parts)
         spill, needed = self.spill, held.held + build_bytes(nbytes, rows)
