@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pyspark_pipeline.errors import PipelineError, ResourceExhaustedError
+from pyspark_pipeline.exchange import StreamTransport
 from pyspark_pipeline.operators import spill_partitions
 from pyspark_pipeline.plan.joins import JoinType
 from pyspark_pipeline.plan.nodes import Node
@@ -176,6 +177,25 @@ def test_files_are_gone_where_another_fails_after_memory_was_given_back(large: s
         stage.rows()
     assert len(seen) == 2 and stage.instance.memory.held == 0
     assert stage.counted(SINKS[large], "revocations") >= 1
+
+
+@DOPS
+def test_parts_that_come_when_nobody_wants_the_join_any_more_are_neither_held_nor_asked_for(
+    dop: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage, abandoned = staged("join", "sort", dop), list[bool]()
+    monkeypatch.setattr(StreamTransport, "is_abandoned", lambda self: bool(abandoned))
+
+    def last(driver: int) -> bool:
+        if stage.is_quiet("many"):
+            abandoned.append(True)
+        return dop > 1 and driver == 0
+
+    stage.gates["many", "last"] = last
+    assert stage.rows() == []
+    assert abandoned and stage.instance.memory.held == 0
+    assert stage.instance.memory.child("beside").try_hold(10**9)
+    assert stage.counted("HashJoinBuild", "revocations") == 0
 
 
 @DOPS

@@ -142,11 +142,12 @@ class JoinShared:
             if self._tracker is None:
                 parent = memory.parent if memory.parent is not None else memory
                 self._tracker = parent.child("the built side of a join")
-                if self.spill is not None:
+                if self.spill is not None and not self.is_unwanted:
                     self._tracker.offer(self.spill.revocable)
             memory.hold(0)
-            self._handed_in.append(part)
-            self._tracker.force(sum(waiting.nbytes for waiting in self._handed_in))
+            if not self._probes or self._closed < self._probes:
+                self._handed_in.append(part)
+                self._tracker.force(sum(waiting.nbytes for waiting in self._handed_in))
         if self.spill is not None:
             self.spill.own(part)
         return self._tracker
@@ -230,7 +231,9 @@ class JoinShared:
             self._ended += 1
             if self._ended < self._probes:
                 return
-        self.is_unwanted = True
+            self.is_unwanted = True
+            if self._tracker is not None:
+                self._tracker.withdraw()
         self.unwanted.notify()
 
     def probe_closed(self) -> None:
