@@ -83,7 +83,7 @@ class ExchangeSinkOperator(Operator):
     def push_chunk(self, chunk: Chunk) -> None:
         if chunk.num_rows:
             self.accept(chunk)
-            if not self.context.memory.try_hold(self.held_bytes()):
+            if not self.context.memory.try_hold(self.held_bytes(), may_ask=False):
                 self.flush()
                 self.context.memory.hold(self.held_bytes())
 

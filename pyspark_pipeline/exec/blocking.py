@@ -2,7 +2,7 @@
 
 The state says where in the driver it stopped (:mod:`~.states`); the operator there may know the reason better
 (:meth:`~.operator.Operator.blocking_reason`). Where it says nothing, the state's own reason stands. Nobody
-waits for memory: who is refused spills at once.
+waits for memory: who is refused spills at once, and who is asked to give some back is woken.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark_pipeline.exec.background import BackgroundWork
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.ids import OperatorId
-from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.memory import REVOCATIONS, MemoryTracker, Revocable
 from pyspark_pipeline.metrics import OperatorMetrics
 
 
@@ -37,3 +37,14 @@ class OperatorContext:
     def wake_on(self, event: Event) -> None:
         """Wake this operator's driver whenever ``event`` is notified."""
         event.subscribe(self.wake)
+
+    def offer(self, revocable: Revocable) -> None:
+        """Offer to put aside, by :meth:`~.operator.Operator.revoke`, all that this operator holds."""
+        self.memory.offer(revocable, self.wake)
+
+    def withdraw(self) -> bool:
+        """Offer nothing any more; say whether it was asked for, so that the operator still puts it aside now."""
+        was_asked = self.memory.withdraw()
+        if was_asked:
+            self.metrics.add(REVOCATIONS)
+        return was_asked

@@ -4,7 +4,7 @@
 back; move a chunk where the upper one has output and the lower one needs input; where the upper one is
 finished, tell the lower one (``set_finishing``) and leave everything above behind (``set_finished``).
 The sink finished ⇒ everything is. Nothing moved ⇒ blocked, with the reason and the operator that causes
-it. The slice used up ⇒ yield.
+it. The slice used up ⇒ yield. Before each round, operators that are asked for memory put it aside.
 
 A driver is run by one thread at a time. ``wake`` and ``can_progress`` (while blocked) may be called from
 any thread.
@@ -80,9 +80,14 @@ class Driver:
         """Say whether the driver is in a last state."""
         return self.machine.state in FINAL
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether an operator is to put aside what it holds: whoever runs drivers runs this one first."""
+        return self._seats.is_asked()
+
     def wake(self) -> None:
         """Make the driver look again soon; any thread, any time."""
-        if not self.woken:
+        if not self.woken or self.is_asked:
             self.woken = True
             if self.scheduler is not None:
                 self.scheduler.driver_woken(self)
@@ -143,6 +148,8 @@ class Driver:
         while True:
             if self.stopping:
                 return DriverState.CANCELED
+            if seats.is_asked():
+                seats.revoke()
             if seats.are_finished:
                 return self._end()
             if seats.is_sink_finished():

@@ -11,6 +11,8 @@ The life of an operator (each step at most once, in this order)::
 ``set_finishing``  no more input comes: flush. ``is_finished`` may turn true only after it, except for
                    sources and operators that need no more input (LIMIT).
 ``set_finished``   nobody wants the output any more: drop buffers, close both ends.
+``revoke``         put aside what was offered: another needs the memory; any time before ``set_finishing``, and
+                   of a source before ``set_finished``.
 ``set_cancelled``  the query ended early; called before ``close`` and maybe from another thread.
 ``close``          always called, also after errors; releases memory and files.
 
@@ -75,6 +77,9 @@ class Operator(ABC):
     def blocking_reason(self) -> BlockingReason | None:
         """Say what is waited for, where the driver is blocked because of this operator; None: what its state says."""
         return None
+
+    def revoke(self) -> None:  # noqa: B027 (optional)
+        """Put aside what was offered (:meth:`~.context.OperatorContext.offer`): another needs the memory."""
 
     def set_finishing(self) -> None:  # noqa: B027 (optional)
         """Learn that no more input comes."""

@@ -3,6 +3,7 @@
 A driver sinks a level when its time exceeds 0.2, 0.6, 1.2 … 5.6 s. The next level served is the one with
 the least time spent so far, where the time of a level counts 1.2 times less than that of the level below
 it: short pipelines are answered fast and long ones still move (StarRocks' ``QuerySharedDriverQueue``).
+Drivers that are asked for memory come before all levels: others have been granted what they shall give back.
 Not locked: the executor that owns it does that.
 """
 
@@ -22,12 +23,13 @@ _WEIGHTS = tuple(_RATIO ** (LEVELS - 1 - level) for level in range(LEVELS))
 class ReadyQueue:
     """Drivers in state READY; within a level first come, first served."""
 
-    __slots__ = ("_levels", "_spent", "_charged", "_size")
+    __slots__ = ("_levels", "_spent", "_charged", "_asked", "_size")
 
     def __init__(self) -> None:
         self._levels: tuple[deque[Driver], ...] = tuple(deque() for _ in range(LEVELS))
         self._spent = [0.0] * LEVELS
         self._charged: dict[Driver, int] = {}
+        self._asked: deque[Driver] = deque()
         self._size = 0
 
     def __len__(self) -> int:
@@ -41,14 +43,23 @@ class ReadyQueue:
             level = next((i for i, bound in enumerate(_BOUNDS) if active <= bound), LEVELS - 1)
         self._spent[level] += (active - self._charged.get(driver, 0)) / _WEIGHTS[level]
         self._charged[driver] = active
-        self._levels[level].append(driver)
+        (self._asked if driver.is_asked else self._levels[level]).append(driver)
         self._size += 1
+
+    def hurry(self, driver: Driver) -> None:
+        """Serve a driver before all levels from now on; nothing happens where it is not here."""
+        for drivers in self._levels:
+            if driver in drivers:
+                drivers.remove(driver)
+                self._asked.append(driver)
 
     def take(self) -> Driver | None:
         """Take the next driver to run; None where none is ready."""
         if not self._size:
             return None
         self._size -= 1
+        if self._asked:
+            return self._asked.popleft()
         filled = [level for level, drivers in enumerate(self._levels) if drivers]
         level = filled[0] if len(filled) == 1 else min(filled, key=self._spent.__getitem__)
         return self._levels[level].popleft()

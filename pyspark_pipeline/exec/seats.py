@@ -20,6 +20,7 @@ from pyspark_pipeline.exec.operator import Operator, OperatorFactory
 from pyspark_pipeline.exec.stages import OperatorStage, StageRecord
 from pyspark_pipeline.exec.states import DriverState
 from pyspark_pipeline.ids import OperatorId
+from pyspark_pipeline.memory import REVOCATIONS, MemoryTracker
 from pyspark_pipeline.metrics import OperatorMetrics
 
 Answer = TypeVar("Answer")
@@ -49,20 +50,28 @@ class Seats:
         self.call = ("", 0, 0)
         self._contexts: list[OperatorContext] = []
         self._stages = StageRecord([seat.id.name for seat in seats])
+        self._revocable: list[tuple[int, MemoryTracker]] = []
         self._preconditions = [i for i, seat in enumerate(seats) if _has_precondition(seat.factory)]
 
     # --- questions --------------------------------------------------------------------------------
 
     def can_move(self) -> bool:
-        """Say whether a chunk could move, or the end of an operator be passed on."""
+        """Say whether a chunk could move, the end of an operator be passed on, or memory be given back."""
         operators = self.operators
-        if operators[-1].is_finished():
+        if self.is_asked() or operators[-1].is_finished():
             return True
         if self.unready_precondition() is not None:
             return False
         for index in range(self.first, len(operators) - 1):
             upper = operators[index]
             if upper.is_finished() or (operators[index + 1].need_input() and upper.has_output()):
+                return True
+        return False
+
+    def is_asked(self) -> bool:
+        """Say whether an operator is to put aside what it holds."""
+        for _, memory in self._revocable:  # noqa: SIM110 (any() costs more; asked in every pass)
+            if memory.is_asked:
                 return True
         return False
 
@@ -110,6 +119,15 @@ class Seats:
         for index, (operator, context) in enumerate(zip(self.operators, contexts, strict=True)):
             self._stages.enter(index, OperatorStage.PREPARED)
             self.metrics[index].prepare_ns += self._measured(index, "prepare", partial(operator.prepare, context))
+        self._revocable = [(i, context.memory) for i, context in enumerate(contexts) if _revokes(self.operators[i])]
+
+    def revoke(self) -> None:
+        """Have every operator that is asked put aside what it holds."""
+        for index, memory in self._revocable:
+            if memory.is_asked:
+                self.metrics[index].revoke_ns += self._measured(index, "revoke", self.operators[index].revoke)
+                self.metrics[index].add(REVOCATIONS)
+                memory.answer()
 
     def leave_finished(self) -> bool:
         """Tell the operator below the lowest finished one that its input ended; end everything above it."""
@@ -220,6 +238,10 @@ class Seats:
 
 def _has_precondition(factory: OperatorFactory) -> bool:
     return type(factory).precondition_ready is not OperatorFactory.precondition_ready
+
+
+def _revokes(operator: Operator) -> bool:
+    return type(operator).revoke is not Operator.revoke
 
 
 def _answers(operator: Operator) -> str:

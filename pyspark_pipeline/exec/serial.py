@@ -78,6 +78,8 @@ class SerialExecutor:
             self._blocked.remove(driver)
             driver.resume()
             self._ready.put(driver)
+        elif driver.is_asked:
+            self._ready.hurry(driver)
 
     def _wait(self) -> bool:
         """Find something to do where no driver is ready; False where all drivers are done."""

@@ -142,6 +142,8 @@ class ThreadedExecutor:
         with self._lock:
             if driver in self._blocked and not self._stop:
                 self._unblock(driver)
+            elif driver.is_asked:
+                self._ready.hurry(driver)
 
     def _unblock(self, driver: Driver) -> None:
         self._blocked.remove(driver)

@@ -1,6 +1,7 @@
 """Memory counted and bounded: a tree of trackers, worker → fragment instance → operator."""
 
+from pyspark_pipeline.memory.arbitration import REVOCATIONS, Revocable
 from pyspark_pipeline.memory.sized import Sized, SizedValue
 from pyspark_pipeline.memory.tracker import MemoryTracker
 
-__all__ = ["MemoryTracker", "Sized", "SizedValue"]
+__all__ = ["REVOCATIONS", "MemoryTracker", "Revocable", "Sized", "SizedValue"]

@@ -2,7 +2,8 @@
 
 Operators tell their tracker how many bytes they hold. Nothing is measured from outside; a tracker is as
 honest as its operator. One lock, made by the root, guards the whole tree: the drivers of an instance, and
-its I/O threads, count concurrently.
+its I/O threads, count concurrently. Where a limit is reached, others may be asked to give back
+(:mod:`~.arbitration`); their drivers are woken, so nobody asks for bytes with a lock held that an executor takes.
 """
 
 from __future__ import annotations
@@ -11,14 +12,18 @@ import threading
 from collections.abc import Iterator
 
 from pyspark_pipeline.errors import EngineBugError, ResourceExhaustedError
+from pyspark_pipeline.memory.arbitration import Arbiter, Holder, Revocable, Wake
 
 _HOLDERS_NAMED = 5
 
 
 class MemoryTracker:
-    """One node of the tree: ``held`` and ``peak`` bytes, and the ``limit`` (None: only the parents' limits)."""
+    """One node of the tree: ``held`` and ``peak`` bytes, and the ``limit`` (None: only the parents' limits).
 
-    __slots__ = ("name", "limit", "held", "peak", "parent", "_children", "_lock")
+    ``is_asked``: another needs the bytes that were offered here.
+    """
+
+    __slots__ = ("name", "limit", "held", "peak", "parent", "is_asked", "_children", "_lock", "_arbiter")
 
     def __init__(self, name: str, *, limit: int | None = None, parent: MemoryTracker | None = None) -> None:
         self.name = name
@@ -26,8 +31,10 @@ class MemoryTracker:
         self.held = 0
         self.peak = 0
         self.parent = parent
+        self.is_asked = False
         self._children: dict[MemoryTracker, None] = {}
         self._lock: threading.Lock = parent._lock if parent is not None else threading.Lock()
+        self._arbiter: Arbiter = parent._arbiter if parent is not None else Arbiter()
 
     def child(self, name: str, *, limit: int | None = None) -> MemoryTracker:
         """Make a tracker whose bytes count here too."""
@@ -62,11 +69,14 @@ class MemoryTracker:
         elif change < 0:
             self.release(-change)
 
-    def try_hold(self, nbytes: int) -> bool:
-        """Set what is held to ``nbytes`` and return True, or change nothing and return False."""
+    def try_hold(self, nbytes: int, *, may_ask: bool = True) -> bool:
+        """Set what is held to ``nbytes`` and return True, or change nothing and return False.
+
+        Not ``may_ask``: no other shall put anything aside for it, for who asks makes room more easily.
+        """
         change = nbytes - self.held
         if change > 0:
-            return self.try_consume(change)
+            return self._try(change, may_ask) is None
         if change < 0:
             self.release(-change)
         return True
@@ -93,8 +103,24 @@ class MemoryTracker:
         left = [tracker.limit - tracker.held for tracker in self._path() if tracker.limit is not None]
         return min(left) if left else None
 
+    def offer(self, revocable: Revocable, wake: Wake | None = None) -> None:
+        """Offer to put aside all that is held here, now and later; ``wake`` is called, from any thread, when asked."""
+        with self._lock:
+            self._arbiter.offer(self, revocable, wake)
+
+    def withdraw(self) -> bool:
+        """Offer nothing any more; say whether it was asked for, so that it is still to be put aside. Repeatable."""
+        with self._lock:
+            return self._arbiter.withdraw(self)
+
+    def answer(self) -> None:
+        """Say that what was asked for is given back."""
+        with self._lock:
+            self.is_asked = False
+
     def close(self) -> int:
         """Leave the tree, releasing what is still held; return those bytes (0: nothing leaked). Repeatable."""
+        self.withdraw()
         leaked = self.held
         if leaked:
             self.release(leaked)
@@ -110,16 +136,26 @@ class MemoryTracker:
             own = [(t.name, t.held - sum(c.held for c in t._children)) for t in self._below()]
         return sorted(((name, held) for name, held in own if held > 0), key=lambda pair: -pair[1])
 
-    def _try(self, nbytes: int) -> MemoryTracker | None:
+    def _try(self, nbytes: int, may_ask: bool = True) -> MemoryTracker | None:
+        """Count bytes, or give the tracker whose limit is in the way."""
         if nbytes < 0:
             raise EngineBugError(f"{self.name} asks for {nbytes} bytes")
+        asked: list[Holder] = []
+        wakes: list[Wake] = []
         with self._lock:
             tracker: MemoryTracker | None = self
             while tracker is not None:
                 if tracker.limit is not None and tracker.held + nbytes > tracker.limit:
-                    return tracker
+                    chosen = self._arbiter.chosen(tracker, self, nbytes) if may_ask else None
+                    if chosen is None:
+                        return tracker
+                    asked += chosen
                 tracker = tracker.parent
             self._add(nbytes)
+            if asked:
+                wakes = self._arbiter.ask(asked)
+        for wake in wakes:
+            wake()
         return None
 
     def _add(self, nbytes: int) -> None:

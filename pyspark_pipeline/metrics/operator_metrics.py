@@ -13,9 +13,10 @@ from pyspark_pipeline.metrics.counter import Counter
 
 _SUMS = (
     "chunks_in", "rows_in", "bytes_in", "chunks_out", "rows_out", "bytes_out",
-    "prepare_ns", "push_ns", "pull_ns", "finishing_ns", "finished_ns", "close_ns", "cpu_ns",
+    "prepare_ns", "push_ns", "pull_ns", "revoke_ns", "finishing_ns", "finished_ns", "close_ns",
+    "cpu_ns",
 )  # fmt: skip
-_TIMES = ("prepare_ns", "push_ns", "pull_ns", "finishing_ns", "finished_ns", "close_ns")
+_TIMES = ("prepare_ns", "push_ns", "pull_ns", "revoke_ns", "finishing_ns", "finished_ns", "close_ns")
 
 
 class OperatorMetrics:
@@ -32,6 +33,7 @@ class OperatorMetrics:
     prepare_ns: int
     push_ns: int
     pull_ns: int
+    revoke_ns: int
     finishing_ns: int
     finished_ns: int
     close_ns: int

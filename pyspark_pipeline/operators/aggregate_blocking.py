@@ -82,6 +82,9 @@ class AggregateSinkOperator(Operator):
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
         context.wake_on(self._handover.changed)
+        aggregator = self._handover.aggregator
+        if aggregator is not None:
+            aggregator.begin(context)
 
     def need_input(self) -> bool:
         return not self._finishing and not self._handover.is_dropped
@@ -90,6 +93,11 @@ class AggregateSinkOperator(Operator):
         aggregator = self._handover.aggregator
         if aggregator is not None:
             aggregator.add(chunk, self.context)
+
+    def revoke(self) -> None:
+        aggregator = self._handover.aggregator
+        if aggregator is not None and not self._handover.is_dropped:
+            aggregator.revoke(self.context)
 
     def set_finishing(self) -> None:
         self._finishing = True
@@ -136,11 +144,17 @@ class AggregateSourceOperator(Operator):
         self._handover.close()
         return None
 
+    def revoke(self) -> None:
+        aggregator = self._handover.aggregator
+        if aggregator is not None:
+            aggregator.revoke(self.context)
+
     def is_finished(self) -> bool:
         return self._done
 
     def set_finished(self) -> None:
         self._done = True
+        self.context.memory.withdraw()
         self._handover.drop()
 
     def close(self) -> None:

@@ -1,5 +1,7 @@
 """Groups that may not fit in memory: where it is short they are put aside on disk, and merged at the end.
 
+They are put aside too, while they are collected, where another operator needs the memory.
+
 What is put aside are the groups' keys and their *buffers*, the form in which a partial aggregation hands them on,
 dealt out by the hash of the keys. At the end each partition is merged by itself; one that is still too large is
 dealt out again. Where nothing was put aside the groups come in the order they were first seen.
@@ -11,6 +13,7 @@ from collections.abc import Iterator
 
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.memory import Revocable
 from pyspark_pipeline.memory.spill_files import SpillFile
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators import spill_partitions
@@ -34,6 +37,19 @@ class LeveledGroups:
         self._settings = settings
         self._level = level
         self._batch_rows: int = settings.options["batchRows"]
+        self._spills = bool(node.grouping) and level <= LAST_LEVEL
+
+    def begin(self, context: OperatorContext) -> None:
+        """Offer the groups to whoever needs memory, until :meth:`finish`."""
+        if self._spills:
+            context.offer(Revocable(spill_partitions.LEAST_BYTES))
+
+    def revoke(self, context: OperatorContext) -> None:
+        """Put all groups aside, and write what waits to be."""
+        self._put_aside(context)
+        if self.partitions is not None:
+            self.partitions.flush()
+        context.memory.force(self.aggregator.nbytes)
 
     def add(self, chunk: Chunk, context: OperatorContext) -> int:
         """Take a chunk; put all groups aside where memory is short before or after. Give the NULLs in its keys."""
@@ -46,6 +62,8 @@ class LeveledGroups:
 
     def finish(self, context: OperatorContext) -> bool:
         """Learn that no more comes; say whether the groups are on disk. All are, or none."""
+        if context.withdraw():
+            self._put_aside(context)
         if self.partitions is None:
             context.memory.force(self.aggregator.nbytes)
             return False
@@ -61,14 +79,15 @@ class LeveledGroups:
 
     def _make_room(self, context: OperatorContext) -> None:
         nbytes = self.aggregator.nbytes
-        spills = bool(self._node.grouping) and self._level <= LAST_LEVEL
-        if spills and self.aggregator.num_groups and nbytes >= spill_partitions.LEAST_BYTES:
+        if self._spills and self.aggregator.num_groups and nbytes >= spill_partitions.LEAST_BYTES:
             self._put_aside(context)
         else:
             context.memory.force(nbytes)
 
     def _put_aside(self, context: OperatorContext) -> None:
         """Write all groups and begin anew."""
+        if not self.aggregator.num_groups:
+            return
         if self.partitions is None:
             self.partitions = SpillPartitions(self._level, first_columns(len(self._node.grouping)))
         full = self.aggregator
@@ -87,8 +106,16 @@ class SpillingAggregator:
         self._node = node
         self._settings = settings
         self._batch_rows: int = settings.options["batchRows"]
-        self._groups = LeveledGroups(node, settings, 0)
+        self._groups = self._collecting = LeveledGroups(node, settings, 0)
         self._open = [self._groups]
+
+    def begin(self, context: OperatorContext) -> None:
+        """Get ready for chunks."""
+        self._groups.begin(context)
+
+    def revoke(self, context: OperatorContext) -> None:
+        """Put the groups that are being collected aside: another operator needs the memory."""
+        self._collecting.revoke(context)
 
     def add(self, chunk: Chunk, context: OperatorContext) -> None:
         """Take a chunk of the child's columns."""
@@ -121,8 +148,9 @@ class SpillingAggregator:
         self, node: Aggregate, file: SpillFile, level: int, context: OperatorContext
     ) -> Iterator[Chunk | None]:
         """Merge the buffers of one partition."""
-        groups = LeveledGroups(node, self._settings, level)
+        groups = self._collecting = LeveledGroups(node, self._settings, level)
         self._open.append(groups)
+        groups.begin(context)
         for chunk in read_together([file]):
             groups.add(chunk, context)
             yield None

@@ -65,7 +65,7 @@ class StreamingAggregateOperator(Operator):
     def _is_too_large(self, nbytes: int) -> bool:
         """Count the bytes of the table, and say whether the ``nbytes`` it needs are too many, where it is not small."""
         waiting = 0 if self._flushing is None else self._flushing.nbytes
-        if nbytes <= _MOST_BYTES and self.context.memory.try_hold(nbytes + waiting):
+        if nbytes <= _MOST_BYTES and self.context.memory.try_hold(nbytes + waiting, may_ask=False):
             return False
         held = self._aggregator.nbytes
         self.context.memory.force(held + waiting)

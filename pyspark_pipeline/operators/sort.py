@@ -13,6 +13,8 @@ from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.expressions.row_order import RowOrder
+from pyspark_pipeline.memory import Revocable
+from pyspark_pipeline.operators import spill_partitions
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.sort_collect import RunCollector
 from pyspark_pipeline.operators.sort_runs import RunMerge
@@ -79,6 +81,7 @@ class SortSinkOperator(Operator):
         self._collector = RunCollector(
             self._shared.order(), self._shared.batch_rows, context, gets_runs=self._shared.gets_runs
         )
+        context.offer(Revocable(spill_partitions.LEAST_BYTES))
 
     def need_input(self) -> bool:
         return not self._finishing and not self._shared.is_dropped
@@ -87,14 +90,21 @@ class SortSinkOperator(Operator):
         if self._collector is not None:
             self._collector.add(chunk)
 
+    def revoke(self) -> None:
+        if self._collector is not None:
+            self._collector.spill()
+
     def set_finishing(self) -> None:
         self._finishing = True
+        was_asked = self.context.withdraw()
         collector = self._collector
         if collector is None:
             return
         if self._shared.is_dropped:
             collector.close()
         else:
+            if was_asked:
+                collector.spill()
             collector.finish()
         self._collector = None
         self._shared.complete(self._driver, collector)

@@ -57,7 +57,21 @@ class RunCollector:
         self._rows += chunk.num_rows
         self._bytes += nbytes
         if not self._context.memory.try_hold(self._needed()):
-            self._spill()
+            self.spill()
+
+    def spill(self) -> None:
+        """Write everything in memory to files."""
+        self._sort()
+        for place, run in enumerate(self.runs):
+            if isinstance(run, MemoryRun):
+                rows = run.rows_within(min(max(run.nbytes // _CHUNKS_OF_RUN, _LEAST_CHUNK), _MOST_CHUNK))
+                run.batch_rows = min(rows, self._batch_rows)
+                self.runs[place] = self._written(run, run.batch_rows, 0)
+        self._context.memory.hold(0)
+        while (fan := self._mergeable()) and not self._context.is_cancelled():
+            rows = max(run.chunk_rows for run in fan)
+            together = RunMerge(fan, self._order, rows)
+            self.runs[-_FAN:] = [self._written(together, rows, fan[0].level + 1)]
 
     def finish(self) -> None:
         """Sort what is left; it stays in memory."""
@@ -98,20 +112,6 @@ class RunCollector:
             half = len(chunks) // 2
             return self._sorted(chunks[:half]) + self._sorted(chunks[half:])
         return [SortedChunk(together, self._order.sorted_rows(together), self._batch_rows)]
-
-    def _spill(self) -> None:
-        """Write everything in memory to files."""
-        self._sort()
-        for place, run in enumerate(self.runs):
-            if isinstance(run, MemoryRun):
-                rows = run.rows_within(min(max(run.nbytes // _CHUNKS_OF_RUN, _LEAST_CHUNK), _MOST_CHUNK))
-                run.batch_rows = min(rows, self._batch_rows)
-                self.runs[place] = self._written(run, run.batch_rows, 0)
-        self._context.memory.hold(0)
-        while (fan := self._mergeable()) and not self._context.is_cancelled():
-            rows = max(run.chunk_rows for run in fan)
-            together = RunMerge(fan, self._order, rows)
-            self.runs[-_FAN:] = [self._written(together, rows, fan[0].level + 1)]
 
     def _mergeable(self) -> list[SpilledRun]:
         """Give the last runs where they are as many as are merged, and equally often merged; else none."""

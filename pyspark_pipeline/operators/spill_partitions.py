@@ -61,11 +61,11 @@ class SpillPartitions:
         self._waiting.append(chunk)
         self.nbytes += chunk.nbytes
         if self.nbytes >= _WRITTEN_BYTES:
-            self._write()
+            self.flush()
 
     def finish(self, context: OperatorContext) -> None:
         """Write what waits and count; no chunk may come after."""
-        self._write()
+        self.flush()
         made = [file for file in self.files if file is not None]
         for file in made:
             file.finish()
@@ -77,7 +77,8 @@ class SpillPartitions:
         self._waiting, self.nbytes = [], 0
         self._all.close()
 
-    def _write(self) -> None:
+    def flush(self) -> None:
+        """Write what waits."""
         waiting, self._waiting, self.nbytes = self._waiting, [], 0
         for chunks in _joinable(waiting):
             self._deal(_without_wide_dictionaries(concat_chunks(chunks)))

@@ -55,7 +55,7 @@ class TopNOperator(Operator):
         self._bytes += chunk.nbytes
         if self._rows > max(2 * self._limit, _LEAST_ROWS) or (self._worst is None and self._rows >= self._limit):
             self._keep_best()
-        if not self.context.memory.try_hold(self._bytes):
+        if not self.context.memory.try_hold(self._bytes, may_ask=False):
             self._keep_best()
             if self._bytes <= _FORCED_BYTES:
                 self.context.memory.force(self._bytes)

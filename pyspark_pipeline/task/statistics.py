@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pyspark_pipeline.memory import REVOCATIONS
 from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES
 from pyspark_pipeline.metrics import Counter
 from pyspark_pipeline.operators.joins.row_filter import DROPPED
@@ -60,6 +61,7 @@ METRICS = (
     FragmentMetric(name="peakMemory", description="peak memory", kind="bytes"),
     FragmentMetric(name="spilledBytes", description="bytes spilled to disk", kind="bytes"),
     FragmentMetric(name="spillFiles", description="spill files written", kind="sum"),
+    FragmentMetric(name="revocations", description="spills because another operator needed the memory", kind="sum"),
     FragmentMetric(name="rowGroupsPrunedByJoins", description="row groups skipped by runtime filters", kind="sum"),
     FragmentMetric(name="rowsDroppedByJoins", description="rows dropped by runtime filters", kind="sum"),
 )
@@ -93,6 +95,7 @@ def fragment_metrics(report: Mapping[str, Any], seconds: float) -> Mapping[str, 
     values["outputBytes"] = _of(sink.get("counters", {}), "bytes_sent")
     values["spilledBytes"] = _counted(report, SPILLED_BYTES)
     values["spillFiles"] = _counted(report, SPILL_FILES)
+    values["revocations"] = _counted(report, REVOCATIONS)
     values["rowGroupsPrunedByJoins"] = _counted(report, PRUNED_BY_JOINS)
     values["rowsDroppedByJoins"] = _counted(report, DROPPED)
     return values

@@ -23,6 +23,8 @@ class JoinBuildOperator(Operator):
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
         context.wake_on(self._shared.unwanted)
+        if self._shared.spill is not None:
+            context.offer(self._shared.spill.revocable)
 
     def need_input(self) -> bool:
         return not self._finishing and not self._shared.is_unwanted
@@ -30,6 +32,10 @@ class JoinBuildOperator(Operator):
     def push_chunk(self, chunk: Chunk) -> None:
         if self._part is not None:
             self._part.add(chunk, self.context)
+
+    def revoke(self) -> None:
+        if self._part is not None:
+            self._shared.revoke(self._part, self.context)
 
     def set_finishing(self) -> None:
         self._finishing = True

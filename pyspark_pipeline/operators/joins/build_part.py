@@ -27,31 +27,42 @@ class BuildPart:
         if spill is None:
             context.memory.hold(nbytes)
         elif spill.is_on:
-            self.put_aside(context)
+            self._put_aside(context)
         elif not context.memory.try_hold(nbytes):
             if nbytes < spill_partitions.LEAST_BYTES:
                 context.memory.force(nbytes)
             else:
                 spill.is_on = True
-                self.put_aside(context)
+                self._put_aside(context)
 
-    def put_aside(self, context: OperatorContext) -> None:
-        """Write the rows that are in memory."""
-        if self.partitions is None:
-            self.partitions = SpillPartitions(0, first_columns(len(self.collector.key_types)))
-        for chunk in self.collector.drain():
-            self.partitions.add(chunk)
-        context.memory.force(self.partitions.nbytes)
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.collector.nbytes + (self.partitions.nbytes if self.partitions is not None else 0)
+
+    def flush(self) -> None:
+        """Write everything that is in memory."""
+        self._dealt_out().flush()
 
     def finish(self, context: OperatorContext) -> SpillPartitions:
         """Put aside what is left; give the partitions."""
-        self.put_aside(context)
-        assert self.partitions is not None
-        self.partitions.finish(context)
-        return self.partitions
+        partitions = self._dealt_out()
+        partitions.finish(context)
+        return partitions
 
     def close(self) -> None:
         """Drop everything. Repeatable."""
         self.collector.clear()
         if self.partitions is not None:
             self.partitions.close()
+
+    def _put_aside(self, context: OperatorContext) -> None:
+        context.memory.force(self._dealt_out().nbytes)
+
+    def _dealt_out(self) -> SpillPartitions:
+        """Deal out the rows that are in memory; the last may wait for more before they are written."""
+        if self.partitions is None:
+            self.partitions = SpillPartitions(0, first_columns(len(self.collector.key_types)))
+        for chunk in self.collector.drain():
+            self.partitions.add(chunk)
+        return self.partitions

@@ -3,8 +3,9 @@
 The build drivers meet at a barrier; the last one makes the side of all parts and publishes it through the
 bridge, for which the probe drivers wait. Where build rows are marked, the probe drivers meet at a barrier at
 their end; the last one gives the build rows that are still due (no driver waits: the others are finished). Where the
-build side does not fit in memory what is published is that both sides go to disk (:mod:`~.spill`).
-The lock guards the counts of drivers.
+build side does not fit in memory what is published is that both sides go to disk (:mod:`~.spill`). Until the last
+part has come, others that need the memory may have all parts put aside; those of drivers that have ended are put
+aside by one that goes on. The lock guards the counts of drivers, and the parts handed in.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ class JoinShared:
         self._build_barrier: Barrier[BuildPart] | None = None
         self._probe_barrier: Barrier[None] | None = None
         self._tracker: MemoryTracker | None = None
+        self._handed_in: list[BuildPart] = []
         self._probes = self._ended = self._closed = 0
         self._lock = threading.Lock()
 
@@ -91,14 +93,18 @@ class JoinShared:
     def hand_in(self, driver_sequence: int, part: BuildPart, context: OperatorContext) -> int:
         """Take a build driver's part; after the last one publish. Give the rows built by this call."""
         assert self._build_barrier is not None
+        if context.withdraw():
+            self.revoke(part, context)
         held = self._account(part, context)
         parts = self._build_barrier.arrive(driver_sequence, part)
         if parts is None or self.is_unwanted:
             return 0
+        was_asked = held.withdraw()
+        self._handed_in = []
         rows = sum(part.rows for part in parts)
         nbytes = sum(part.collector.nbytes for part in parts)
         spill, needed = self.spill, held.held + build_bytes(nbytes, rows)
-        if spill is not None and (spill.is_on or not (held.try_hold(needed) or nbytes < spill_partitions.LEAST_BYTES)):
+        if spill is not None and (spill.is_on or was_asked or not self._fits(held, needed, nbytes)):
             self._put_aside(spill, parts, context)
             held.hold(0)
             return rows
@@ -110,6 +116,25 @@ class JoinShared:
         self._publish(side)
         return rows
 
+    def revoke(self, part: BuildPart, context: OperatorContext) -> None:
+        """Put aside the part of a build driver, and those handed in: another operator needs the memory."""
+        spill = self.spill
+        if spill is None or self.is_unwanted:
+            return
+        spill.is_on = True
+        part.flush()
+        context.memory.force(part.nbytes)
+        with spill.lock, self._lock:
+            if self._tracker is not None and not spill.is_closed:
+                for waiting in self._handed_in:
+                    waiting.flush()
+                self._tracker.force(sum(waiting.nbytes for waiting in self._handed_in))
+                self._tracker.answer()
+
+    def _fits(self, held: MemoryTracker, needed: int, nbytes: int) -> bool:
+        """Hold what is needed to build of ``nbytes``; little is built in any case."""
+        return held.try_hold(needed) or nbytes < spill_partitions.LEAST_BYTES
+
     def _account(self, part: BuildPart, context: OperatorContext) -> MemoryTracker:
         """Count a driver's part as the join's, for it outlives the driver."""
         memory = context.memory
@@ -117,8 +142,12 @@ class JoinShared:
             if self._tracker is None:
                 parent = memory.parent if memory.parent is not None else memory
                 self._tracker = parent.child("the built side of a join")
+                if self.spill is not None and not self.is_unwanted:
+                    self._tracker.offer(self.spill.revocable)
             memory.hold(0)
-            self._tracker.force(self._tracker.held + part.collector.nbytes)
+            if not self._probes or self._closed < self._probes:
+                self._handed_in.append(part)
+                self._tracker.force(sum(waiting.nbytes for waiting in self._handed_in))
         if self.spill is not None:
             self.spill.own(part)
         return self._tracker
@@ -202,7 +231,9 @@ class JoinShared:
             self._ended += 1
             if self._ended < self._probes:
                 return
-        self.is_unwanted = True
+            self.is_unwanted = True
+            if self._tracker is not None:
+                self._tracker.withdraw()
         self.unwanted.notify()
 
     def probe_closed(self) -> None:

@@ -1,9 +1,9 @@
 """A join whose build side is too large for memory: both sides go to disk and are joined partition by partition.
 
-*Grace* hash join. The first build driver that is refused memory turns it on, for all drivers. Build rows, then
-probe rows, are dealt out by the hash of their keys; a key's rows of both sides are in partitions of the same
-number, so each partition is a join by itself, and every row of a side that must be kept, a NULL key too, is in
-exactly one. When all probe drivers have put their rows aside they take partitions in turn.
+*Grace* hash join. The first build driver that is refused memory, or that others need it of, turns it on, for all
+drivers. Build rows, then probe rows, are dealt out by the hash of their keys; a key's rows of both sides are in
+partitions of the same number, so each partition is a join by itself, and every row of a side that must be kept, a
+NULL key too, is in exactly one. When all probe drivers have put their rows aside they take partitions in turn.
 
 The object belongs to the join: it closes the files of every driver when the last probe driver is closed.
 """
@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pyspark_pipeline.exec.event import Event
+from pyspark_pipeline.memory import Revocable
 from pyspark_pipeline.memory.spill_files import SpillFile
+from pyspark_pipeline.operators import spill_partitions
 from pyspark_pipeline.operators.spill_partitions import FAN, SpillPartitions
 
 
@@ -69,10 +71,14 @@ def _files(parts: Sequence[SpillPartitions], place: int) -> tuple[SpillFile, ...
 
 
 class JoinSpill:
-    """What the drivers of one join share about what is on disk. ``lock`` guards the files until they are handed in."""
+    """What the drivers of one join share about what is on disk. ``lock`` guards the files until they are handed in.
+
+    ``revocable``: what all build drivers hold, which they put aside together.
+    """
 
     def __init__(self) -> None:
         self.is_on = False
+        self.revocable = Revocable(spill_partitions.LEAST_BYTES)
         self.complete = Event("both sides of a join are on disk")
         self.is_complete = False
         self.lock = threading.RLock()
