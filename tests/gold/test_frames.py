@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from ast import literal_eval
 from collections.abc import Callable, Iterable, Iterator
@@ -335,7 +336,8 @@ def test_a_captured_task_runs_again_without_spark(
     spark: SparkSession, tables: TableShelf, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tables.use(["tame"])
-    settings = {ENABLED: "true", "spark.pysparkPipeline.capture.folder": str(tmp_path)}
+    capture = "spark.pysparkPipeline.capture."
+    settings = {ENABLED: "true", f"{capture}folder": str(tmp_path), f"{capture}operator": "HashJoinProbe"}
     with configured(spark, settings):
         frame = spark.sql("SELECT /*+ BROADCAST(b) */ a.k, count(*) c FROM tame a JOIN tame b USING (id) GROUP BY a.k")
         expected = sorted((row.k or "", row.c) for row in frame.collect())
@@ -348,6 +350,9 @@ def test_a_captured_task_runs_again_without_spark(
     (result,) = (text for text in replays if "ResultSink" in text and "AggregateSource" in text)
     made = [literal_eval(line.split(": ", 1)[1]) for line in result.splitlines() if line.startswith("partition 0: {")]
     assert sorted((row["k"] or "", row["c"]) for row in made) == expected
+    (probe,) = (folder for folder in folders if any(folder.glob("chunks-*")))
+    assert main(["replay", str(probe), "--operator", "HashJoinProbe", "--rows", "0"]) == 0
+    assert re.search(r"HashJoinProbe: ([1-9]\d*) rows in, \1 rows out, ", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("aqe", ["true", "false"])
