@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 from ast import literal_eval
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -249,6 +250,21 @@ def test_a_cancelled_query_leaves_the_session_usable(spark: SparkSession) -> Non
         with pytest.raises(Exception, match="(?i)cancel"):
             spark.sql(endless).collect()
         assert spark.sql("SELECT count(*) FROM range(1000) WHERE id % 7 = 3").collect()[0][0] == 143
+
+
+def test_cancelled_tasks_give_their_arrow_memory_back(spark: SparkSession) -> None:
+    jvm: Any = spark.sparkContext._jvm
+    root = getattr(getattr(jvm.org.apache.spark.sql.util, "ArrowUtils$"), "MODULE$").rootAllocator()
+    before = root.getAllocatedMemory()
+    with configured(spark, {ENABLED: "true"}):
+        for _ in range(3):
+            threading.Timer(0.5, spark.sparkContext.cancelAllJobs).start()
+            with pytest.raises(Exception, match="(?i)cancel"):
+                spark.sql("SELECT sum(hash(id)) FROM range(0, 200000000000, 1, 2)").collect()
+    deadline = time.monotonic() + 30
+    while root.getAllocatedMemory() > before:
+        assert time.monotonic() < deadline, root.toVerboseString()
+        time.sleep(0.1)
 
 
 def test_a_file_in_the_old_calendar_without_a_zone_is_in_that_of_the_jvm(spark: SparkSession, tmp_path: Path) -> None:
