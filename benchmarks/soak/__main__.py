@@ -25,7 +25,7 @@ _CONF = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.ansi.enabled": "true",
-    "spark.executor.pyspark.memory": "1g",  # so that sorts and aggregations spill
+    "spark.executor.pyspark.memory": "1g",
     "spark.pysparkPipeline.cost.enabled": "false",  # which would leave queries this small to Spark
     # what Spark keeps of queries that ended, for its UI: soon full, so that it does not pass for a leak
     "spark.ui.retainedJobs": "20",

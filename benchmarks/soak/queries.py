@@ -127,10 +127,10 @@ KINDS: dict[str, Kind] = {
     "stopped early": _stopped_early,
     "union": _collected("select id from people where id = {n} union all select rank from teams where rank = {n}"),
     "distinct": _collected("select count(distinct amount), count(distinct kind) from events where id > {n}"),
-    "spilled sort": _noop(
+    "large sort": _noop(
         "select id, concat(cast(hash(id, {n}) as string), repeat('x', 200)) w from range(0, 300000, 1, 2) order by w"
     ),
-    "spilled group by": _noop(
+    "large group by": _noop(
         "select hash(id, {n}), count(*), max(repeat(cast(id as string), 20)) from range(0, 300000, 1, 2)"
         " group by hash(id, {n})"
     ),
