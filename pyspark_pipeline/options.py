@@ -129,6 +129,9 @@ _ALL = (
            doc="Where workers keep what tasks of one partition got, for `pyspark-pipeline replay`; empty: nothing."),
     Option(key="capture.partition", kind="int", default="0", minimum=0,
            doc="The partition whose tasks are captured, in every fragment."),
+    Option(key="capture.operator", kind="text", default="",
+           doc="Operators (names as in a profile, or pipeline and place, 0.1; commas between) whose chunks are kept"
+               " besides, for `pyspark-pipeline replay --operator`."),
     Option(key="debug.checkChunks", kind="boolean", default="false",
            doc="Check every chunk that moves between operators: types, lengths, validity. Slow; for finding bugs."),
 )

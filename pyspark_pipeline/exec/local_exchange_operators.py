@@ -75,6 +75,7 @@ class LocalExchangeSinkFactory(OperatorFactory):
     """Makes sinks; several pipelines may each have one of these on the same exchange (UNION ALL)."""
 
     name = "LocalExchangeSink"
+    works_with = "the readers of its exchange"
 
     def __init__(self, exchange: LocalExchange) -> None:
         self._exchange = self.meeting_place = exchange

@@ -102,6 +102,9 @@ class OperatorFactory(ABC):
     meeting_place: object | None = None
     #: Ordinals of output columns that the operator above does not read: they may leave as columns of the null type.
     unread: frozenset[int] = frozenset()
+    #: What else of the fragment the operator works with beside its chunks and its meeting place, so that it cannot run
+    #: without that; empty: nothing.
+    works_with: str = ""
     #: Whether decimals may leave as the integers they are stored as, because the operator above asked for that.
     gives_stored_decimals: bool = False
 

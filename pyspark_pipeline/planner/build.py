@@ -15,10 +15,12 @@ import pyarrow as pa
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.exchange import ExchangeSourceFactory, SinkFactory, Transport
 from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, no_broadcast
-from pyspark_pipeline.exec import FragmentInstance, OperatorFactory, OutputQueue, Pipeline
+from pyspark_pipeline.exec import Chunk, FragmentInstance, OperatorFactory, OutputQueue, Pipeline
 from pyspark_pipeline.exec.background import BackgroundWork
+from pyspark_pipeline.exec.driver import ChunkCheck
 from pyspark_pipeline.exec.feed import Feed
 from pyspark_pipeline.exec.input_queue import FedQueue, InputQueue
+from pyspark_pipeline.ids import OperatorId
 from pyspark_pipeline.memory import MemoryTracker, SizedValue
 from pyspark_pipeline.operators import decompose_node
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
@@ -45,7 +47,7 @@ class FragmentBuilder(PipelineSet):
     ) -> None:
         super().__init__(fragment.settings, dop)
         self._fragment = fragment
-        self._control = control
+        self.control = control
         self._transport = transport
         self._broadcasts = broadcasts or Broadcasts((), no_broadcast, BroadcastCache(0))
         self._sources: dict[int, ExchangeSourceFactory] = {}
@@ -69,8 +71,12 @@ class FragmentBuilder(PipelineSet):
         feed: Feed | None = None,
         name: str = "",
         background: BackgroundWork | None = None,
+        recorder: ChunkCheck | None = None,
     ) -> FragmentInstance:
-        """Make the instance that runs what :meth:`build` gave, by the fragment's options."""
+        """Make the instance that runs what :meth:`build` gave, by the fragment's options.
+
+        ``recorder`` sees every chunk that moves before it is checked.
+        """
         options = self.settings.options
         return FragmentInstance(
             self.pipelines,
@@ -78,7 +84,7 @@ class FragmentBuilder(PipelineSet):
             memory=memory,
             feed=feed,
             time_slice_ms=options["timeSliceMs"],
-            check=self.checker(),
+            check=_both(recorder, self.checker()),
             cpu_time=options["metrics.cpuTime"],
             timeline=options["metrics.timeline"],
             name=name,
@@ -103,23 +109,23 @@ class FragmentBuilder(PipelineSet):
                 length=split["length"],
                 partition_values=tuple(split["partitionValues"]),
             )
-            for split in self._control["splits"][str(input_id)]
+            for split in self.control["splits"][str(input_id)]
         ]
 
     def calendar(self) -> ExecutorCalendar:
         """Give what the executor knows of the hybrid calendar."""
-        known = self._control.get("calendar", {})
+        known = self.control.get("calendar", {})
         return ExecutorCalendar(time_zone=known.get("timeZone"), table=known.get("table"))
 
     def range_slice(self, input_id: int) -> tuple[int, int, int]:
         """Give this instance's slice of a range: first number, count of numbers, step."""
-        first, count, step = self._control["splits"][str(input_id)]
+        first, count, step = self.control["splits"][str(input_id)]
         return first, count, step
 
     def branch(self, union: Node) -> int | None:
         """Give the input that this instance runs (None: all); unions are numbered from the root, depth first."""
         number = next(i for i, found in enumerate(_unions(self._fragment.root)) if found is union)
-        place: int | None = self._control["branches"].get(str(number))
+        place: int | None = self.control["branches"].get(str(number))
         return place
 
     def broadcast_value(
@@ -130,16 +136,27 @@ class FragmentBuilder(PipelineSet):
 
     def _sink(self) -> OperatorFactory:
         types: tuple[DataType, ...] = tuple(field.type for field in self._fragment.root.output)
-        partition = self._control["partition"]
+        partition = self.control["partition"]
         return SinkFactory(
             self._fragment.sink,
             types,
             self.settings,
             self._transport,
             start=partition,
-            instances=self._control.get("instances", 1),
-            max_rows=self._control.get("maxRows"),
+            instances=self.control.get("instances", 1),
+            max_rows=self.control.get("maxRows"),
         )
+
+
+def _both(first: ChunkCheck | None, second: ChunkCheck | None) -> ChunkCheck | None:
+    if first is None or second is None:
+        return first or second
+
+    def check(chunk: Chunk, operator: OperatorId) -> None:
+        first(chunk, operator)
+        second(chunk, operator)
+
+    return check
 
 
 def _unions(node: Node) -> Iterator[Union]:

@@ -48,6 +48,10 @@ class PipelineSet:
         self._outputs[factories[-1]] = node.output
         return factories
 
+    def output_of(self, factory: OperatorFactory) -> tuple[Field, ...] | None:
+        """Give the columns of the chunks that operators of ``factory`` give; None where no node has these."""
+        return self._outputs.get(factory)
+
     def checker(self) -> ChunkChecker | None:
         """Give what looks at every chunk that moves, where the options ask for it (``debug.checkChunks``)."""
         wanted = self.settings.options["debug.checkChunks"]

@@ -1,15 +1,17 @@
 """Keeps what a task got, so that its fragment instance runs again without Spark: for finding bugs, under a debugger.
 
 A capture is a folder: ``fragment.json``, ``input.arrow`` (the chunk rows that came, the control message first) and a
-``broadcast-ID.arrow`` (its messages) for every broadcast that was read. Files that the fragment scans are not copied.
+``broadcast-ID.arrow`` (its messages) for every broadcast of the fragment. Files that the fragment scans are not copied.
+What entered single operators may be kept besides (:mod:`~.capture_operator`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -17,43 +19,53 @@ from pyspark_pipeline.errors import CaptureError
 from pyspark_pipeline.exchange import ChunkRow, pack_rows
 from pyspark_pipeline.exchange.broadcast import ReadBroadcast
 from pyspark_pipeline.exchange.chunk_row import CHUNK_ROW_SCHEMA, CONTROL, unpack_rows
+from pyspark_pipeline.plan.nodes import Fragment
 
 _MESSAGES = pa.schema([("message", pa.large_binary())])
 
 
+class CapturedTask(NamedTuple):
+    """What a task goes on with; ``folder`` is where it is captured, None where it is not."""
+
+    batches: Iterator[pa.RecordBatch]
+    read_broadcast: ReadBroadcast
+    folder: Path | None = None
+
+
 def captured(
     text: str,
-    fragment_id: int,
+    fragment: Fragment,
     batches: Iterator[pa.RecordBatch],
     read_broadcast: ReadBroadcast,
     folder: Path,
     partition: int,
-) -> tuple[Iterator[pa.RecordBatch], ReadBroadcast]:
-    """Give the batches and broadcasts of a task unchanged, and keep them below ``folder`` as they are read.
+) -> CapturedTask:
+    """Give the batches and broadcasts of a task unchanged, and keep them below ``folder``.
 
-    Tasks of other partitions keep nothing. Raises :class:`CaptureError` where the folder cannot be written.
+    Batches are kept as they are read, broadcasts at once: a worker that holds what was made of one does not read it
+    again. Tasks of other partitions keep nothing. Raises :class:`CaptureError` where the folder cannot be written.
     """
     first = next(batches, None)
     rows = [] if first is None else [row for row in unpack_rows(first) if row.partition == CONTROL]
-    if first is None or not rows:
-        return (iter(()) if first is None else chain([first], batches)), read_broadcast
-    control = json.loads(rows[0].data.to_pybytes())
-    if control["partition"] != partition:
-        return chain([first], batches), read_broadcast
-    place = folder / f"fragment-{fragment_id}-partition-{partition}-attempt-{control.get('taskAttempt', 0)}"
+    whole = batches if first is None else chain([first], batches)
+    control = json.loads(rows[0].data.to_pybytes()) if rows else {}
+    if control.get("partition") != partition:
+        return CapturedTask(whole, read_broadcast)
+    place = folder / f"fragment-{fragment.id}-partition-{partition}-attempt-{control.get('taskAttempt', 0)}"
     try:
         place.mkdir(parents=True, exist_ok=True)
         (place / "fragment.json").write_text(text, encoding="utf-8")
+        for broadcast_id in fragment.broadcasts:
+            _keep_broadcast(place, broadcast_id, read_broadcast(broadcast_id))
     except OSError as error:
         raise CaptureError(f"a task cannot be captured in {folder}: {error}") from error
+    return CapturedTask(_kept(whole, place), read_broadcast, place)
 
-    def read(broadcast_id: int) -> Sequence[bytes]:
-        messages = read_broadcast(broadcast_id)
-        batch = pa.RecordBatch.from_arrays([pa.array(messages, pa.large_binary())], schema=_MESSAGES)
-        _write(_broadcast(place, broadcast_id), batch)
-        return messages
 
-    return _kept(chain([first], batches), place), read
+def _keep_broadcast(place: Path, broadcast_id: int, messages: Sequence[bytes]) -> None:
+    batch = pa.RecordBatch.from_arrays([pa.array(messages, pa.large_binary())], schema=_MESSAGES)
+    with pa.OSFile(str(_broadcast(place, broadcast_id)), "wb") as file, pa.ipc.new_stream(file, _MESSAGES) as writer:
+        writer.write_batch(batch)
 
 
 def _kept(batches: Iterator[pa.RecordBatch], place: Path) -> Iterator[pa.RecordBatch]:
@@ -61,11 +73,6 @@ def _kept(batches: Iterator[pa.RecordBatch], place: Path) -> Iterator[pa.RecordB
         for batch in batches:
             writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=CHUNK_ROW_SCHEMA))
             yield batch
-
-
-def _write(path: Path, batch: pa.RecordBatch) -> None:
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, batch.schema) as writer:
-        writer.write_batch(batch)
 
 
 def _broadcast(place: Path, broadcast_id: int) -> Path:
@@ -81,6 +88,12 @@ class Capture:
             self.text = (self.folder / "fragment.json").read_text(encoding="utf-8")
         except OSError as error:
             raise CaptureError(f"{self.folder} holds no captured task: {error}") from error
+
+    def control(self) -> Mapping[str, Any]:
+        """Give the control message of the task."""
+        control, *_ = unpack_rows(next(self.batches()))
+        content: Mapping[str, Any] = json.loads(control.data.to_pybytes())
+        return content
 
     def batches(self, cpus: int | None = None) -> Iterator[pa.RecordBatch]:
         """Give the chunk rows that came; the control message with ``cpus`` instead of those of the task."""

@@ -26,6 +26,7 @@ from pyspark_pipeline.plan.nodes import Fragment
 from pyspark_pipeline.plan.wire import decode_fragment
 from pyspark_pipeline.planner import FragmentBuilder
 from pyspark_pipeline.task.capture import captured
+from pyspark_pipeline.task.capture_operator import OperatorRecorder
 from pyspark_pipeline.task.memory import idle_broadcast_bytes, instance_memory
 from pyspark_pipeline.task.statistics import fragment_metrics
 
@@ -54,19 +55,25 @@ def run_fragment(
     Where the fragment's options ask for it, what the task gets is captured (:mod:`pyspark_pipeline.task.capture`).
     """
     fragment = _decoded(text) if len(text) < _LARGE_TEXT else _decoded_large(text)
-    folder = fragment.settings.options["capture.folder"]
-    if folder:
-        partition = fragment.settings.options["capture.partition"]
-        batches, read_broadcast = captured(text, fragment.id, batches, read_broadcast, Path(folder), partition)
-    return run_plan(fragment, batches, read_broadcast)
+    options = fragment.settings.options
+    if not options["capture.folder"]:
+        return run_plan(fragment, batches, read_broadcast)
+    folder, partition = Path(options["capture.folder"]), options["capture.partition"]
+    task = captured(text, fragment, batches, read_broadcast, folder, partition)
+    wanted = options["capture.operator"]
+    recorder = OperatorRecorder(task.folder, wanted) if task.folder and wanted else None
+    return run_plan(fragment, task.batches, task.read_broadcast, recorder)
 
 
 def run_plan(
-    fragment: Fragment, batches: Iterator[pa.RecordBatch], read_broadcast: ReadBroadcast = no_broadcast
+    fragment: Fragment,
+    batches: Iterator[pa.RecordBatch],
+    read_broadcast: ReadBroadcast = no_broadcast,
+    recorder: OperatorRecorder | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Run ``fragment`` over Arrow batches of chunk rows; give batches of chunk rows.
 
-    ``read_broadcast`` gives the messages of one of the fragment's broadcasts, by Spark's id.
+    ``read_broadcast`` gives the messages of one of the fragment's broadcasts, by Spark's id; ``recorder`` keeps chunks.
     Closing the iterator cancels the instance. Raises :class:`EngineBugError` for a bug of the engine and
     :class:`ResourceExhaustedError` where memory ran out; what the user's data or files did wrong is told
     to the JVM by the last batch.
@@ -74,8 +81,9 @@ def run_plan(
     began = time.perf_counter()
     client = ExchangeClient(batches)
     control = json.loads(client.control())
+    queue = OutputQueue(fragment.settings.options["output.queueChunks"])
     try:
-        instance = make_instance(fragment, control, client, read_broadcast)
+        instance = _instance(make_builder(fragment, control, queue, read_broadcast), client, queue, recorder)
         yield from _run(instance, int(control.get("cpus", 1)))
         if instance.feed is None:
             client.expect_end()
@@ -83,26 +91,33 @@ def run_plan(
         metrics = fragment_metrics(profile, time.perf_counter() - began)
         yield _message(STATISTICS, {"metrics": metrics, "profile": json.dumps(profile)})
     except SparkConditionError as error:
-        yield _message(ERROR, _condition(error))
+        yield _message(ERROR, condition_content(error))
     except CorruptFileError as error:
         yield _message(ERROR, {"kind": "corruptFile", "message": str(error), "path": _path(error)})
+    finally:
+        if recorder is not None:
+            recorder.close()
 
 
-def make_instance(
-    fragment: Fragment,
-    control: Mapping[str, Any],
-    client: ExchangeClient,
-    read_broadcast: ReadBroadcast = no_broadcast,
-) -> FragmentInstance:
-    """Build the instance that ``control`` describes; ``cpus`` of it is the parallelism (``spark.task.cpus``)."""
-    queue = OutputQueue(fragment.settings.options["output.queueChunks"])
+def make_builder(
+    fragment: Fragment, control: Mapping[str, Any], queue: OutputQueue, read_broadcast: ReadBroadcast
+) -> FragmentBuilder:
+    """Make the builder of the instance that ``control`` describes; ``cpus`` of it are ``spark.task.cpus``."""
     broadcasts = Broadcasts(fragment.broadcasts, read_broadcast, _BROADCASTS)
     transport = StreamTransport(queue, sender=control["partition"])
-    builder = FragmentBuilder(fragment, control, transport, dop=int(control.get("cpus", 1)), broadcasts=broadcasts)
-    builder.build()
-    order = [i for i in control.get("inputOrder", sorted(builder.inputs)) if i in builder.inputs]
+    return FragmentBuilder(fragment, control, transport, dop=int(control.get("cpus", 1)), broadcasts=broadcasts)
+
+
+def _instance(
+    builder: FragmentBuilder, client: ExchangeClient, queue: OutputQueue, recorder: OperatorRecorder | None
+) -> FragmentInstance:
+    """Build the instance, with its input from ``client``."""
+    pipelines = builder.build()
+    if recorder is not None:
+        recorder.open(pipelines)
+    order = [i for i in builder.control.get("inputOrder", sorted(builder.inputs)) if i in builder.inputs]
     feed = InputFeed(client.stream(), builder.inputs, order=order) if builder.inputs else None
-    return builder.instance(queue, memory=instance_memory(), feed=feed)
+    return builder.instance(queue, memory=instance_memory(), feed=feed, recorder=recorder)
 
 
 def _run(instance: FragmentInstance, threads: int) -> Iterator[pa.RecordBatch]:
@@ -127,7 +142,8 @@ def _message(kind: int, content: Mapping[str, Any]) -> pa.RecordBatch:
     return pack_rows([ChunkRow(partition=kind, rows=0, data=data)])
 
 
-def _condition(error: SparkConditionError) -> Mapping[str, Any]:
+def condition_content(error: SparkConditionError) -> Mapping[str, Any]:
+    """Give what the JVM is told of an error that Spark raises as its own."""
     return {
         "kind": "condition",
         "exception": error.exception,

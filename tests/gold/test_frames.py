@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
+import time
 from ast import literal_eval
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -250,6 +252,21 @@ def test_a_cancelled_query_leaves_the_session_usable(spark: SparkSession) -> Non
         assert spark.sql("SELECT count(*) FROM range(1000) WHERE id % 7 = 3").collect()[0][0] == 143
 
 
+def test_cancelled_tasks_give_their_arrow_memory_back(spark: SparkSession) -> None:
+    jvm: Any = spark.sparkContext._jvm
+    root = getattr(getattr(jvm.org.apache.spark.sql.util, "ArrowUtils$"), "MODULE$").rootAllocator()
+    before = root.getAllocatedMemory()
+    with configured(spark, {ENABLED: "true"}):
+        for _ in range(3):
+            threading.Timer(0.5, spark.sparkContext.cancelAllJobs).start()
+            with pytest.raises(Exception, match="(?i)cancel"):
+                spark.sql("SELECT sum(hash(id)) FROM range(0, 200000000000, 1, 2)").collect()
+    deadline = time.monotonic() + 30
+    while root.getAllocatedMemory() > before:
+        assert time.monotonic() < deadline, root.toVerboseString()
+        time.sleep(0.1)
+
+
 def test_a_file_in_the_old_calendar_without_a_zone_is_in_that_of_the_jvm(spark: SparkSession, tmp_path: Path) -> None:
     stamps = [-15_000_000_000_000_000, -3_000_000_000_000_000, None, 0]
     moments = pa.table({"ts": pa.array(stamps, pa.timestamp("us", "UTC"))})
@@ -335,7 +352,8 @@ def test_a_captured_task_runs_again_without_spark(
     spark: SparkSession, tables: TableShelf, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tables.use(["tame"])
-    settings = {ENABLED: "true", "spark.pysparkPipeline.capture.folder": str(tmp_path)}
+    capture = "spark.pysparkPipeline.capture."
+    settings = {ENABLED: "true", f"{capture}folder": str(tmp_path), f"{capture}operator": "HashJoinProbe"}
     with configured(spark, settings):
         frame = spark.sql("SELECT /*+ BROADCAST(b) */ a.k, count(*) c FROM tame a JOIN tame b USING (id) GROUP BY a.k")
         expected = sorted((row.k or "", row.c) for row in frame.collect())
@@ -348,6 +366,9 @@ def test_a_captured_task_runs_again_without_spark(
     (result,) = (text for text in replays if "ResultSink" in text and "AggregateSource" in text)
     made = [literal_eval(line.split(": ", 1)[1]) for line in result.splitlines() if line.startswith("partition 0: {")]
     assert sorted((row["k"] or "", row["c"]) for row in made) == expected
+    (probe,) = (folder for folder in folders if any(folder.glob("chunks-*")))
+    assert main(["replay", str(probe), "--operator", "HashJoinProbe", "--rows", "0"]) == 0
+    assert re.search(r"HashJoinProbe: ([1-9]\d*) rows in, \1 rows out, ", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("aqe", ["true", "false"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ from pyspark_pipeline.errors import CaptureError
 from pyspark_pipeline.exchange import CONTROL, ChunkRow, encode_chunk, pack_rows, plain_schema, unpack_rows
 from pyspark_pipeline.task import run_fragment
 from pyspark_pipeline.task.capture import Capture, captured
-from tests.operators.kit import fields
+from tests.operators.kit import Chunks, fields
 from tests.planner.test_mechanism_fragment import ID, ONE, REF, node, run_json
+from tests.task.kit import fragment
 
 INPUT = {"op": "Input", "output": [ID], "input": 0}
 FILTER = node(
@@ -80,14 +82,15 @@ def test_without_a_folder_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.Mo
     assert list(tmp_path.iterdir()) == []
 
 
-def test_broadcasts_are_kept_as_they_are_read(tmp_path: Path) -> None:
+def test_broadcasts_are_kept_even_where_nobody_reads_them_again(tmp_path: Path) -> None:
     def read(broadcast_id: int) -> list[bytes]:
         return [b"one", b"", bytes([broadcast_id])]
 
-    batches, reading = captured("{}", 1, iter(given(0, [1])), read, tmp_path, 0)
-    assert len(list(batches)) == 2 and reading(9) == read(9)
-    kept = Capture(tmp_path / "fragment-1-partition-0-attempt-7")
-    assert kept.read_broadcast(9) == read(9)
+    plan = dataclasses.replace(fragment(Chunks(output=())), id=1, broadcasts=(9,))
+    task = captured("{}", plan, iter(given(0, [1])), read, tmp_path, 0)
+    assert len(list(task.batches)) == 2 and task.folder == tmp_path / "fragment-1-partition-0-attempt-7"
+    kept = Capture(task.folder)
+    assert kept.read_broadcast(9) == read(9) and kept.control()["taskAttempt"] == 7
     assert [batch.num_rows for batch in kept.batches()] == [1, 1]
     with pytest.raises(CaptureError, match=r"broadcast-8\.arrow"):
         kept.read_broadcast(8)
@@ -115,4 +118,4 @@ def test_what_is_no_capture_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     file = tmp_path / "file"
     file.write_text("x")
     with pytest.raises(CaptureError, match="cannot be captured"):
-        captured("{}", 1, iter(given(0)), lambda _: [], file, 0)
+        captured("{}", fragment(Chunks(output=())), iter(given(0)), lambda _: [], file, 0)

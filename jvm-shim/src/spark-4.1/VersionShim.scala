@@ -16,10 +16,19 @@ object VersionShim {
   /** Run the launch's function over groups of chunk rows with Spark's Arrow map evaluation. */
   def run(
       launch: Launch, groups: Iterator[Iterator[InternalRow]], context: TaskContext): Iterator[ColumnarBatch] = {
-    val schema = StructType(Array(StructField("struct", ChunkRow.schema)))
-    new ArrowPythonRunner(
-      Seq(launch.functions._1.head -> launch.functions._2), PythonEvalType.SQL_MAP_ARROW_ITER_UDF,
-      Array(Array(0)), schema, launch.timeZone, false, launch.runnerConf, launch.metrics,
-      None, None, None).compute(groups, context.partitionId(), context)
+    val runner = new ChunkRunner(launch)
+    context.addTaskCompletionListener[Unit](_ => runner.closeInput())
+    runner.compute(groups, context.partitionId(), context)
   }
+}
+
+/** Spark's runner, which lets go of its input buffer once all input is written: of a task that is cancelled, never. */
+private class ChunkRunner(launch: Launch)
+  extends ArrowPythonRunner(
+    Seq(launch.functions._1.head -> launch.functions._2), PythonEvalType.SQL_MAP_ARROW_ITER_UDF,
+    Array(Array(0)), StructType(Array(StructField("struct", ChunkRow.schema))), launch.timeZone, false,
+    launch.runnerConf, launch.metrics, None, None, None) {
+
+  /** Let go of the input buffer when the task has ended. Repeatable, also after Spark did. */
+  def closeInput(): Unit = try root.close() finally allocator.close()
 }

@@ -135,6 +135,7 @@ class RuntimeFilterFactory(OperatorFactory):
     """Makes the filters of a pipeline's drivers. The probes above them have the driver wait for all tables."""
 
     name = "RuntimeFilter"
+    works_with = "the tables of the joins above it"
 
     def __init__(self, offered: Sequence[RowFilter], first: JoinShared) -> None:
         self._offered = offered

@@ -1,0 +1,144 @@
+"""Reads what a session holds: of its JVM, of Spark's Python daemon, of each worker, and in Spark's local folders.
+
+The JVM's heap is read after two collections, between which Spark's cleaner forgets the shuffles and broadcasts that
+nobody can reach.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from benchmarks.memory import children, resident_bytes
+
+_MIB = 1 << 20
+_CLEANER_SECONDS = 0.3
+
+#: What is read, and by how much it may rise after the warm-up: less is noise. Netty takes direct memory in chunks of
+#: 4 MiB, one an arena; Spark's pools of threads (block manager, shuffle) fill up to 100 each and give idle ones back.
+TOLERANCES = {
+    "driver_fds": 3.0,
+    "driver_rss_mib": 24.0,
+    "jvm_threads": 40.0,
+    "jvm_heap_mib": 6.0,
+    "jvm_direct_mib": 10.0,
+    "jvm_arrow_kib": 0.0,
+    "jvm_fds": 4.0,
+    "jvm_sockets": 2.0,
+    "daemon_fds": 2.0,
+    "daemon_rss_mib": 8.0,
+    "workers": 2.0,
+    "worker_fds": 2.0,
+    "worker_sockets": 1.0,
+    "worker_threads": 1.0,
+    "worker_rss_mib": 24.0,
+    "local_files": 8.0,
+    "local_mib": 2.0,
+}
+
+
+class SessionWatch:
+    """Watches one local session, whose Spark files are all below ``folder``."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        context: Any = spark.sparkContext
+        self._jvm = context._jvm
+        self._bus = context._jsc.sc().listenerBus()
+        self._pid = int(self._jvm.java.lang.ProcessHandle.current().pid())
+        self._folder = folder
+
+    def sample(self) -> dict[str, float]:
+        """Read every measure of :data:`TOLERANCES`. Of workers, the largest one counts."""
+        self._settle()
+        daemons = children_of(self._pid)
+        workers = [worker for daemon in daemons for worker in children_of(daemon)]
+        files = list(sizes(self._folder))
+        return self._of_jvm() | {
+            "driver_fds": len(descriptors(os.getpid())),
+            "driver_rss_mib": mib(resident_bytes(os.getpid())),
+            "daemon_fds": sum(len(descriptors(pid)) for pid in daemons),
+            "daemon_rss_mib": mib(sum(map(resident_bytes, daemons))),
+            "workers": len(workers),
+            "worker_fds": max((len(descriptors(pid)) for pid in workers), default=0),
+            "worker_sockets": max((len(sockets(pid)) for pid in workers), default=0),
+            "worker_threads": max(map(num_threads, workers), default=0),
+            "worker_rss_mib": mib(max(map(resident_bytes, workers), default=0)),
+            "local_files": len(files),
+            "local_mib": mib(sum(files)),
+        }
+
+    def _settle(self) -> None:
+        """Let go of what nobody needs: Python's hold on JVM objects, the JVM's garbage, what Spark's cleaner cleans."""
+        self._bus.waitUntilEmpty()
+        for _ in range(2):
+            gc.collect()
+            self._jvm.java.lang.System.gc()
+            time.sleep(_CLEANER_SECONDS)
+
+    def _of_jvm(self) -> dict[str, float]:
+        factory = self._jvm.java.lang.management.ManagementFactory
+        arrow = getattr(getattr(self._jvm.org.apache.spark.sql.util, "ArrowUtils$"), "MODULE$")
+        netty = self._jvm.io.netty.util.internal.PlatformDependent
+        return {
+            "jvm_threads": factory.getThreadMXBean().getThreadCount(),
+            "jvm_heap_mib": mib(factory.getMemoryMXBean().getHeapMemoryUsage().getUsed()),
+            "jvm_direct_mib": mib(self._direct() + max(0, netty.usedDirectMemory())),
+            "jvm_arrow_kib": round(arrow.rootAllocator().getAllocatedMemory() / 1024, 1),
+            "jvm_fds": len(descriptors(self._pid)),
+            "jvm_sockets": len(sockets(self._pid)),
+        }
+
+    def _direct(self) -> int:
+        """Give the bytes of the JVM's direct buffers."""
+        factory = self._jvm.java.lang.management.ManagementFactory
+        kind = self._jvm.java.lang.Class.forName("java.lang.management.BufferPoolMXBean")
+        return sum(pool.getMemoryUsed() for pool in factory.getPlatformMXBeans(kind) if pool.getName() == "direct")
+
+
+def mib(nbytes: float) -> float:
+    """Turn bytes into MiB, to two digits."""
+    return round(nbytes / _MIB, 2)
+
+
+def children_of(pid: int) -> list[int]:
+    """List the processes right below ``pid``."""
+    below = children(pid)
+    deeper = {grandchild for child in below for grandchild in children(child)}
+    return [child for child in below if child not in deeper]
+
+
+def descriptors(pid: int) -> list[str]:
+    """List what the open file descriptors of a process are; nothing of one that is gone."""
+    found = []
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                found.append(os.readlink(entry.path))
+    return found
+
+
+def sockets(pid: int) -> list[str]:
+    """List the open sockets of a process."""
+    return [name for name in descriptors(pid) if name.startswith("socket:")]
+
+
+def num_threads(pid: int) -> int:
+    """Count the threads of a process; 0 when it is gone."""
+    with contextlib.suppress(OSError):
+        return len(os.listdir(f"/proc/{pid}/task"))
+    return 0
+
+
+def sizes(folder: Path) -> Iterator[int]:
+    """Give the bytes of every file below ``folder``."""
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                yield os.stat(os.path.join(parent, name)).st_size

@@ -1,0 +1,29 @@
+"""The cost of bookkeeping is worked out from what drivers counted."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.micro import moves
+
+
+def test_a_move_costs_more_through_a_driver_than_bare_and_less_than_a_hundred_microseconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(moves, "_MOVES", 4000)
+    assert 0 < moves.bare(4) < moves.driven(4) < 100
+    assert moves.driven(1) > 0 and moves.driven(3, cpu_time=True) > 0
+
+
+def test_counts_of_all_drivers_and_operators_are_added() -> None:
+    driver = {"moves": 3, "scheduled": 2, "active_s": 0.5}
+    pipeline = {"drivers": [driver, driver], "operators": [{"cpu_s": 0.25}, {}]}
+    found = moves.counted([{"pipelines": [pipeline, pipeline]}, {"pipelines": []}])
+    assert found == {"moves": 12, "scheduled": 8, "active_s": 2.0, "operators_cpu_s": 0.5}
+
+
+def test_the_share_is_in_percent_and_none_of_nothing() -> None:
+    counts = {"moves": 1000.0, "operators_cpu_s": 0.4, "task_s": 0.8}
+    told = {"cost_s": 0.004, "percent_of_operators_cpu": 1.0, "percent_of_tasks": 0.5}
+    assert moves.share(counts, 4.0) == told
+    assert moves.share(counts | {"task_s": 0.0}, 4.0)["percent_of_tasks"] == 0.0
