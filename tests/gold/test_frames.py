@@ -252,15 +252,24 @@ def test_a_cancelled_query_leaves_the_session_usable(spark: SparkSession) -> Non
         assert spark.sql("SELECT count(*) FROM range(1000) WHERE id % 7 = 3").collect()[0][0] == 143
 
 
+def _cancel_until(spark: SparkSession, ended: threading.Event) -> None:
+    while not ended.wait(0.5):
+        spark.sparkContext.cancelAllJobs()
+
+
 def test_cancelled_tasks_give_their_arrow_memory_back(spark: SparkSession) -> None:
     jvm: Any = spark.sparkContext._jvm
     root = getattr(getattr(jvm.org.apache.spark.sql.util, "ArrowUtils$"), "MODULE$").rootAllocator()
     before = root.getAllocatedMemory()
     with configured(spark, {ENABLED: "true"}):
         for _ in range(3):
-            threading.Timer(0.5, spark.sparkContext.cancelAllJobs).start()
+            ended = threading.Event()
+            canceller = threading.Thread(target=_cancel_until, args=(spark, ended))
+            canceller.start()
             with pytest.raises(Exception, match="(?i)cancel"):
                 spark.sql("SELECT sum(hash(id)) FROM range(0, 200000000000, 1, 2)").collect()
+            ended.set()
+            canceller.join()
     deadline = time.monotonic() + 30
     while root.getAllocatedMemory() > before:
         assert time.monotonic() < deadline, root.toVerboseString()
