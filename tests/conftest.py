@@ -20,7 +20,7 @@ __all__ = ["file_tables", "nasty_tables"]
 
 os.environ["TZ"] = "UTC"
 
-# Nearly all that a JVM of the tests runs, it runs once: its second compiler costs a third of the time and gives none back.
+# Nearly all that a JVM of the tests runs, it runs once: its second compiler costs more than it gives.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m")
 
 
