@@ -8,6 +8,7 @@ message instead; every other error is raised here and reaches the user with its 
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -26,7 +27,7 @@ from pyspark_pipeline.plan.nodes import Fragment
 from pyspark_pipeline.plan.wire import decode_fragment
 from pyspark_pipeline.planner import FragmentBuilder
 from pyspark_pipeline.task.capture import captured
-from pyspark_pipeline.task.memory import idle_broadcast_bytes, instance_memory
+from pyspark_pipeline.task.memory import give_back, idle_broadcast_bytes, instance_memory
 from pyspark_pipeline.task.statistics import fragment_metrics
 
 _PACK_BYTES = 4 << 20
@@ -74,18 +75,24 @@ def run_plan(
     began = time.perf_counter()
     client = ExchangeClient(batches)
     control = json.loads(client.control())
+    instance: FragmentInstance | None = None
     try:
         instance = make_instance(fragment, control, client, read_broadcast)
         yield from _run(instance, int(control.get("cpus", 1)))
         if instance.feed is None:
             client.expect_end()
-        profile = instance.metrics() | {name: control.get(name) for name in ("stage", "partition", "attempt")}
+        where = {name: control.get(name) for name in ("stage", "partition", "attempt")}
+        profile = instance.metrics() | where | {"process": os.getpid()}
         metrics = fragment_metrics(profile, time.perf_counter() - began)
         yield _message(STATISTICS, {"metrics": metrics, "profile": json.dumps(profile)})
     except SparkConditionError as error:
         yield _message(ERROR, _condition(error))
     except CorruptFileError as error:
         yield _message(ERROR, {"kind": "corruptFile", "message": str(error), "path": _path(error)})
+    finally:
+        if instance is not None:
+            peak, instance = instance.memory.peak, None
+            give_back(peak)
 
 
 def make_instance(
