@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -38,6 +39,8 @@ class Engine:
         os.close(write)
         self._answers = os.fdopen(read, encoding="utf-8")
         self.started = self._answer()
+        self.pid = self._process.pid
+        self.local_dir = Path(self._scratch.name)
         self.memory = MemoryWatch(driver=self._process.pid, jvm=int(self.started["jvm"]))
 
     def call(self, command: str, **arguments: Any) -> dict[str, Any]:
@@ -51,6 +54,17 @@ class Engine:
         stdin.flush()
         with self.memory.sampling():
             return self._answer()
+
+    def stop(self) -> None:
+        """Stop the session and wait until its processes have ended; its local directory is still there."""
+        self.call("stop")
+        stdin = self._process.stdin
+        assert stdin is not None
+        stdin.close()
+        self._process.wait(timeout=60)
+        deadline = time.monotonic() + 60
+        while Path(f"/proc/{self.started['jvm']}").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
 
     def _answer(self) -> dict[str, Any]:
         line = self._answers.readline()

@@ -1,7 +1,9 @@
 """One engine's Spark session in a process of its own, told what to do in JSON lines on its standard input.
 
 Commands, one object a line: ``views`` (register Parquet files), ``run`` (execute a query, timed; its rows
-go to a pickle file on request) and ``stop``. Each gets one JSON line in answer, on a pipe that the parent passes.
+go to a pickle file on request), ``instances`` (what that query's fragment instances counted), ``save`` (write
+a query's rows) and ``stop``. Each gets one JSON line in answer, on a pipe that the parent passes. The signal
+:data:`CANCEL` cancels what runs.
 """
 
 from __future__ import annotations
@@ -10,7 +12,9 @@ import importlib
 import json
 import os
 import pickle
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,6 +25,8 @@ from benchmarks.breakdown import Watch
 
 SPARK = "spark"
 PIPELINE = "pipeline"
+#: Cancels the query that runs.
+CANCEL = signal.SIGUSR1
 
 _DIGEST = "select count(*) as num_rows, sum(cast(xxhash64(*) as decimal(38, 0))) as digest from ({})"
 
@@ -43,6 +49,7 @@ class Session:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._watch = Watch(spark)
+        self._frame: DataFrame | None = None
 
     def views(self, tables: dict[str, str]) -> dict[str, Any]:
         """Register each Parquet file or folder as the view of its name."""
@@ -51,9 +58,9 @@ class Session:
         return {}
 
     def run(self, sql: str, sink: str, answer: str | None = None) -> dict[str, Any]:
-        """Time one execution of ``sql``, from its text to the end of ``sink`` (collect, noop, show)."""
+        """Time one execution of ``sql``, from its text to the end of ``sink`` (collect, count, noop, show)."""
         began = time.perf_counter()
-        frame = self._spark.sql(sql)
+        frame = self._frame = self._spark.sql(sql)
         rows = _SINKS[sink](frame)
         seconds = time.perf_counter() - began
         spent = self._watch.breakdown(frame, seconds)
@@ -64,6 +71,20 @@ class Session:
                 content = (frame.columns, frame.schema.simpleString(), [tuple(row) for row in rows])
                 pickle.dump(content, file)
         return {"seconds": seconds, "spent": spent, "summary": summary(frame)}
+
+    def save(self, sql: str, path: str) -> dict[str, Any]:
+        """Write the rows of ``sql`` as Parquet files, in order of their names."""
+        self._spark.sql(sql).write.parquet(path)
+        return {}
+
+    def instances(self) -> dict[str, Any]:
+        """Give what each fragment instance of the query before counted."""
+        fragments = importlib.import_module("pyspark_pipeline.spark.profile").fragments(self._frame)
+        return {"instances": [instance for fragment in fragments for instance in fragment["instances"]]}
+
+    def cancel(self) -> None:
+        """Cancel the query that runs; from any thread."""
+        self._spark.sparkContext.cancelAllJobs()
 
     def stop(self) -> dict[str, Any]:
         """Stop the session."""
@@ -85,7 +106,17 @@ def _show(frame: DataFrame) -> list[Any]:
     return []
 
 
-_SINKS: dict[str, Callable[[DataFrame], list[Any]]] = {"collect": _collect, "noop": _noop, "show": _show}
+def _count(frame: DataFrame) -> list[Any]:
+    execution: Any = frame._jdf.queryExecution()
+    return [(execution.toRdd().count(),)]  # every row of this frame's own plan, which a write would plan anew
+
+
+_SINKS: dict[str, Callable[[DataFrame], list[Any]]] = {
+    "collect": _collect,
+    "count": _count,
+    "noop": _noop,
+    "show": _show,
+}
 
 
 def summary(frame: DataFrame) -> dict[str, Any]:
@@ -108,6 +139,7 @@ def serve(engine: str, conf: dict[str, str], commands: Iterator[str], answers: A
     began = time.perf_counter()
     session = Session(start(engine, conf))
     jvm: Any = session._spark.sparkContext._jvm
+    signal.signal(CANCEL, lambda *_: threading.Thread(target=session.cancel).start())
     pid = jvm.java.lang.ProcessHandle.current().pid()
     reply({"start_s": time.perf_counter() - began, "jvm": pid, "spark": session._spark.version})
     for line in commands:

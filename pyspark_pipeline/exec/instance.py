@@ -154,6 +154,7 @@ class FragmentInstance:
             "pipelines": [self._pipeline_metrics(pipeline) for pipeline in self.pipelines],
             "output": self.output.statistics(),
             "peak_bytes": self.memory.peak,
+            "limit_bytes": self.memory.limit,
             "feed_s": self.feed_ns / 1e9,
             "consumer_s": self.consumer_ns / 1e9,
             "missed_wakeups": self.missed_wakeups,

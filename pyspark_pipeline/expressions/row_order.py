@@ -13,6 +13,14 @@ from pyspark_pipeline.kernels.sort_order import order_rows
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.sorts import SortKey
 
+#: Bytes of a row, measured: its number, its key, and its number in order …
+_KEY_BYTES = 24
+#: … its number, group and next key while it is tied with others …
+_TIE_BYTES = 24
+#: … and its text, taken word by word.
+_TEXT_BYTES = 64
+_TEXT = frozenset({"string", "binary"})
+
 
 class RowOrder:
     """Evaluates sort keys over chunks of one kind and orders their rows.
@@ -24,6 +32,13 @@ class RowOrder:
         self.keys = tuple(keys)
         expressions = ExpressionSettings.of(settings)
         self._compiled = compile_expressions([key.expr for key in keys], expressions)
+
+    @property
+    def row_bytes(self) -> int:
+        """Estimate the bytes a row needs while rows are ordered."""
+        ties = _TIE_BYTES if len(self.keys) > 1 else 0
+        text = _TEXT_BYTES if any(key.expr.type.kind in _TEXT for key in self.keys) else 0
+        return _KEY_BYTES + ties + text
 
     def columns(self, chunk: pa.RecordBatch) -> list[SortColumn]:
         """Evaluate the keys."""

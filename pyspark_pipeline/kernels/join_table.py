@@ -29,8 +29,10 @@ MOST_ROWS = 2**31 - 2
 SMALL_DIRECT = 1 << 16
 LARGE_DIRECT = 1 << 23
 DIRECT_PER_ROW = 8
-#: Up to four slots of 16 bytes, the entry, and the offset and the number in a list.
-_ROW_BYTES = 76
+#: A row's entry, and its offset and number in a list; …
+_ROW_BYTES = 12
+#: … a slot of the hash table.
+_SLOT_BYTES = 16
 THIN_DIRECT_PER_ROW = 64
 _WORD = 2**64 - 1
 _NOTHING: Array = np.empty(0, dtype=np.int32)
@@ -97,7 +99,7 @@ class JoinTable:
             self.slots = allocate(keys.numbers, np.int32)
             self.slots[:] = -1
             return int(enter_direct(keys.keys, *keys.bits, self._low, self.slots, entries))
-        size = 1 << max(4, (2 * self.valid_rows).bit_length())
+        size = _hash_slots(self.valid_rows)
         log = size.bit_length() - 1
         if self.mode == "word":
             self.slots = allocate(2 * size, np.int64)
@@ -180,9 +182,14 @@ def _most_numbers(rows: int) -> int:
     return max(SMALL_DIRECT, DIRECT_PER_ROW * rows, thin)
 
 
+def _hash_slots(rows: int) -> int:
+    """Give the slots of a hash table of ``rows`` keys: a power of two, of which half are used at most."""
+    return 1 << max(4, (2 * rows).bit_length())
+
+
 def most_index_bytes(rows: int) -> int:
     """Give an upper bound of what a table of ``rows`` rows needs besides their keys."""
-    return _ROW_BYTES * rows + 4 * min(max(THIN_DIRECT_PER_ROW * rows, SMALL_DIRECT), LARGE_DIRECT)
+    return _ROW_BYTES * rows + max(_SLOT_BYTES * _hash_slots(rows), 4 * _most_numbers(rows))
 
 
 class JoinProber:

@@ -20,8 +20,6 @@ from pyspark_pipeline.operators.sort_runs import MemoryRun, OrderedRun, RunMerge
 
 _MOST_BYTES = 1 << 30
 _MOST_ROWS = 1 << 28
-#: Bytes a row needs while it is sorted: its number, its key, and its number in order.
-_ROW_BYTES = 24
 _FAN = 16
 #: A chunk of a spill file has this part of its run, so that a merge of ``_FAN`` needs less than the run did …
 _CHUNKS_OF_RUN = 2 * _FAN
@@ -87,9 +85,10 @@ class RunCollector:
         self._context.memory.hold(0)
 
     def _needed(self) -> int:
-        """Give the bytes held now and while the chunks are sorted: a copy of them in one piece, and the keys."""
+        """Give the bytes held now and while the chunks are sorted: copied into one piece, which then is ordered."""
         runs = sum(run.nbytes for run in self.runs if isinstance(run, MemoryRun))
-        return runs + (self._bytes if self._gets_runs else 2 * self._bytes + _ROW_BYTES * self._rows)
+        more = 0 if self._gets_runs else max(self._bytes, self._order.row_bytes * self._rows)
+        return runs + self._bytes + more
 
     def _goes_on(self, chunk: Chunk) -> bool:
         """Whether no row of ``chunk``, which is sorted, comes before those that wait."""
@@ -103,7 +102,7 @@ class RunCollector:
             self.runs += [OrderedRun(chunks, self._batch_rows)] if self._gets_runs else self._sorted(chunks)
 
     def _sorted(self, chunks: list[Chunk]) -> list[SortedRun]:
-        """Sort chunks into one run; into more where a column of them all is too large for one array."""
+        """Sort chunks into one run, dropping them; into more where a column of them all is too large for one array."""
         try:
             together = concat_chunks(chunks)
         except pa.ArrowInvalid:
@@ -111,6 +110,7 @@ class RunCollector:
                 raise
             half = len(chunks) // 2
             return self._sorted(chunks[:half]) + self._sorted(chunks[half:])
+        chunks.clear()
         return [SortedChunk(together, self._order.sorted_rows(together), self._batch_rows)]
 
     def _mergeable(self) -> list[SpilledRun]:

@@ -7,9 +7,11 @@ libraries and what chunks on the move need, which no operator counts; so the ope
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
+from pyspark_pipeline.kernels.buffers import release_kept
 from pyspark_pipeline.memory import MemoryTracker
 
 VARIABLE = "PYSPARK_EXECUTOR_MEMORY_MB"
@@ -19,6 +21,8 @@ _MOVING_BYTES = 160 << 20
 #: … and of what is left, the rest for arrays that are copied as they grow, and for holes between them.
 _OPERATORS_SHARE = 0.7
 _LEAST_BYTES = 16 << 20
+#: An instance that held so much leaves nothing in the pools.
+LARGE_BYTES = 128 << 20
 _IDLE_BYTES = 256 << 20
 _IDLE_SHARE = 8
 
@@ -32,6 +36,16 @@ def idle_broadcast_bytes() -> int:
     """Give the bytes that what was made of broadcasts may hold while no task reads them."""
     allowed = int(os.environ.get(VARIABLE, "0")) << 20
     return min(_IDLE_BYTES, allowed // _IDLE_SHARE) if allowed > 0 else _IDLE_BYTES
+
+
+def give_back(peak: int) -> None:
+    """Return to the system what pools keep of an instance that held ``peak`` bytes and is gone, where that is much.
+
+    What a smaller one leaves stays for the next task, which then need not touch new pages.
+    """
+    if peak >= LARGE_BYTES:
+        gc.collect()
+        release_kept()
 
 
 def operator_bytes(allowed_mib: str | None, used: int) -> int | None:

@@ -8,6 +8,7 @@ message instead; every other error is raised here and reaches the user with its 
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -27,7 +28,7 @@ from pyspark_pipeline.plan.wire import decode_fragment
 from pyspark_pipeline.planner import FragmentBuilder
 from pyspark_pipeline.task.capture import captured
 from pyspark_pipeline.task.capture_operator import OperatorRecorder
-from pyspark_pipeline.task.memory import idle_broadcast_bytes, instance_memory
+from pyspark_pipeline.task.memory import give_back, idle_broadcast_bytes, instance_memory
 from pyspark_pipeline.task.statistics import fragment_metrics
 
 _PACK_BYTES = 4 << 20
@@ -82,12 +83,14 @@ def run_plan(
     client = ExchangeClient(batches)
     control = json.loads(client.control())
     queue = OutputQueue(fragment.settings.options["output.queueChunks"])
+    instance: FragmentInstance | None = None
     try:
         instance = _instance(make_builder(fragment, control, queue, read_broadcast), client, queue, recorder)
         yield from _run(instance, int(control.get("cpus", 1)))
         if instance.feed is None:
             client.expect_end()
-        profile = instance.metrics() | {name: control.get(name) for name in ("stage", "partition", "attempt")}
+        where = {name: control.get(name) for name in ("stage", "partition", "attempt")}
+        profile = instance.metrics() | where | {"process": os.getpid()}
         metrics = fragment_metrics(profile, time.perf_counter() - began)
         yield _message(STATISTICS, {"metrics": metrics, "profile": json.dumps(profile)})
     except SparkConditionError as error:
@@ -97,6 +100,9 @@ def run_plan(
     finally:
         if recorder is not None:
             recorder.close()
+        if instance is not None:
+            peak, instance = instance.memory.peak, None
+            give_back(peak)
 
 
 def make_builder(

@@ -96,6 +96,25 @@ def test_order_is_that_of_the_oracle(case: Any) -> None:
     assert counted(instance, "spill_files") >= min(len(rows), 1)
 
 
+@pytest.mark.parametrize(
+    ("names", "row_bytes"), [(["k"], 24), (["k", "row"], 48), (["t"], 88), (["t", "k"], 112)]
+)
+def test_what_ordering_needs_is_counted_or_the_copy_where_that_is_more(names: list[str], row_bytes: int) -> None:
+    given = child(table("sorted"))
+    for node, wider in ((sort(given, names, [Direction()] * len(names)), 0), (wide(given, names), 1000)):
+        instance = limited(node, 1 << 30)
+        list(execute(instance))
+        held = (16 + 4 + wider) * ROWS  # about, for the texts differ in length
+        assert instance.metrics()["peak_bytes"] == pytest.approx(held + max(held, row_bytes * ROWS), rel=0.25)
+
+
+def wide(given: Any, names: list[str]) -> Sort:
+    """Sort rows that have a payload of 1000 bytes."""
+    payload = pa.array(["x" * 1000] * ROWS)
+    whole = leaf("row:bigint, k:bigint, t:string, p:string", chunks_of(table("sorted").append_column("p", payload), 50))
+    return sort(whole, names, [Direction()] * len(names))
+
+
 def test_few_files_are_open_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     node = sort(child(table("random"), 5), ["k"], [Direction()])
     most = 0

@@ -1,0 +1,110 @@
+"""The benchmark of memory limits reads counters, processes and folders right."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from benchmarks.interruptions import shortened
+from benchmarks.left_behind import foreign, named_files, nameless_files
+from benchmarks.limits import counted, digest, summary, times_slower
+from benchmarks.worker_memory import WorkerMemory, compared, fields, worker_memory
+
+_MIB = 1 << 20
+
+
+def instance(process: int, peak: int, limit: int | None = None, files: int = 0) -> dict[str, Any]:
+    operator = {"name": "SortSink", "counters": {"spill_files": files, "spilled_bytes": 100 * files}}
+    pipeline = {"operators": [{"name": "ExchangeSource"}, operator]}
+    return {"process": process, "peak_bytes": peak, "limit_bytes": limit, "pipelines": [pipeline]}
+
+
+def test_instances_are_added_up_by_process_and_the_limits_are_of_those_that_spilled() -> None:
+    ran = [instance(7, 50, 400), instance(7, 80, 300, files=2), instance(8, 70, 200, files=3), instance(8, 10, 100)]
+    assert counted(ran) == {
+        "processes": {7: 80, 8: 70}, "counted": 80, "limits": [300, 200], "spilled": 500, "files": 5,
+    }  # fmt: skip
+    assert counted([instance(7, 50), instance(7, 80)])["limits"] == [0]
+
+
+def test_the_first_run_of_a_session_is_not_compared() -> None:
+    assert times_slower([100.0, 2.0, 4.0], [1.0, 6.0, 9.0]) == 2.5
+
+
+@pytest.mark.parametrize(
+    ("own_mib", "is_within"), [(649, False), (650, True), (1000, True), (1350, True), (1351, False)]
+)
+def test_own_memory_may_be_a_fifth_and_150_mib_off(own_mib: int, is_within: bool) -> None:
+    shared = 130 * _MIB
+    memory = WorkerMemory(peak=own_mib * _MIB + shared, resident=300 * _MIB, private=300 * _MIB - shared)
+    found = compared(1000 * _MIB, memory)
+    assert found == {
+        "counted_mib": 1000, "own_peak_mib": own_mib, "resident_peak_mib": own_mib + 130, "own_after_mib": 170,
+        "within": is_within,
+    }  # fmt: skip
+
+
+def test_fields_of_proc_are_bytes() -> None:
+    assert fields("Name:\tpython\nVmHWM:\t  200 kB\nThreads:\t3\nRss:   7 kB\n") == {"VmHWM": 204_800, "Rss": 7168}
+
+
+def test_a_process_has_its_memory_and_one_that_is_gone_has_none() -> None:
+    found = worker_memory(os.getpid())
+    assert found is not None
+    assert 0 < found.private <= found.resident <= found.peak
+    assert worker_memory(2**22 + 1) is None
+
+
+def test_only_open_files_without_a_name_in_the_folder_are_nameless(tmp_path: Path) -> None:
+    inside = tmp_path / "local"
+    inside.mkdir()
+    with tempfile.TemporaryFile(dir=inside), tempfile.TemporaryFile(dir=tmp_path), open(inside / "named", "w"):
+        assert nameless_files(os.getpid(), inside) == 1
+    assert nameless_files(os.getpid(), inside) == 0
+    assert named_files(tmp_path) == ["local/named"]
+
+
+def test_blocks_of_spark_are_its_own() -> None:
+    names = [
+        "blockmgr-1/0c/shuffle_0_0_0.data", "blockmgr-1/0d/broadcast_3_piece0", "blockmgr-1/0e/temp_shuffle_a1-b2",
+        "blockmgr-1/0f/spill-17", "spark-2/shuffle_0_0_0.data",
+    ]  # fmt: skip
+    assert foreign(names) == names[3:]
+
+
+@pytest.mark.parametrize("word", ["DIVIDE_BY_ZERO", "cancelled", "exited unexpectedly"])
+def test_an_error_is_told_by_its_cause(word: str) -> None:
+    assert shortened(f"PySparkRuntimeError: Job aborted\n\tat x.y({word})\n") == word
+    assert shortened("OSError: no space\n\tat x") == "OSError: no space"
+
+
+def test_the_digest_tells_order_but_not_how_rows_are_dealt_to_files(tmp_path: Path) -> None:
+    def write(name: str, *files: list[int]) -> str:
+        folder = tmp_path / name
+        folder.mkdir()
+        for place, numbers in enumerate(files):
+            pq.write_table(pa.table({"n": pa.array(numbers, pa.int64())}), folder / f"part-{place}.parquet")
+        return digest(folder)
+
+    assert write("whole", [1, 2, 3]) == write("dealt", [1], [2, 3])
+    assert write("swapped", [1, 3, 2]) != digest(tmp_path / "whole")
+
+
+def entry(within: bool = True, slower: float = 2.0, **left: Any) -> dict[str, Any]:
+    nothing: dict[str, Any] = {end: {"nameless": 0, "named": []} for end in ("success", "failure", "cancel", "kill")}
+    found = nothing | {"stop": []} | left
+    return {"memory": [{"within": within}], "times_slower": slower, "equal": True, "left": found}
+
+
+def test_the_summary_is_of_the_worst() -> None:
+    good = {"all_within": True, "most_times_slower": 3.0, "all_equal": True, "nothing_left": True}
+    assert summary({"a": entry(), "b": entry(slower=3.0)}) == good
+    assert summary({"a": entry(), "b": entry(within=False, slower=3.0)}) == good | {"all_within": False}
+    for left in ({"kill": {"nameless": 1, "named": []}}, {"success": {"nameless": 0, "named": ["x"]}}, {"stop": ["x"]}):
+        assert not summary({"a": entry(), "b": entry(**left)})["nothing_left"]

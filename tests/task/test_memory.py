@@ -1,0 +1,43 @@
+"""What a task says of its memory, and what it leaves of it."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from pyspark_pipeline.plan.nodes import Range
+from pyspark_pipeline.task import memory
+from tests.operators.kit import fields
+from tests.task.kit import run_task
+
+NUMBERS = Range(output=fields("n:bigint"), input_id=0)
+
+
+def test_the_profile_names_the_process_and_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    for allowed, limit in ((None, None), ("1", 16 << 20)):
+        monkeypatch.delenv(memory.VARIABLE, raising=False)
+        if allowed is not None:
+            monkeypatch.setenv(memory.VARIABLE, allowed)
+        outcome = run_task(NUMBERS, splits={0: [0, 10, 1]})
+        assert outcome.statistics is not None
+        profile = json.loads(outcome.statistics["profile"])
+        assert (profile["process"], profile["limit_bytes"]) == (os.getpid(), limit)
+
+
+def test_only_a_large_instance_gives_its_pages_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[bool] = []
+    monkeypatch.setattr(memory, "release_kept", lambda: given.append(True))
+    memory.give_back(memory.LARGE_BYTES - 1)
+    assert given == []
+    memory.give_back(memory.LARGE_BYTES)
+    assert given == [True]
+
+
+@pytest.mark.parametrize("cpus", [1, 3])
+def test_a_task_gives_back_once_what_it_held_is_gone(cpus: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    peaks: list[int] = []
+    monkeypatch.setattr("pyspark_pipeline.task.run.give_back", peaks.append)
+    run_task(NUMBERS, splits={0: [0, 10, 1]}, cpus=cpus)
+    assert len(peaks) == 1
