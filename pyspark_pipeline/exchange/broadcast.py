@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exchange.codec import decode_chunk, plain_schema
-from pyspark_pipeline.memory import Sized, SizedValue
+from pyspark_pipeline.memory import MemoryTracker, Sized, SizedValue
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 
 ReadBroadcast = Callable[[int], Sequence[bytes]]
@@ -29,10 +29,11 @@ def no_broadcast(broadcast_id: int) -> Sequence[bytes]:
 
 
 class BroadcastCache:
-    """Values by broadcast and key. Any thread may ask; one value is made at a time."""
+    """Values by broadcast and key, counted in ``memory``. Any thread may ask; one value is made at a time."""
 
-    def __init__(self, idle_bytes: int) -> None:
+    def __init__(self, idle_bytes: int, memory: MemoryTracker | None = None) -> None:
         self._idle_bytes = idle_bytes
+        self._memory = memory if memory is not None else MemoryTracker("broadcasts")
         self._lock = threading.RLock()
         self._values: dict[tuple[int, Hashable], Sized] = {}
         self._readable: frozenset[int] = frozenset()
@@ -42,6 +43,7 @@ class BroadcastCache:
         with self._lock:
             self._readable = frozenset(readable)
             self._drop_idle()
+            self._count()
 
     def value(self, broadcast_id: int, key: Hashable, make: Callable[[], SizedValue]) -> SizedValue:
         """Give the value of ``key``, made by ``make`` where it is not held; what ``make`` raises goes on."""
@@ -50,6 +52,8 @@ class BroadcastCache:
             held = self._values.pop(place, None)
             value = make() if held is None else held
             self._values[place] = value  # the last one is the one used last
+            if held is None:
+                self._count()
             return cast(SizedValue, value)
 
     def statistics(self) -> dict[str, int]:
@@ -62,6 +66,9 @@ class BroadcastCache:
                 "idleValues": len(idle),
                 "idleBytes": sum(idle),
             }
+
+    def _count(self) -> None:
+        self._memory.force(sum(value.nbytes for value in self._values.values()))
 
     def _drop_idle(self) -> None:
         left = self._idle_bytes

@@ -178,7 +178,9 @@ class MemoryTracker:
         named = self.holders()[:_HOLDERS_NAMED]
         holders = ", ".join(f"{name} {held}" for name, held in named) or "nobody"
         limit = "bytes without a limit" if self.limit is None else f"of its limit {self.limit} bytes"
-        return f"{self.name} holds {self.held} {limit} (most held by: {holders})"
+        root = list(self._path())[-1]
+        beside = f"; with it {root.name} holds {root.held}" if root.held > self.held else ""
+        return f"{self.name} holds {self.held} {limit} (most held by: {holders}){beside}"
 
     def _path(self) -> Iterator[MemoryTracker]:
         tracker: MemoryTracker | None = self

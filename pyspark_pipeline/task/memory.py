@@ -25,11 +25,18 @@ _LEAST_BYTES = 16 << 20
 LARGE_BYTES = 128 << 20
 _IDLE_BYTES = 256 << 20
 _IDLE_SHARE = 8
+#: The root of the tree: all that this worker process counts.
+_WORKER = MemoryTracker("worker")
 
 
 def instance_memory() -> MemoryTracker:
-    """Make the tracker of a fragment instance; without Spark's limit it has none either."""
-    return MemoryTracker("instance", limit=operator_bytes(os.environ.get(VARIABLE), address_space_bytes()))
+    """Make the tracker of a fragment instance, to be closed with it; without Spark's limit it has none either."""
+    return _WORKER.child("instance", limit=operator_bytes(os.environ.get(VARIABLE), address_space_bytes()))
+
+
+def broadcast_memory() -> MemoryTracker:
+    """Make the tracker of what the worker makes of broadcasts, and keeps from task to task."""
+    return _WORKER.child("tables of broadcasts")
 
 
 def idle_broadcast_bytes() -> int:

@@ -42,8 +42,11 @@ class OperatorReplay:
 
     def outputs(self) -> Iterator[Chunk | ChunkRow]:
         """Run it; give the chunks that leave it, or, of an exchange's sink, the chunk rows that it sends."""
-        with closing(execute(self._instance)) as items:
-            yield from items
+        try:
+            with closing(execute(self._instance)) as items:
+                yield from items
+        finally:
+            self._instance.memory.close()
 
     def profile(self) -> dict[str, Any]:
         """Give what the operators counted."""

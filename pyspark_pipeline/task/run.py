@@ -28,12 +28,12 @@ from pyspark_pipeline.plan.wire import decode_fragment
 from pyspark_pipeline.planner import FragmentBuilder
 from pyspark_pipeline.task.capture import captured
 from pyspark_pipeline.task.capture_operator import OperatorRecorder
-from pyspark_pipeline.task.memory import give_back, idle_broadcast_bytes, instance_memory
+from pyspark_pipeline.task.memory import broadcast_memory, give_back, idle_broadcast_bytes, instance_memory
 from pyspark_pipeline.task.statistics import fragment_metrics
 
 _PACK_BYTES = 4 << 20
 _LARGE_TEXT = 1 << 19
-_BROADCASTS = BroadcastCache(idle_broadcast_bytes())
+_BROADCASTS = BroadcastCache(idle_broadcast_bytes(), broadcast_memory())
 
 
 @lru_cache(maxsize=64)
@@ -101,8 +101,9 @@ def run_plan(
         if recorder is not None:
             recorder.close()
         if instance is not None:
-            peak, instance = instance.memory.peak, None
-            give_back(peak)
+            memory, instance = instance.memory, None
+            memory.close()
+            give_back(memory.peak)
 
 
 def make_builder(

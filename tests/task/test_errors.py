@@ -141,7 +141,7 @@ def test_an_allocator_without_memory_tells_what_is_held(cpus: int, monkeypatch: 
         return pa.allocate_buffer(1 << 60)  # type: ignore[no-any-return]
 
     monkeypatch.setattr(ProjectOperator, "transform", huge)
-    with pytest.raises(ResourceExhaustedError, match=r"(?s)Project.*no memory left: .*; operator.*instance holds \d+"):
+    with pytest.raises(ResourceExhaustedError, match=r"(?s)Project.*no memory left: .*; operator.*worker holds \d+"):
         list(start(fragment(project(N_PLUS_1)), cpus=cpus, splits=MANY))
 
 

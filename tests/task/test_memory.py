@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 
+import numpy as np
 import pytest
 
+from pyspark_pipeline.exchange.broadcast import BroadcastCache
 from pyspark_pipeline.plan.nodes import Range
 from pyspark_pipeline.task import memory
 from tests.operators.kit import fields
@@ -41,3 +43,36 @@ def test_a_task_gives_back_once_what_it_held_is_gone(cpus: int, monkeypatch: pyt
     monkeypatch.setattr("pyspark_pipeline.task.run.give_back", peaks.append)
     run_task(NUMBERS, splits={0: [0, 10, 1]}, cpus=cpus)
     assert len(peaks) == 1
+
+
+def test_the_worker_holds_what_its_instance_and_its_broadcasts_hold() -> None:
+    tables = memory.broadcast_memory()
+    instance = memory.instance_memory()
+    worker = instance.parent
+    assert worker is not None and worker is tables.parent and worker.parent is None
+    before = worker.held
+    cache = BroadcastCache(10, tables)
+    cache.begin_task([1])
+    cache.value(1, "table", lambda: np.zeros(100, np.int8))
+    operator = instance.child("operator")
+    operator.hold(50)
+    assert worker.held - before == 150
+    assert f"worker holds {before + 150} bytes without a limit" in operator.account()
+    instance.limit = 60
+    assert "instance holds 50 of its limit 60 bytes" in operator.account()
+    assert operator.account().endswith(f"; with it worker holds {before + 150}")
+    assert instance.close() == 50
+    assert worker.held - before == 100
+    cache.begin_task([])
+    assert worker.held == before
+    tables.close()
+
+
+def test_a_task_leaves_nothing_counted_in_its_worker() -> None:
+    tracker = memory.instance_memory()
+    worker = tracker.parent
+    tracker.close()
+    assert worker is not None
+    before = worker.holders()
+    run_task(NUMBERS, splits={0: [0, 1000, 1]})
+    assert worker.holders() == before
