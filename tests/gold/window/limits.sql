@@ -1,6 +1,6 @@
 -- The first rows of every partition by a rank: Spark cuts them off below the window, twice.
 -- tables: keys, tame, batch_plus_one
--- matrix: ansi=true ; aqe=true,false ; batch=7,65536
+-- matrix: ansi=true ; aqe=true,false ; batch=7
 
 SELECT * FROM (SELECT id, k, row_number() OVER (PARTITION BY k ORDER BY id) AS n FROM tame) WHERE n <= 3;
 SELECT * FROM (SELECT id, k, z, rank() OVER (PARTITION BY k ORDER BY z DESC) AS n FROM tame) WHERE n = 1;

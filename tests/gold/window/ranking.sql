@@ -1,29 +1,21 @@
 -- Ranks over partitions and orders of every type: NULL, NaN and signed zeros are equal to themselves.
 -- tables: keys, texts, times, empty, tame, batch_plus_one
--- matrix: ansi=true ; aqe=true,false ; batch=7,65536
+-- matrix: ansi=true ; aqe=true,false ; batch=7
 
 SELECT id, b, row_number() OVER (PARTITION BY b ORDER BY id DESC) AS n, count(*) OVER (PARTITION BY b) AS c FROM keys;
 SELECT id, rank() OVER (ORDER BY b DESC NULLS FIRST) AS r, dense_rank() OVER (ORDER BY b DESC NULLS FIRST) AS e FROM keys;
-SELECT id, t, row_number() OVER (PARTITION BY t ORDER BY id DESC) AS n, count(*) OVER (PARTITION BY t) AS c FROM keys;
-SELECT id, rank() OVER (ORDER BY t DESC NULLS FIRST) AS r, dense_rank() OVER (ORDER BY t DESC NULLS FIRST) AS e FROM keys;
 SELECT id, f, row_number() OVER (PARTITION BY f ORDER BY id DESC) AS n, count(*) OVER (PARTITION BY f) AS c FROM keys;
 SELECT id, rank() OVER (ORDER BY f DESC NULLS FIRST) AS r, dense_rank() OVER (ORDER BY f DESC NULLS FIRST) AS e FROM keys;
 SELECT id, d, row_number() OVER (PARTITION BY d ORDER BY id DESC) AS n, count(*) OVER (PARTITION BY d) AS c FROM keys;
 SELECT id, rank() OVER (ORDER BY d DESC NULLS FIRST) AS r, dense_rank() OVER (ORDER BY d DESC NULLS FIRST) AS e FROM keys;
-SELECT id, n9, row_number() OVER (PARTITION BY n9 ORDER BY id DESC) AS n, count(*) OVER (PARTITION BY n9) AS c FROM keys;
-SELECT id, rank() OVER (ORDER BY n9 DESC NULLS FIRST) AS r, dense_rank() OVER (ORDER BY n9 DESC NULLS FIRST) AS e FROM keys;
 SELECT id, n38, row_number() OVER (PARTITION BY n38 ORDER BY id DESC) AS n, count(*) OVER (PARTITION BY n38) AS c FROM keys;
 SELECT id, rank() OVER (ORDER BY n38 DESC NULLS FIRST) AS r, dense_rank() OVER (ORDER BY n38 DESC NULLS FIRST) AS e FROM keys;
 SELECT id, str, row_number() OVER (PARTITION BY str ORDER BY id DESC) AS n, count(*) OVER (PARTITION BY str) AS c FROM keys;
 SELECT id, rank() OVER (ORDER BY str DESC NULLS FIRST) AS r, dense_rank() OVER (ORDER BY str DESC NULLS FIRST) AS e FROM keys;
 SELECT id, bin, row_number() OVER (PARTITION BY bin ORDER BY id DESC) AS n, count(*) OVER (PARTITION BY bin) AS c FROM keys;
 SELECT id, rank() OVER (ORDER BY bin DESC NULLS FIRST) AS r, dense_rank() OVER (ORDER BY bin DESC NULLS FIRST) AS e FROM keys;
-SELECT id, dt, row_number() OVER (PARTITION BY dt ORDER BY id DESC) AS n, count(*) OVER (PARTITION BY dt) AS c FROM keys;
-SELECT id, rank() OVER (ORDER BY dt DESC NULLS FIRST) AS r, dense_rank() OVER (ORDER BY dt DESC NULLS FIRST) AS e FROM keys;
 SELECT id, ts, row_number() OVER (PARTITION BY ts ORDER BY id DESC) AS n, count(*) OVER (PARTITION BY ts) AS c FROM keys;
 SELECT id, rank() OVER (ORDER BY ts DESC NULLS FIRST) AS r, dense_rank() OVER (ORDER BY ts DESC NULLS FIRST) AS e FROM keys;
-SELECT id, ntz, row_number() OVER (PARTITION BY ntz ORDER BY id DESC) AS n, count(*) OVER (PARTITION BY ntz) AS c FROM keys;
-SELECT id, rank() OVER (ORDER BY ntz DESC NULLS FIRST) AS r, dense_rank() OVER (ORDER BY ntz DESC NULLS FIRST) AS e FROM keys;
 SELECT id, void, row_number() OVER (PARTITION BY void ORDER BY id DESC) AS n, count(*) OVER (PARTITION BY void) AS c FROM keys;
 SELECT id, rank() OVER (ORDER BY void DESC NULLS FIRST) AS r, dense_rank() OVER (ORDER BY void DESC NULLS FIRST) AS e FROM keys;
 SELECT id, percent_rank() OVER (PARTITION BY k ORDER BY z, i) AS p, cume_dist() OVER (PARTITION BY k ORDER BY z, i) AS c, rank() OVER (PARTITION BY k ORDER BY z, i) AS r FROM tame;

@@ -1,6 +1,6 @@
 -- Aggregates over frames that begin with the partition: to its end, to the row, to the row's last peer.
 -- tables: numbers, tame, texts, times, keys
--- matrix: ansi=true,false ; aqe=true ; batch=7,65536
+-- matrix: ansi=true,false ; aqe=true ; batch=7
 
 SELECT id, sum(t) OVER (PARTITION BY k) AS a, sum(t) OVER (PARTITION BY k ORDER BY z) AS b, sum(t) OVER (PARTITION BY k ORDER BY id ROWS UNBOUNDED PRECEDING) AS c, avg(t) OVER (PARTITION BY k) AS d, avg(t) OVER (PARTITION BY k ORDER BY z, id) AS e, count(t) OVER (PARTITION BY k ORDER BY z) AS f FROM tame;
 SELECT id, sum(s) OVER (PARTITION BY k) AS a, sum(s) OVER (PARTITION BY k ORDER BY z) AS b, sum(s) OVER (PARTITION BY k ORDER BY id ROWS UNBOUNDED PRECEDING) AS c, avg(s) OVER (PARTITION BY k) AS d, avg(s) OVER (PARTITION BY k ORDER BY z, id) AS e, count(s) OVER (PARTITION BY k ORDER BY z) AS f FROM tame;
