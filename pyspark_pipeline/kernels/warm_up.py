@@ -11,7 +11,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels import accumulate, row_ranges
+from pyspark_pipeline.kernels import accumulate, row_ranges, running
 from pyspark_pipeline.kernels.bloom import BloomFilter
 from pyspark_pipeline.kernels.buffers import Array, decimal_words, string_parts, validity, values
 from pyspark_pipeline.kernels.group_table import GroupTable
@@ -31,8 +31,8 @@ _WIDE = pa.array([Decimal(1), None, Decimal(10**30), Decimal(1)], pa.decimal128(
 
 
 def warm_up() -> None:
-    """Load the kernels of hashing, partitioning, grouping, accumulating, joining, sorting and filtering."""
-    for step in (_hashes, _groups, _sums, _extremes, _joins, _orders, _ranges):
+    """Load the kernels of hashing, partitioning, grouping, accumulating, joining, sorting, filtering and windows."""
+    for step in (_hashes, _groups, _sums, _extremes, _joins, _orders, _ranges, _windows):
         step()
 
 
@@ -139,3 +139,13 @@ def _ranges() -> None:
     row_ranges.widen_longs(longs, words)
     row_ranges.widen_rows_of_ints(ints, rows[:0], words)
     row_ranges.widen_rows_of_longs(longs, rows[:0], words)
+
+
+def _windows() -> None:
+    starts = np.zeros(4, dtype=np.bool_)
+    bits, skip = validity(_LONGS)
+    seen = starts.copy()
+    running.run_longs(starts, _longs(4), bits, skip, 0, False, _longs(4), seen)
+    running.run_doubles(starts, np.zeros(4), bits, skip, 0.0, False, np.zeros(4), seen)
+    running.run_decimals(starts, decimal_words(_WIDE), bits, skip, _longs(3), np.zeros((4, 3), dtype=np.int64))
+    running.run_least(starts[1:].copy(), _longs(4), bits, skip, _longs(3))

@@ -2,7 +2,18 @@
 
 from typing import Any
 
-from pyspark_pipeline.operators import aggregate, expand, joins, limit, parquet_scan, project, sort, top_n, union
+from pyspark_pipeline.operators import (
+    aggregate,
+    expand,
+    joins,
+    limit,
+    parquet_scan,
+    project,
+    sort,
+    top_n,
+    union,
+    windows,
+)
 from pyspark_pipeline.operators import filter as filter_rows
 from pyspark_pipeline.operators import range as range_source
 from pyspark_pipeline.operators.aggregates import aggregate_manifest
@@ -13,6 +24,7 @@ from pyspark_pipeline.operators.registry import (
     is_implemented,
     operator_manifest,
 )
+from pyspark_pipeline.operators.windows import window_manifest
 
 __all__ = [
     "PipelineBuilder",
@@ -31,9 +43,10 @@ __all__ = [
     "sort",
     "top_n",
     "union",
+    "windows",
 ]
 
 
 def manifest() -> dict[str, Any]:
-    """Give what the engine runs of Spark's physical operators and aggregate functions."""
-    return {"aggregates": aggregate_manifest(), "operators": operator_manifest()}
+    """Give what the engine runs of Spark's physical operators, aggregate and window functions."""
+    return {"aggregates": aggregate_manifest(), "operators": operator_manifest(), "windows": window_manifest()}

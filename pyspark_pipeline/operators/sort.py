@@ -3,10 +3,13 @@
 Behind an ordered exchange the rows of each sender come sorted: the sinks but keep the senders' runs (merge exchange).
 
 The sinks hand their runs to the source through :class:`SortContext`. Several drivers sort in parallel; their
-runs are merged by the source of driver 0, the other sources give nothing, so that order survives above.
+runs are merged by the source of driver 0, the other sources give nothing, so that order survives above. Where
+rows were dealt out by key and only those of a driver must be in order (:class:`DealtSort`), each has its own.
 """
 
 from __future__ import annotations
+
+from functools import partial
 
 from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.context import OperatorContext
@@ -64,6 +67,32 @@ class SortContext:
         self.is_dropped = True
         self.changed.notify()
 
+    def of(self, driver_sequence: int) -> SortContext:
+        """Give what the sink and the source of a driver share."""
+        return self
+
+    def gives(self, driver_sequence: int) -> bool:
+        """Whether the source of this driver gives rows."""
+        return driver_sequence == 0
+
+
+class DealtSort:
+    """Sorts of the rows of one driver each: what was dealt out by key stays apart."""
+
+    def __init__(self, node: Sort, settings: Settings) -> None:
+        self._make = partial(SortContext, node, settings)
+        self._contexts = {0: self._make()}
+
+    def of(self, driver_sequence: int) -> SortContext:
+        """Give what the sink and the source of a driver share."""
+        if driver_sequence not in self._contexts:
+            self._contexts[driver_sequence] = self._make()
+        return self._contexts[driver_sequence]
+
+    def gives(self, driver_sequence: int) -> bool:
+        """Every source gives its driver's rows."""
+        return True
+
 
 class SortSinkOperator(Operator):
     """Collects chunks into runs; sorts when the last has come, or earlier where memory is short."""
@@ -118,13 +147,13 @@ class SortSinkOperator(Operator):
 
 
 class SortSourceOperator(Operator):
-    """Gives all rows in order (driver 0), or nothing (the others)."""
+    """Gives all rows of its sort in order where it ``gives``, else nothing."""
 
-    def __init__(self, shared: SortContext, driver_sequence: int) -> None:
+    def __init__(self, shared: SortContext, *, gives: bool) -> None:
         self._shared = shared
         self._merged: RunMerge | None = None
-        self._gives = driver_sequence == 0
-        self._done = not self._gives
+        self._gives = gives
+        self._done = not gives
 
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
@@ -172,28 +201,34 @@ class SortSinkFactory(OperatorFactory):
 
     name = "SortSink"
 
-    def __init__(self, shared: SortContext) -> None:
+    def __init__(self, shared: SortContext | DealtSort) -> None:
         self._shared = self.meeting_place = shared
 
     def create(self, dop: int, driver_sequence: int) -> SortSinkOperator:
-        return SortSinkOperator(self._shared, driver_sequence)
+        return SortSinkOperator(self._shared.of(driver_sequence), driver_sequence)
 
 
 class SortSourceFactory(OperatorFactory):
-    """Makes the sources; they run with as many drivers as the sinks, but one gives the rows."""
+    """Makes the sources; they run with as many drivers as the sinks."""
 
     name = "SortSource"
 
-    def __init__(self, shared: SortContext) -> None:
+    def __init__(self, shared: SortContext | DealtSort) -> None:
         self._shared = self.meeting_place = shared
 
     def create(self, dop: int, driver_sequence: int) -> SortSourceOperator:
-        return SortSourceOperator(self._shared, driver_sequence)
+        return SortSourceOperator(self._shared.of(driver_sequence), gives=self._shared.gives(driver_sequence))
 
 
 @implements(Sort, execs=["SortExec"], pipeline=["SortSink", "SortSource"])
 def decompose_sort(node: Sort, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Close the child's pipeline with a sink, start one with the source."""
     below = builder.decompose(node.child)
-    shared = SortContext(node, builder.settings)
+    return cut_at_sort(SortContext(node, builder.settings), below, builder)
+
+
+def cut_at_sort(
+    shared: SortContext | DealtSort, below: list[OperatorFactory], builder: PipelineBuilder
+) -> list[OperatorFactory]:
+    """Close the pipeline ``below`` with a sink, start one with the source."""
     return builder.cut(below, SortSinkFactory(shared), SortSourceFactory(shared))

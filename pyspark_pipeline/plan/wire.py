@@ -16,6 +16,7 @@ from pyspark_pipeline.plan import expands as _expands  # noqa: F401
 from pyspark_pipeline.plan import joins as _joins  # noqa: F401
 from pyspark_pipeline.plan import sorts as _sorts  # noqa: F401
 from pyspark_pipeline.plan import unions as _unions  # noqa: F401
+from pyspark_pipeline.plan import windows as _windows  # noqa: F401
 from pyspark_pipeline.plan.broadcasts import BroadcastExchange
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import (

@@ -16,12 +16,15 @@ from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.murmur3 import hash_rows
 from pyspark_pipeline.kernels.warm_up import warm_up
 from pyspark_pipeline.kernels.xxhash64 import xxhash64_rows
+from pyspark_pipeline.operators.windows.boundaries import WindowRows
+from pyspark_pipeline.operators.windows.running import DecimalSums, DoubleSums, Extremes, LongSums, Running
 from tests.expressions.build import call, col, lit
 from tests.operators.aggregate_kit import aggregate_call, chunks_of, leaf, partial_node, run_stages
 from tests.operators.kit import column
 
 MODULES = (
-    "accumulate", "bloom", "group_kernels", "interning", "murmur3", "partition", "row_hash", "row_ranges", "xxhash64",
+    "accumulate", "bloom", "group_kernels", "interning", "murmur3", "partition", "row_hash", "row_ranges", "running",
+    "xxhash64",
 )  # fmt: skip
 
 
@@ -63,6 +66,7 @@ def test_warm_up_loads_every_kernel_in_its_only_form() -> None:
         GroupTable([array.type]).group_ids([array])
     _filter()
     _bloom()
+    _windows()
     after = _forms()
     assert {name: forms for name, forms in after.items() if len(forms) > max(1, len(before[name]))} == {}
 
@@ -93,3 +97,19 @@ def _bloom() -> None:
         for numbers in (pa.array(range(40)), pa.array(np.arange(40)), pa.array([None, *range(39)]).slice(1)):
             chunk = pa.RecordBatch.from_arrays([numbers], ["a"])
             compile_predicate(condition, ExpressionSettings(ansi=True, time_zone="UTC")).filter(chunk)
+
+
+def _windows() -> None:
+    """Run values from numpy and from Arrow, with and without NULLs, sliced, over two chunks."""
+    rows = WindowRows(np.array([False, False, True, False]), np.ones(4, dtype=np.bool_))
+    for numbers in (pa.array(range(4)), pa.array(np.arange(4)), pa.array([1, None, 2, None, 3]).slice(1)):
+        decimals = numbers.cast(pa.decimal128(19, 0))
+        makes: list[tuple[Running, pa.Array]] = [
+            (LongSums(True, -1), numbers), (LongSums(True, -1), numbers.cast(pa.int32())),
+            (DoubleSums(), numbers), (DoubleSums(), numbers.cast(pa.float32())), (DecimalSums(), decimals),
+        ]  # fmt: skip
+        for values in (numbers, decimals, numbers.cast(pa.string()), numbers.cast(pa.float64())):
+            makes += [(Extremes(descending=descending), values) for descending in (False, True)]
+        for running, values in makes:
+            for _ in range(2):
+                running.run(rows, [values])

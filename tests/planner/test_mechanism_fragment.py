@@ -100,8 +100,8 @@ def test_chunks_are_cut_to_the_wanted_rows() -> None:
 
 
 def test_what_has_no_node_or_no_operator_is_refused_before_it_runs() -> None:
-    with pytest.raises(UnsupportedPlanError, match="WindowExec has no node"):
-        run_json(node("WindowExec", [ID], SCAN), {"kind": "result"})
+    with pytest.raises(UnsupportedPlanError, match="GenerateExec has no node"):
+        run_json(node("GenerateExec", [ID], SCAN), {"kind": "result"})
     with pytest.raises(UnsupportedPlanError, match="no operator implements Chunks"):
         decompose_node(Chunks(output=()), Builder())
 

@@ -62,7 +62,8 @@ object Conversion {
  *  1. Unwrap what an earlier pass (AQE re-plans) wrapped, and decide again.
  *  2. Wrap each operator that the engine supports and whose inputs are in the engine already, and each
  *     exchange above one. A reason is left on every node that caused a decline. Sort-merge joins and sorted
- *     aggregations become hash operators and lose their sorts; a small global sort gets an ordered exchange.
+ *     aggregations become hash operators and lose their sorts, as windows do, which sort themselves; a small global
+ *     sort gets an ordered exchange.
  *  3. Aggregates move together: a final one whose partial one stayed stays too, and the other way round.
  *  4. The cost rule takes back connected regions whose work does not pay for their transitions.
  */
@@ -98,6 +99,7 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf, isAdaptive: Boolea
   private def wrap(plan: SparkPlan, ordered: Boolean): SparkPlan = plan match {
     case a: SortAggregateExec => wrapSorted(a, ordered)
     case j: SortMergeJoinExec => wrapJoin(j, ordered)
+    case w if Windows.isWindow(w) => wrapWindow(w, ordered)
     case s: SortExec if s.global => wrapSort(s)
     case t: TakeOrderedAndProjectExec => wrapTop(t)
     case _ =>
@@ -138,6 +140,13 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf, isAdaptive: Boolea
     }
   }
 
+  /** A window loses the sort below it: it sorts itself. */
+  private def wrapWindow(w: SparkPlan, ordered: Boolean): SparkPlan =
+    decided(Windows.unsorted(w).mapChildren(wrap(_, ordered = false))) match {
+      case op: PipelineOperatorExec => if (ordered) SortedAggregates.sortAbove(op, w) else op
+      case stayed => Sorts.supplied(stayed)
+    }
+
   /** A global sort that moves takes an ordered exchange where there is little to sort. */
   private def wrapSort(s: SortExec): SparkPlan = decided(s.mapChildren(wrap(_, ordered = false))) match {
     case op @ PipelineOperatorExec(sort: SortExec) =>
@@ -173,7 +182,7 @@ class Conversion(conf: org.apache.spark.sql.internal.SQLConf, isAdaptive: Boolea
       case other => Joins.reason(other)
     }
     shape
-      .orElse(support.first(op.expressions))
+      .orElse(support.first(Windows.expressions(op)))
       .orElse(op.output.flatMap(a => support.typeReason(a.dataType, s"column ${a.name}")).headOption)
       .orElse(op.children.flatMap(_.output).flatMap(a =>
         support.typeReason(a.dataType, s"input column ${a.name}")).headOption)
@@ -250,6 +259,7 @@ object Unwrapping {
   /** The operator inside, as Spark can run it. */
   def operator(op: PipelineOperatorExec): SparkPlan = Links.move(op, op.original match {
     case a: SortAggregateExec => SortedAggregates.withSort(a)
+    case w if Windows.isWindow(w) => Sorts.supplied(w)
     case other => Joins.planned(other)
   })
 

@@ -7,8 +7,8 @@ import org.apache.spark.sql.execution.joins.BaseJoinExec
 
 /**
  * Takes back regions that would not win. A region is what hangs together through wrapped operators and
- * exchanges. It pays when it aggregates, joins or sorts, and its scans read enough; a region that only scans, filters and
- * projects gives its rows back through a transition that costs more than it saves.
+ * exchanges. It pays when it aggregates, joins, sorts or has windows, and its scans read enough; a region that only
+ * scans, filters and projects gives its rows back through a transition that costs more than it saves.
  */
 class CostRule(minScanBytes: Long) {
 
@@ -30,11 +30,12 @@ class CostRule(minScanBytes: Long) {
     val members = collect(region)
     val works = members.exists {
       case PipelineOperatorExec(_: BaseAggregateExec | _: BaseJoinExec | _: SortExec | _: TakeOrderedAndProjectExec) => true
+      case PipelineOperatorExec(op) => Windows.isWindow(op)
       case _ => false
     }
     val fromStage = members.exists(_.isInstanceOf[QueryStageExec])
     val bytes = members.collect { case PipelineOperatorExec(s: FileSourceScanExec) => ScanBytes.of(s) }.sum
-    if (!works) Some("cost: without an aggregation, join or sort the transition to rows costs more than it saves")
+    if (!works) Some("cost: without an aggregation, join, sort or window the transition to rows costs more than it saves")
     else if (!fromStage && bytes < minScanBytes) {
       Some(s"cost: its scans read $bytes bytes, fewer than ${Settings.Prefix}cost.minScanBytes=$minScanBytes")
     } else None

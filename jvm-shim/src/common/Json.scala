@@ -75,6 +75,7 @@ class ExpressionJson(withContexts: Boolean = true) {
         arr(a.aggregateFunction.aggBufferAttributes.map(b => text(b.dataType.catalogString))))
       node.set[ObjectNode]("function", function)
       node
+    case w: WindowExpression => Windows.write(w, call)
     case other => call(other)
   }
 

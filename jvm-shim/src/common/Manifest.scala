@@ -42,6 +42,8 @@ object Manifest {
 
   lazy val aggregates: Map[String, Seq[Case]] = cases(root.path("aggregates"))
 
+  lazy val windows: Map[String, Seq[Case]] = cases(root.path("windows"))
+
   private def cases(node: JsonNode): Map[String, Seq[Case]] =
     fields(node).map { case (name, entry) => name -> elements(entry.path("cases")).map(Case(_)) }
 
@@ -61,6 +63,7 @@ object Manifest {
     val result: Set[String] = elements(json.path("result")).map(_.asText).toSet
     val fieldValues: Map[String, Set[String]] =
       fields(json.path("fields")).map { case (k, v) => k -> elements(v).map(_.asText).toSet }
+    val frames: Set[String] = elements(json.path("frames")).map(_.asText).toSet
     val literals: Seq[Int] = elements(json.path("literal")).map(_.asInt)
     val patterns: Map[Int, String] = fields(json.path("matches")).map { case (k, v) => k.toInt -> v.asText }
     val maxPrecision: Int = json.path("max_precision").asInt(Int.MaxValue)

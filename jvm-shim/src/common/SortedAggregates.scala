@@ -1,6 +1,5 @@
 package org.apache.spark.sql.pysparkpipeline
 
-import org.apache.spark.sql.catalyst.expressions.{Ascending, SortOrder}
 import org.apache.spark.sql.execution.{SortExec, SparkPlan}
 import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, SortAggregateExec}
 import org.apache.spark.sql.execution.exchange.Exchange
@@ -32,7 +31,7 @@ object SortedAggregates {
   def sortAbove(op: PipelineOperatorExec, a: SparkPlan): SparkPlan =
     if (a.outputOrdering.isEmpty) op
     else {
-      val order = a.outputOrdering.map(o => SortOrder(o.child, Ascending))
+      val order = a.outputOrdering.map(_.copy(sameOrderExpressions = Nil))
       val sort = SortExec(order, global = false, op)
       Links.putAbove(sort, op)
       sort

@@ -19,6 +19,7 @@ class Support(allowDifferences: Boolean) {
         .orElse(matching(a.aggregateFunction, Manifest.aggregates))
         .orElse(a.aggregateFunction.aggBufferAttributes.flatMap(b => typeReason(b.dataType, "a buffer")).headOption)
     case o: SortOrder => reason(o.child)
+    case w: WindowExpression => Windows.reason(w, this)
     case other => first(other.children).orElse(matching(other, Manifest.expressions))
   }
 
@@ -27,7 +28,8 @@ class Support(allowDifferences: Boolean) {
   def typeReason(t: DataType, what: String): Option[String] =
     if (Support.isSupported(t)) None else Some(s"$what has type ${t.catalogString}, which the engine does not hold")
 
-  private def matching(e: Expression, known: Map[String, Seq[Manifest.Case]]): Option[String] = {
+  /** Why none of the forms in `known` is `e`; None where one is. */
+  def matching(e: Expression, known: Map[String, Seq[Manifest.Case]]): Option[String] = {
     val name = ExpressionJson.name(e)
     val shape = s"$name(${e.children.map(_.dataType.catalogString).mkString(", ")})"
     typeReason(e.dataType, shape).orElse {

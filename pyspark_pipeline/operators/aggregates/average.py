@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.kernels.accumulate import divide_sums
 from pyspark_pipeline.kernels.buffers import Array, fixed_array
 from pyspark_pipeline.operators.aggregates.count import CountState
@@ -79,7 +80,9 @@ class DecimalAverage(AggregateFunction):
         made[::2] = quotients
         made[1::2] = quotients >> 63
         for row in np.flatnonzero(~valid & (counts != 0) & ~overflowed):
-            value = self._divide_exactly(self._sum.total(start + int(row)), int(counts[row]))
+            total = self._sum.total(start + int(row))
+            scale = self._sum_type.scale
+            value = divide_exactly(total, scale, int(counts[row]), self.call.type, self.ansi, self.call.context)
             if value is not None:
                 valid[row] = True
                 made[2 * row : 2 * row + 2] = np.array(
@@ -91,19 +94,19 @@ class DecimalAverage(AggregateFunction):
         """Say whether the sums have 128 bits and every 64-bit quotient has few enough digits for the result."""
         return self._pool.has_keys and self.call.type.precision >= 19
 
-    def _divide_exactly(self, total: int, count: int) -> int | None:
-        """Divide as Spark's ``Decimal./`` (39 digits of scale, the rest cut off), then round half up.
 
-        Gives the unscaled value; None where it has too many digits, which in ANSI mode raises.
-        """
-        target = self.call.type
-        size: int = abs(total) * 10 ** (_DIVISION_SCALE - self._sum_type.scale) // count
-        unit: int = 10 ** (_DIVISION_SCALE - target.scale)
-        quotient, rest = divmod(size, unit)
-        quotient += 2 * rest >= unit
-        if quotient >= 10**target.precision:
-            if self.ansi:
-                signed = size if total >= 0 else -size
-                raise out_of_range(signed, _DIVISION_SCALE, target, self.call.context)
-            return None
-        return quotient if total >= 0 else -quotient
+def divide_exactly(total: int, scale: int, count: int, target: DataType, ansi: bool, context: int) -> int | None:
+    """Divide total · 10**−scale as Spark's ``Decimal./`` (39 digits of scale, the rest cut off), then round half up.
+
+    Gives the unscaled value; None where it has too many digits, which in ANSI mode raises.
+    """
+    size: int = abs(total) * 10 ** (_DIVISION_SCALE - scale) // count
+    unit: int = 10 ** (_DIVISION_SCALE - target.scale)
+    quotient, rest = divmod(size, unit)
+    quotient += 2 * rest >= unit
+    if quotient >= 10**target.precision:
+        if ansi:
+            signed = size if total >= 0 else -size
+            raise out_of_range(signed, _DIVISION_SCALE, target, context)
+        return None
+    return quotient if total >= 0 else -quotient

@@ -26,7 +26,7 @@ from pyspark_pipeline.operators.aggregates.registry import AggregateFunction, ag
 from pyspark_pipeline.operators.aggregates.state import PerGroup, State, StatePool
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 
-_ORDERED = [
+ORDERED = [
     "boolean", "tinyint", "smallint", "int", "bigint", "float", "double",
     "decimal", "string", "binary", "date", "timestamp", "timestamp_ntz",
 ]  # fmt: skip
@@ -187,12 +187,12 @@ class _Extreme(AggregateFunction):
         return self._state.column(start, stop)
 
 
-@aggregate("Min", [{"args": [_ORDERED]}], when=lambda call: call.type.kind in _ORDERED)
+@aggregate("Min", [{"args": [ORDERED]}], when=lambda call: call.type.kind in ORDERED)
 class Min(_Extreme):
     """The least value that is not NULL."""
 
 
-@aggregate("Max", [{"args": [_ORDERED]}], when=lambda call: call.type.kind in _ORDERED)
+@aggregate("Max", [{"args": [ORDERED]}], when=lambda call: call.type.kind in ORDERED)
 class Max(_Extreme):
     """The largest value that is not NULL."""
 

@@ -23,7 +23,7 @@ SELECT a.k, b.c FROM (SELECT k FROM tame GROUP BY k ORDER BY k) a JOIN (SELECT k
 -- set: spark.sql.autoBroadcastJoinThreshold=-1
 SELECT a.i, min(b.k), max(a.k) FROM tame a JOIN tame b ON a.i = b.i GROUP BY a.i;
 -- set: spark.sql.autoBroadcastJoinThreshold=-1
--- expect: partly Window
+-- expect: converted
 SELECT i, id, sum(id) OVER (PARTITION BY i ORDER BY id) AS s FROM (SELECT a.i, b.id FROM tame a JOIN tame b ON a.i = b.i AND a.id < 10 AND b.id < 30);
 -- rows: ordered
 -- set: spark.sql.autoBroadcastJoinThreshold=-1

@@ -1,4 +1,4 @@
--- Operators that stay in Spark above and below converted parts: windows, generators, functions; and what converts beside them.
+-- Operators that stay in Spark above and below converted parts: generators, functions; and what converts beside them.
 -- tables: tame, numbers, texts, keys
 -- matrix: ansi=true ; aqe=true,false
 
@@ -13,9 +13,9 @@ SELECT a.id, b.id FROM tame a FULL JOIN (SELECT * FROM tame WHERE id < 50) b ON 
 SELECT count(*) FROM numbers a JOIN keys b ON a.d = b.d AND a.i = b.i;
 SELECT count(*) FROM tame a WHERE EXISTS (SELECT 1 FROM numbers b WHERE b.id = a.z);
 SELECT count(*) FROM tame WHERE z NOT IN (SELECT t FROM numbers WHERE t IS NOT NULL);
--- expect: partly Window
+-- expect: converted
 SELECT id, sum(i) OVER (PARTITION BY k ORDER BY id) AS x FROM tame WHERE i IS NOT NULL;
--- expect: partly Window
+-- expect: converted
 SELECT k, c, rank() OVER (ORDER BY c, k) AS r FROM (SELECT k, count(*) AS c FROM tame GROUP BY k);
 -- rows: ordered
 SELECT id, i FROM tame WHERE i > 0 ORDER BY i, id;

@@ -1,0 +1,92 @@
+"""Where the partitions of a window begin in sorted rows, and where rows that are peers in its order do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
+from pyspark_pipeline.expressions.values import decode
+from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.sort_fields import ordinals
+from pyspark_pipeline.plan.nodes import Settings
+from pyspark_pipeline.plan.windows import WindowSpec
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRows:
+    """Rows in the order of the window: bools, shape (rows,), say where partitions and groups of peers begin."""
+
+    starts: Array
+    peers: Array
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.starts.size)
+
+
+def last_true(flags: Array) -> Array:
+    """Give for each row the last at or before it whose flag is set, −1 where there is none: int64."""
+    found: Array = np.maximum.accumulate(np.where(flags, np.arange(flags.size), -1))
+    return found
+
+
+def one_row(array: pa.Array, row: int) -> pa.Array:
+    """Copy one row of an array, so that it does not hold the others."""
+    return array.take(pa.array([row], pa.int64()))
+
+
+class Boundaries:
+    """Compares the keys of rows with those of the row before, also over the edge of a chunk.
+
+    As in Spark's window NULL equals NULL, NaN equals NaN, and −0.0 equals 0.0.
+    """
+
+    def __init__(self, spec: WindowSpec, settings: Settings) -> None:
+        exprs = [*spec.partition, *(key.expr for key in spec.order)]
+        self._compiled = compile_expressions(exprs, ExpressionSettings.of(settings))
+        self._split = len(spec.partition)
+        self._before: list[pa.Array] | None = None
+
+    def rows(self, chunk: Chunk) -> WindowRows:
+        """Say where partitions and peers begin in the next chunk, which has rows."""
+        keys = [_comparable(decode(array)) for array in self._compiled.evaluate(chunk)]
+        before, self._before = self._before, [one_row(key, chunk.num_rows - 1) for key in keys]
+        starts = self._changes(keys[: self._split], before and before[: self._split], chunk.num_rows)
+        peers = self._changes(keys[self._split :], before and before[self._split :], chunk.num_rows)
+        return WindowRows(starts, peers | starts)
+
+    def _changes(self, keys: Sequence[pa.Array], before: Sequence[pa.Array] | None, rows: int) -> Array:
+        changes = np.zeros(rows, dtype=np.bool_)
+        if before is None:
+            changes[0] = True
+            before = [key.slice(0, 1) for key in keys]
+        for key, last in zip(keys, before, strict=True):
+            changes |= _differs(pa.concat_arrays([last, key]))
+        return changes
+
+
+def _comparable(key: pa.Array) -> pa.Array:
+    """Give floating numbers as integers that are equal where Spark calls the numbers equal."""
+    if not pa.types.is_floating(key.type):
+        return key
+    valid = None if key.null_count == 0 else ~np.asarray(key.is_valid())
+    return pa.array(ordinals(key), mask=valid)
+
+
+def _differs(key: pa.Array) -> Array:
+    """Say of every row but the first whether it differs from the one before."""
+    if pa.types.is_null(key.type):
+        return np.zeros(len(key) - 1, dtype=np.bool_)
+    differs = pc.fill_null(pc.not_equal(key.slice(1), key.slice(0, len(key) - 1)), False)
+    made: Array = np.asarray(differs)
+    if key.null_count:
+        valid = np.asarray(key.is_valid())
+        made = made | (valid[1:] != valid[:-1])
+    return made

@@ -1,0 +1,86 @@
+"""Rows that wait until their window functions are known, first in, first out; in a file where memory is short."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from pyspark_pipeline.exec.context import OperatorContext
+from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES, SpillFile, SpillFiles
+
+
+class HeldRows:
+    """A queue of chunks with rows. Once spilled, what comes is written too until the file is read."""
+
+    def __init__(self, context: OperatorContext) -> None:
+        self._context = context
+        self._files = SpillFiles()
+        self._items: deque[Chunk | SpillFile] = deque()
+        self._written: SpillFile | None = None
+        self._read: Iterator[Chunk] | None = None
+        self._front: Chunk | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        held: int = sum(item.nbytes for item in self._items if not isinstance(item, SpillFile))
+        return held + (0 if self._front is None else self._front.nbytes)
+
+    def add(self, chunk: Chunk) -> None:
+        """Append a chunk. Raises :class:`ResourceExhaustedError` where it must be written and cannot be."""
+        if self._written is not None:
+            self._written.write(chunk)
+        else:
+            self._items.append(chunk)
+
+    def spill(self) -> None:
+        """Write what is in memory to a file, all but the rest of a chunk that is being taken."""
+        chunks: list[Chunk] = []
+        while self._items and not isinstance(self._items[-1], SpillFile):
+            chunks.append(self._items.pop())
+        if not chunks:
+            return
+        file = self._files.create()
+        for chunk in reversed(chunks):
+            file.write(chunk)
+        self._context.metrics.add(SPILL_FILES)
+        self._written = file
+        self._items.append(file)
+
+    def take(self, most: int) -> Chunk:
+        """Take the next rows, 1 to ``most``; there are some."""
+        while self._front is None:
+            self._front = self._next_chunk()
+        piece = self._front.slice(0, most)
+        self._front = self._front.slice(most) if self._front.num_rows > most else None
+        return piece
+
+    def close(self) -> None:
+        """Drop everything, files too. Repeatable."""
+        self._items.clear()
+        self._read = self._front = self._written = None
+        self._files.close()
+
+    def _next_chunk(self) -> Chunk | None:
+        """Fetch a chunk; None where a file had no more."""
+        item = self._items[0]
+        if isinstance(item, pa.RecordBatch):
+            return self._items.popleft()
+        if self._read is None:
+            self._read = self._reader(item)
+        chunk = next(self._read, None)
+        if chunk is None:
+            self._items.popleft()
+            self._read = None
+            self._files.drop(item)
+        return chunk
+
+    def _reader(self, file: SpillFile) -> Iterator[Chunk]:
+        if file is self._written:
+            file.finish()
+            self._context.metrics.add(SPILLED_BYTES, file.nbytes)
+            self._written = None
+        return file.read()

@@ -1,0 +1,125 @@
+"""Nodes of window functions, and how they come from the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark_pipeline.datatypes import DataType, parse_type
+from pyspark_pipeline.plan.expr import ColumnRef, Expr
+from pyspark_pipeline.plan.nodes import Field, Node, Project
+from pyspark_pipeline.plan.registry import decodes
+from pyspark_pipeline.plan.sorts import SortKey, decode_sort_keys
+from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, strip_alias
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowCall:
+    """One window function, by the name of its Catalyst class.
+
+    ``frame`` is ``rows`` or ``range`` (from the first row of the partition to the current one, or to the last of
+    its peers), ``whole`` (all rows of the partition) or ``offset`` (one row, so many away).
+    """
+
+    function: str
+    frame: str
+    args: tuple[Expr, ...]
+    type: DataType
+    fields: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    context: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowSpec:
+    """Rows of equal ``partition`` in the order of ``order``; both bound to the child."""
+
+    partition: tuple[Expr, ...]
+    order: tuple[SortKey, ...]
+
+    @property
+    def sort_keys(self) -> tuple[SortKey, ...]:
+        """The order in which rows of a partition stand together."""
+        return (*(SortKey(expr=key) for key in self.partition), *self.order)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window(Node):
+    """The columns of ``child`` and one for each of ``calls``; rows come in the order of ``spec``."""
+
+    spec: WindowSpec
+    calls: tuple[WindowCall, ...]
+    child: Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowGroupLimit(Node):
+    """The rows whose ``function`` (``RowNumber``, ``Rank`` or ``DenseRank``) within ``spec`` is at most ``limit``."""
+
+    spec: WindowSpec
+    function: str
+    limit: int
+    child: Node
+
+
+class _Calls:
+    """Takes the window functions out of expressions; a column with an id below zero stands for each."""
+
+    def __init__(self, decoder: ExpressionDecoder) -> None:
+        self._decoder = decoder
+        self.calls: list[WindowCall] = []
+        self.columns: list[Field] = []
+
+    def without(self, node: Json) -> Json:
+        """Give ``node`` with columns in place of window functions."""
+        if node.get("class") == "WindowExpression":
+            return self._column(node)
+        if "args" in node:
+            return {**node, "args": [self.without(arg) for arg in node["args"]]}
+        return node
+
+    def _column(self, node: Json) -> Json:
+        function = node["function"]
+        kind = parse_type(function["type"])
+        call = WindowCall(
+            function=function["class"],
+            frame=node["frame"],
+            args=self._decoder.decode_all(function["args"]),
+            type=kind,
+            fields=function.get("fields", {}),
+            context=function.get("context", -1),
+        )
+        self.calls.append(call)
+        number = -len(self.calls)
+        self.columns.append(Field(id=number, name=f"w{-number}", type=kind))
+        return {"ref": number, "type": node["type"], "nullable": node["nullable"]}
+
+
+def _spec(fields: Json, child: Node) -> WindowSpec:
+    decoder = ExpressionDecoder(child.output)
+    return WindowSpec(
+        partition=decoder.decode_all(fields["partitionSpec"]), order=decode_sort_keys(fields["orderSpec"], decoder)
+    )
+
+
+@decodes("WindowExec")
+def _window(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
+    child, fields = children[0], node["fields"]
+    found = _Calls(ExpressionDecoder(child.output))
+    left = [found.without(strip_alias(expr)) for expr in fields["windowExpression"]]
+    columns = (*child.output, *found.columns)
+    spec, calls = _spec(fields, child), tuple(found.calls)
+    if [expr.get("ref") for expr in left] == [column.id for column in found.columns]:
+        return Window(output=output, spec=spec, calls=calls, child=child)
+    window = Window(output=columns, spec=spec, calls=calls, child=child)
+    kept = tuple(ColumnRef(type=c.type, nullable=c.nullable, ordinal=i) for i, c in enumerate(child.output))
+    return Project(output=output, exprs=(*kept, *ExpressionDecoder(columns).decode_all(left)), child=window)
+
+
+@decodes("WindowGroupLimitExec")
+def _group_limit(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
+    child, fields = children[0], node["fields"]
+    function = fields["rankLikeFunction"]["class"]
+    return WindowGroupLimit(
+        output=output, spec=_spec(fields, child), function=function, limit=fields["limit"], child=child
+    )

@@ -1,0 +1,134 @@
+"""Windows for tests: nodes, and an oracle that computes every function row by row from its definition."""
+
+from __future__ import annotations
+
+import decimal
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyspark_pipeline.datatypes import parse_type
+from pyspark_pipeline.plan.expr import Expr
+from pyspark_pipeline.plan.nodes import Field, Node
+from pyspark_pipeline.plan.windows import Window, WindowCall, WindowSpec
+from tests.operators.kit import column, literal
+from tests.operators.sort_kit import Direction, compare, keys
+
+Rows = Sequence[dict[str, Any]]
+
+FRAMES = ("rows", "range", "whole")
+
+
+def window_call(function: str, kind: str, *args: Expr, frame: str = "rows", **fields: Any) -> WindowCall:
+    """Make a call of type ``kind``."""
+    return WindowCall(function=function, frame=frame, args=args, type=parse_type(kind), fields=fields)
+
+
+def window(
+    child: Node, partition: Sequence[str], order: Sequence[str], directions: Sequence[Direction], *calls: WindowCall
+) -> Window:
+    """Make a window over columns; its results are the columns w0, w1, …"""
+    spec = WindowSpec(
+        partition=tuple(column(child, name) for name in partition), order=keys(child, order, directions)
+    )
+    made = tuple(Field(id=1000 + i, name=f"w{i}", type=call.type) for i, call in enumerate(calls))
+    return Window(output=(*child.output, *made), spec=spec, calls=calls, child=child)
+
+
+def all_calls(child: Node) -> dict[str, WindowCall]:
+    """Make a call of every function over columns ``x`` (bigint), ``d`` (double), ``n`` (decimal), ``s`` (string)."""
+    x, d, n, s = (column(child, name) for name in "xdns")
+    calls = {
+        "row_number": window_call("RowNumber", "int"),
+        "rank": window_call("Rank", "int"),
+        "dense_rank": window_call("DenseRank", "int"),
+        "percent_rank": window_call("PercentRank", "double"),
+        "cume_dist": window_call("CumeDist", "double", frame="range"),
+        "ntile 3": window_call("NTile", "int", literal(3, "int")),
+    }
+    for offset in (-2, -1, 0, 1, 5):
+        for name in ("Lag", "Lead"):
+            args = (s, literal(offset, "int"), literal("none", "string"))
+            calls[f"{name} {offset}"] = window_call(name, "string", *args, frame="offset")
+    for frame in FRAMES:
+        calls |= {
+            f"count {frame}": window_call("Count", "bigint", x, frame=frame),
+            f"sum x {frame}": window_call("Sum", "bigint", x, frame=frame, evalMode="LEGACY"),
+            f"sum d {frame}": window_call("Sum", "double", d, frame=frame),
+            f"avg x {frame}": window_call("Average", "double", x, frame=frame),
+            f"sum n {frame}": window_call("Sum", "decimal(38,2)", n, frame=frame),
+            f"min s {frame}": window_call("Min", "string", s, frame=frame),
+            f"max d {frame}": window_call("Max", "double", d, frame=frame),
+            f"min n {frame}": window_call("Min", "decimal(38,2)", n, frame=frame),
+            f"first s {frame}": window_call("First", "string", s, frame=frame),
+            f"last s {frame}": window_call("Last", "string", s, frame=frame),
+        }
+    return calls
+
+
+def _sum(found: list[Any]) -> Any:
+    with decimal.localcontext(decimal.Context(prec=80)):
+        return sum(found) if found else None
+
+
+def _wrapped(found: list[int]) -> int | None:
+    return (sum(found) + 2**63) % 2**64 - 2**63 if found else None
+
+
+def _max_float(found: list[float]) -> float | None:
+    return max(found, key=lambda v: (math.isnan(v), v if not math.isnan(v) else 0.0)) if found else None
+
+
+def _average(found: list[int]) -> float | None:
+    return functools.reduce(lambda a, b: a + float(b), found, 0.0) / len(found) if found else None
+
+
+#: Aggregates by name: the column they read and what they make of its values that are not NULL.
+_TOTALS: dict[str, tuple[str, Callable[[list[Any]], Any]]] = {
+    "count": ("x", len),
+    "sum x": ("x", _wrapped),
+    "sum d": ("d", lambda found: functools.reduce(lambda a, b: a + b, found, 0.0) if found else None),
+    "avg x": ("x", _average),
+    "sum n": ("n", _sum),
+    "min s": ("s", lambda found: min(found, key=str.encode) if found else None),
+    "max d": ("d", _max_float),
+    "min n": ("n", lambda found: min(found) if found else None),
+}
+
+
+def expected(name: str, rows: Rows, at: int, peers: Callable[[int, int], bool]) -> Any:
+    """Compute one function for row ``at`` of the partition ``rows``, which is in order."""
+    number, size = at + 1, len(rows)
+    first_peer = next(i for i in range(size) if peers(i, at))
+    end = max(i for i in range(size) if peers(i, at)) + 1
+    what, _, rest = name.rpartition(" ")
+    if what in ("Lag", "Lead"):
+        other = at + (int(rest) if what == "Lead" else -int(rest))
+        return rows[other]["s"] if 0 <= other < size else "none"
+    if what == "ntile":
+        return next(b + 1 for b in range(int(rest)) if at < sum(_bucket(size, int(rest), i) for i in range(b + 1)))
+    if not what:
+        return {
+            "row_number": number,
+            "rank": first_peer + 1,
+            "dense_rank": sum(1 for i in range(at + 1) if i == 0 or not peers(i, i - 1)),
+            "percent_rank": first_peer / (size - 1) if size > 1 else 0.0,
+            "cume_dist": end / size,
+        }[rest]
+    frame = rows[: {"rows": number, "range": end, "whole": size}[rest]]
+    if what in ("first s", "last s"):
+        return frame[0 if what == "first s" else -1]["s"]
+    column_name, total = _TOTALS[what]
+    return total([row[column_name] for row in frame if row[column_name] is not None])
+
+
+def _bucket(size: int, buckets: int, number: int) -> int:
+    return size // buckets + (number < size % buckets)
+
+
+def are_peers(rows: Rows, order: Sequence[str], directions: Sequence[Direction]) -> Callable[[int, int], bool]:
+    """Say whether two rows of a partition have equal keys."""
+    return lambda a, b: all(
+        compare(rows[a][name], rows[b][name], d) == 0 for name, d in zip(order, directions, strict=True)
+    )
