@@ -15,15 +15,19 @@ from pathlib import Path
 _BLOCK = re.compile(r"(temp_)?(shuffle|broadcast|rdd|local)_[-\w.]+")
 
 
+def descriptors(pid: int) -> list[str]:
+    """List what the open file descriptors of a process are; nothing of one that is gone."""
+    found = []
+    with contextlib.suppress(OSError):
+        for entry in os.scandir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                found.append(os.readlink(entry.path))
+    return found
+
+
 def nameless_files(pid: int, folder: Path) -> int:
     """Count the files in ``folder`` that process ``pid`` has open and that have no name."""
-    found = 0
-    with contextlib.suppress(OSError):
-        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
-            with contextlib.suppress(OSError):
-                target = os.readlink(descriptor)
-                found += target.startswith(f"{folder}/") and target.endswith(" (deleted)")
-    return found
+    return sum(name.startswith(f"{folder}/") and name.endswith(" (deleted)") for name in descriptors(pid))
 
 
 def named_files(folder: Path) -> list[str]:

@@ -1,6 +1,6 @@
 """The queries of :mod:`benchmarks.limits`: each holds much in memory and ends in little.
 
-``answer`` says how results are compared: the rows, or for an order the columns ``keys`` of all rows in order.
+Results are compared by their rows, and where there is ``ordered`` by the columns it gives, in order.
 ``failing`` ends in a division by zero in a row that comes only after everything was collected.
 """
 

@@ -27,12 +27,12 @@ from benchmarks.limit_cases import CASES, Case
 from benchmarks.session import PIPELINE
 from benchmarks.tpch.report import versions
 from benchmarks.worker_memory import compared, worker_memory
+from pyspark_pipeline.task.memory import OPERATORS_SHARE
 
 TIGHTER = 8
 _MIB = 1 << 20
 #: A worker's addresses besides what operators may hold, at first guess; see ``task/memory.py``.
 _OTHER_BYTES = 720 << 20
-_OPERATORS_SHARE = 0.7
 _NEAR = 0.15
 _SMALL = "select l_orderkey, count(*) from lineitem where l_orderkey < 1000 group by l_orderkey"
 _TRIES = 3
@@ -86,14 +86,14 @@ class CaseRun:
 
     def _limited(self, limit: int) -> tuple[int, dict[str, Any]]:
         """Find the setting that gives operators ``limit`` bytes, by trying it; run the case with it."""
-        bound = _OTHER_BYTES + int(limit / _OPERATORS_SHARE)
+        bound = _OTHER_BYTES + int(limit / OPERATORS_SHARE)
         for tried in range(_TRIES):
             with self._engine({"spark.executor.pyspark.memory": f"{bound // _MIB}m"}) as engine:
                 known = frozenset(named_files(engine.local_dir))
                 first = self._once(engine)
                 got = max(first["limits"])
                 if tried + 1 < _TRIES and abs(got - limit) > _NEAR * limit:
-                    bound += int((limit - got) / _OPERATORS_SHARE)
+                    bound += int((limit - got) / OPERATORS_SHARE)
                     continue
                 found = self._repeated(engine, "bound", first)
                 found["left"] = {"success": left_now(engine, known)}

@@ -17,13 +17,19 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _MIB = 1 << 20
 
 
-def children(pid: int) -> list[int]:
-    """List the processes below ``pid``, at any depth."""
+def children_of(pid: int) -> list[int]:
+    """List the processes right below ``pid``."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
             with contextlib.suppress(OSError):
                 found += [int(child) for child in (task / "children").read_text().split()]
+    return found
+
+
+def children(pid: int) -> list[int]:
+    """List the processes below ``pid``, at any depth."""
+    found = children_of(pid)
     return found + [below for child in found for below in children(child)]
 
 

@@ -16,7 +16,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from benchmarks.memory import children, resident_bytes
+from benchmarks.left_behind import descriptors
+from benchmarks.memory import children_of, resident_bytes
 
 _MIB = 1 << 20
 _CLEANER_SECONDS = 0.3
@@ -105,23 +106,6 @@ class SessionWatch:
 def mib(nbytes: float) -> float:
     """Turn bytes into MiB, to two digits."""
     return round(nbytes / _MIB, 2)
-
-
-def children_of(pid: int) -> list[int]:
-    """List the processes right below ``pid``."""
-    below = children(pid)
-    deeper = {grandchild for child in below for grandchild in children(child)}
-    return [child for child in below if child not in deeper]
-
-
-def descriptors(pid: int) -> list[str]:
-    """List what the open file descriptors of a process are; nothing of one that is gone."""
-    found = []
-    with contextlib.suppress(OSError):
-        for entry in os.scandir(f"/proc/{pid}/fd"):
-            with contextlib.suppress(OSError):
-                found.append(os.readlink(entry.path))
-    return found
 
 
 def sockets(pid: int) -> list[str]:

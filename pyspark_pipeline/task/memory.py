@@ -19,7 +19,7 @@ VARIABLE = "PYSPARK_EXECUTOR_MEMORY_MB"
 #: For chunks on the move and files being read …
 _MOVING_BYTES = 160 << 20
 #: … and of what is left, the rest for arrays that are copied as they grow, and for holes between them.
-_OPERATORS_SHARE = 0.7
+OPERATORS_SHARE = 0.7
 _LEAST_BYTES = 16 << 20
 #: An instance that held so much leaves nothing in the pools.
 LARGE_BYTES = 128 << 20
@@ -60,7 +60,7 @@ def operator_bytes(allowed_mib: str | None, used: int) -> int | None:
     if allowed_mib is None or int(allowed_mib) <= 0:
         return None
     left = (int(allowed_mib) << 20) - used - _MOVING_BYTES
-    return max(_LEAST_BYTES, int(left * _OPERATORS_SHARE))
+    return max(_LEAST_BYTES, int(left * OPERATORS_SHARE))
 
 
 def address_space_bytes() -> int:

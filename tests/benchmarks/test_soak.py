@@ -11,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.left_behind import descriptors
+from benchmarks.memory import children_of
 from benchmarks.soak.queries import KINDS
 from benchmarks.soak.trend import fitted, table, trend, trends, verdict
-from benchmarks.soak.watch import children_of, descriptors, num_threads, sizes, sockets
+from benchmarks.soak.watch import num_threads, sizes, sockets
 
 QUERIES = list(range(0, 401, 20))
 
