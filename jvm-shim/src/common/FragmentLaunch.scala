@@ -133,8 +133,11 @@ class FragmentRDD(
       }
     }
     val rows = Iterator.single[InternalRow](control) ++ data
-    val batches = VersionShim.run(launch, new RowGroups(new InterruptibleIterator(context, rows)), context)
-    new WorkerOutput(batches, launch)
+    val runner = new ChunkRunner(launch)
+    // Spark's runner lets go of its input buffer once all input is written: of a task that is cancelled, never.
+    context.addTaskCompletionListener[Unit](_ => runner.closeInput())
+    val groups = new RowGroups(new InterruptibleIterator(context, rows))
+    new WorkerOutput(runner.compute(groups, context.partitionId(), context), launch)
   }
 
   private def controlMessage(part: FragmentPartition, context: TaskContext): Array[Byte] = {
