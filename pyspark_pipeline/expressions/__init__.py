@@ -24,7 +24,7 @@ from pyspark_pipeline.expressions.compile import (
     can_raise,
     compile_expressions,
     compile_predicate,
-    has_ranges,
+    gains_from_narrow,
 )
 from pyspark_pipeline.expressions.registry import ExpressionSettings, function, manifest
 
@@ -44,7 +44,7 @@ __all__ = [
     "decimal_arithmetic",
     "decimal_sign",
     "function",
-    "has_ranges",
+    "gains_from_narrow",
     "hashes",
     "like",
     "logic",

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 from pyspark_pipeline.errors import PipelineError, UnsupportedPlanError
 from pyspark_pipeline.expressions.calls import CallNode, ColumnNode, LazyNode
 from pyspark_pipeline.expressions.frame import Evaluable, Frame
-from pyspark_pipeline.expressions.ranges import TAKE_BELOW, NarrowTypes, RangeFilter, split_ranges, widened, without
+from pyspark_pipeline.expressions.marks import TAKE_BELOW, MarkFilter, column_tests, has_tests
+from pyspark_pipeline.expressions.narrow import NarrowTypes, widened, without
 from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel, build
 from pyspark_pipeline.expressions.values import flags, to_array, truth
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal, columns_read
@@ -47,11 +48,12 @@ class CompiledExpressions:
 class CompiledPredicate:
     """A filter: its conjuncts in order.
 
-    Ranges are tested first (by :class:`~.ranges.RangeFilter`) where no conjunct that can raise stands before
-    them. Once few rows are left, or the next conjunct can raise, the rest is evaluated on the rows left only.
+    What can be tested a column at a time is (by :class:`~.marks.MarkFilter`), before the others, where no conjunct
+    that can raise stands before it. Once few rows are left, or the next conjunct can raise, the rest is evaluated
+    on the rows left only.
     """
 
-    __slots__ = ("nodes", "_ranges", "_covered", "_narrow", "_unread")
+    __slots__ = ("nodes", "_marks", "_narrow", "_unread")
 
     #: Narrow to the rows left when they are at most this share; above, filtering columns costs more than it saves.
     NARROW_BELOW = 0.5
@@ -59,15 +61,13 @@ class CompiledPredicate:
     def __init__(
         self,
         nodes: Sequence[Evaluable],
-        ranges: RangeFilter | None = None,
-        covered: Sequence[Evaluable] = (),
+        marks: MarkFilter | None = None,
         narrow: NarrowTypes = (),
         unread: Collection[int] = (),
     ) -> None:
-        """``ranges`` tests what the nodes ``covered`` would; ``nodes`` are the other conjuncts."""
+        """``nodes`` are the conjuncts that ``marks`` does not test."""
         self.nodes = tuple(nodes)
-        self._ranges = ranges
-        self._covered = tuple(covered)
+        self._marks = marks
         self._narrow = narrow
         self._unread = unread
 
@@ -78,10 +78,10 @@ class CompiledPredicate:
 
         Raise :class:`SparkConditionError` when a row breaks a rule of Spark.
         """
-        kept = self._ranges.filter(chunk, self._narrow) if self._ranges is not None and chunk.num_rows else None
-        if kept is not None:
-            return self._where(self.nodes, kept)
-        return self._where((*self._covered, *self.nodes), widened(chunk, self._narrow))
+        if self._marks is None:
+            return self._where(self.nodes, widened(chunk, self._narrow))
+        kept, left = self._marks.filter(chunk, self._narrow)
+        return self._where((*left, *self.nodes), kept)
 
     def _where(self, nodes: Sequence[Evaluable], chunk: pa.RecordBatch) -> pa.RecordBatch:
         if chunk.num_rows == 0 or not nodes:
@@ -218,23 +218,17 @@ def compile_predicate(
     conjuncts.sort(key=lambda part: not (isinstance(part, Call) and part.name == "IsNotNull"))
     nodes = [compiler.compile(part) for part in conjuncts]
     safe = next((place for place, node in enumerate(nodes) if node.can_raise), len(nodes))
-    ranges, covered = split_ranges(conjuncts[:safe])
-    if not ranges:
-        return CompiledPredicate(nodes, narrow=narrow, unread=unread)
-    others = [place for place in range(len(nodes)) if place not in covered]
+    tests = column_tests(conjuncts[:safe], nodes)
+    tested = {node for test in tests for node in test.nodes}
+    others = [place for place in range(len(nodes)) if nodes[place] not in tested]
     read_later = columns_read([conjuncts[place] for place in others])
-    return CompiledPredicate(
-        [nodes[place] for place in others],
-        RangeFilter(ranges, frozenset(unread) - read_later),
-        [nodes[place] for place in covered],
-        narrow,
-        unread,
-    )
+    marks = MarkFilter(tests, frozenset(unread) - read_later) if tests else None
+    return CompiledPredicate([nodes[place] for place in others], marks, narrow, unread)
 
 
-def has_ranges(expr: Expr) -> bool:
-    """Say whether a filter by ``expr`` gains from narrow columns: ranges are tested before decimals are made wide."""
-    return bool(split_ranges(_conjuncts(expr))[0])
+def gains_from_narrow(expr: Expr) -> bool:
+    """Say whether a filter by ``expr`` gains from narrow columns: rows may go before decimals are made wide."""
+    return has_tests(_conjuncts(expr))
 
 
 def _conjuncts(expr: Expr) -> list[Expr]:

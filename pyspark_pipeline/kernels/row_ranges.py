@@ -47,6 +47,23 @@ def keep_valid(bits: Any, skip: int, marks: Any) -> None:
 
 
 @kernel
+def keep_listed(indices: Any, verdicts: Any, marks: Any) -> None:
+    """Unmark the rows whose value, ``verdicts[indices[row]]``, is 0."""
+    for i in range(marks.shape[0]):
+        marks[i] &= verdicts[np.uint64(indices[i])]
+
+
+@kernel
+def keep_listed_or_null(indices: Any, bits: Any, skip: int, verdicts: Any, marks: Any) -> None:
+    """Unmark the rows whose verdict is 0; the last one is that of rows whose bit in the bitmap is 0."""
+    null = verdicts.shape[0] - 1
+    for i in range(marks.shape[0]):
+        place = np.uint64(skip + i)
+        valid = (bits[place >> np.uint64(3)] >> np.uint8(place & np.uint64(7))) & np.uint8(1)
+        marks[i] &= verdicts[np.uint64(indices[i] if valid else null)]
+
+
+@kernel
 def marked_rows(marks: Any, blocks: Any, out: Any) -> int:
     """Write the numbers of the marked rows to ``out`` (int32, as long as ``marks``); give their count.
 

@@ -134,6 +134,8 @@ def _ranges() -> None:
     row_ranges.keep_longs_between(longs, 0, 9, marks)
     row_ranges.keep_decimals_between(decimal_words(_WIDE), 0, 9, marks)
     row_ranges.keep_valid(*validity(_LONGS), marks)
+    row_ranges.keep_listed(ints[:0], marks, marks[:0])
+    row_ranges.keep_listed_or_null(ints, *validity(_LONGS), np.ones(5, dtype=np.uint8), marks)
     row_ranges.marked_rows(marks, marks[:0].view(np.uint64), rows)
     row_ranges.widen_ints(ints, words)
     row_ranges.widen_longs(longs, words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
-from pyspark_pipeline.expressions import CompiledPredicate, ExpressionSettings, compile_predicate, has_ranges
+from pyspark_pipeline.expressions import CompiledPredicate, ExpressionSettings, compile_predicate, gains_from_narrow
 from pyspark_pipeline.operators.parquet_scan import ParquetScanFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.streaming import StreamingOperator
@@ -44,8 +44,8 @@ class FilterFactory(OperatorFactory):
 
 @implements(Filter, execs=["FilterExec"], pipeline=["Filter"])
 def decompose_filter(node: Filter, builder: PipelineBuilder) -> list[OperatorFactory]:
-    """Append a filter to the child's pipeline; a scan right below a filter of ranges leaves decimals narrow."""
+    """Append a filter to the child's pipeline; a scan right below one that gains leaves decimals narrow."""
     below = builder.decompose(node.child)
-    if isinstance(below[-1], ParquetScanFactory) and has_ranges(node.condition):
+    if isinstance(below[-1], ParquetScanFactory) and gains_from_narrow(node.condition):
         below[-1].allow_narrow_decimals()
     return [*below, FilterFactory(node, builder.settings)]

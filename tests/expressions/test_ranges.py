@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from pyspark_pipeline.errors import SparkConditionError
-from pyspark_pipeline.expressions import ExpressionSettings, compile_predicate, has_ranges
+from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions, compile_predicate, gains_from_narrow
 from pyspark_pipeline.expressions.ranges import Range, range_of, split_ranges
 from pyspark_pipeline.plan.expr import Expr, Literal
 from tests.expressions.build import call, chunk, col, lit
@@ -168,14 +169,103 @@ def test_what_is_a_range() -> None:
     day = col(0, "date")
     since, until = lit(8766, "date"), lit(9131, "date")
     between = [call("GreaterThanOrEqual", "boolean", day, since), call("GreaterThan", "boolean", until, day)]
-    assert split_ranges(between) == ([Range(ordinal=0, low=8766, high=9130)], [0, 1])
+    assert split_ranges(between) == {Range(ordinal=0, low=8766, high=9130): [0, 1]}
     assert range_of(call("LessThan", "boolean", day, lit(None, "date"))) is None
-    assert range_of(call("LessThan", "boolean", day, lit(-(2**31), "date"))) is None
     assert range_of(call("LessThan", "boolean", col(0, "double"), lit(1.0, "double"))) is None
     assert range_of(call("EqualTo", "boolean", day, col(1, "date"))) is None
     assert range_of(call("EqualTo", "boolean", since, until)) is None
-    assert split_ranges([call("IsNotNull", "boolean", day)]) == ([], [])
-    assert has_ranges(conjunction(between)) and not has_ranges(call("Or", "boolean", *between))
+    assert split_ranges([call("IsNotNull", "boolean", day)]) == {}
+    assert gains_from_narrow(conjunction(between))
+    assert not gains_from_narrow(call("EqualTo", "boolean", day, col(1, "date")))
+
+
+def test_conditions_without_gaps_are_ranges() -> None:
+    """OR, AND and IN of one column's comparisons are one range where what they allow is connected."""
+    number, other = col(0, "int"), col(1, "int")
+
+    def between(low: int, high: int, column: Expr = number) -> Expr:
+        least = call("GreaterThanOrEqual", "boolean", column, lit(low, "int"))
+        return call("And", "boolean", least, call("LessThanOrEqual", "boolean", column, lit(high, "int")))
+
+    def one_of(*values: int | None) -> Expr:
+        return call("In", "boolean", number, *(lit(value, "int") for value in values))
+
+    def either(*parts: Expr) -> Expr:
+        return parts[0] if len(parts) == 1 else call("Or", "boolean", parts[0], either(*parts[1:]))
+
+    assert range_of(either(between(1, 11), between(10, 20), between(20, 30))) == Range(ordinal=0, low=1, high=30)
+    assert range_of(either(between(21, 30), between(1, 10), between(11, 20))) == Range(ordinal=0, low=1, high=30)
+    assert range_of(either(between(1, 10), between(12, 20))) is None
+    assert range_of(either(between(1, 10), between(5, 20, other))) is None
+    assert range_of(one_of(3, 1, 2, 2)) == Range(ordinal=0, low=1, high=3)
+    assert range_of(one_of(1, 3)) is None and range_of(one_of(1, None)) is None
+    empty = range_of(between(5, 4))
+    assert empty is not None and empty.low > empty.high
+    assert range_of(call("LessThan", "boolean", number, lit(-(2**31), "int"))) == empty
+    rows = chunk(pa.array([None, *range(-40, 60)], pa.int32()))
+    joined = [either(between(1, 11), between(10, 30)), either(one_of(3), between(4, 9))]
+    for condition in [*joined, one_of(7, 6, 8), between(5, 4)]:
+        wanted = range_of(condition)
+        assert wanted is not None
+        expected = [i for i in range(-40, 60) if wanted.low <= i <= wanted.high]
+        assert compile_predicate(condition, SETTINGS).filter(rows).column(0).to_pylist() == expected
+
+
+WORDS = ["AIR", "air", "", "REG AIR", "Über", "空"]
+
+
+@pytest.mark.parametrize("nulls", ["none", "rows", "dictionary", "all"])
+@pytest.mark.parametrize("form", ["few strings", "many strings", "plain"])
+def test_what_is_said_of_a_string_is_asked_of_each_once(nulls: str, form: str) -> None:
+    """Conditions on one column of strings keep the same rows whether the column comes by dictionary or not."""
+    generator = random.Random(nulls + form)
+    words: list[str | None] = [None] * 60 if nulls == "all" else [generator.choice(WORDS) for _ in range(60)]
+    if nulls == "rows":
+        words[5] = words[17] = words[59] = None
+    plain = pa.array(words, pa.string())
+    column: pa.Array = plain
+    if form != "plain":
+        column = plain.dictionary_encode()
+    if nulls == "dictionary" and form == "few strings":
+        with_null = pa.array([*column.dictionary.to_pylist(), None], pa.string())
+        indices = [len(with_null) - 1 if i % 7 == 0 else index for i, index in enumerate(column.indices.to_pylist())]
+        column = pa.DictionaryArray.from_arrays(pa.array(indices, pa.int32()), with_null)
+        plain = column.dictionary.take(column.indices)
+    if form == "many strings" and nulls != "all":
+        filler = pa.array([*column.dictionary.to_pylist(), *(f"w{i}" for i in range(100))], pa.string())
+        column = pa.DictionaryArray.from_arrays(column.indices, filler)
+    text, number = col(0, "string"), col(1, "int")
+    is_air = call("In", "boolean", text, lit("AIR", "string"), lit("REG AIR", "string"))
+    longer = call("GreaterThan", "boolean", call("Length", "int", text), lit(3, "int"))
+    unknown = call("IsNull", "boolean", text)
+    known = call("IsNotNull", "boolean", text)
+    few = call("LessThan", "boolean", number, lit(40, "int"))
+    both = call("EqualTo", "boolean", call("Length", "int", text), number)
+    conditions = [
+        [is_air], [known, is_air], [known], [unknown], [call("Or", "boolean", unknown, is_air)],
+        [is_air, few], [few, longer, is_air], [is_air, both], [call("Not", "boolean", is_air), longer],
+        [call("Not", "boolean", call("In", "boolean", text, lit("AIR", "string"), lit(None, "string")))],
+    ]  # fmt: skip
+    numbers = pa.array([i % 45 if i % 11 else None for i in range(60)], pa.int32())
+    order = pa.array(range(60), pa.int32())
+    for start in (0, 3):
+        for parts in conditions:
+            given = chunk(column, numbers, order).slice(start)
+            same = chunk(plain, numbers, order).slice(start)
+            predicate = compile_predicate(conjunction(parts), SETTINGS)
+            expected = _by_expressions(parts, same)
+            kept = predicate.filter(given)
+            assert kept.column(2).to_pylist() == expected, parts
+            assert pc.cast(kept.column(0), pa.string()).to_pylist() == [plain[row].as_py() for row in expected]
+            some = compile_predicate(conjunction(parts), SETTINGS, (), frozenset({0, 1})).filter(given)
+            assert some.column(2).to_pylist() == expected
+
+
+def _by_expressions(parts: list[Expr], data: pa.RecordBatch) -> list[int]:
+    """Give the rows (their column 2) for which every part, computed as a value, is true."""
+    verdicts = compile_expressions(parts, SETTINGS).evaluate(data)
+    passed = [all(value is True for value in row) for row in zip(*(v.to_pylist() for v in verdicts), strict=True)]
+    return [row for row, passes in zip(data.column(2).to_pylist(), passed, strict=True) if passes]
 
 
 def test_types_without_kernels_are_compared_as_before() -> None:
