@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from pyspark_pipeline.exchange.codec import Payload
+from pyspark_pipeline.kernels.buffers import values
 
 CONTROL = -1
 STATISTICS = -1
@@ -65,13 +66,9 @@ def pack_rows(rows: Sequence[ChunkRow]) -> pa.RecordBatch:
 
 def unpack_rows(batch: pa.RecordBatch) -> Iterator[ChunkRow]:
     """Give the chunk rows of an Arrow batch; their data shares the batch's memory."""
-    partition, driver, sender, sequence, rows, data = (batch.column(i) for i in range(6))
-    for i in range(batch.num_rows):
+    *numbers, data = batch.columns
+    rows = zip(*(values(column).tolist() for column in numbers), strict=True)
+    for i, (partition, driver, sender, sequence, count) in enumerate(rows):
         yield ChunkRow(
-            partition=partition[i].as_py(),
-            driver=driver[i].as_py(),
-            sender=sender[i].as_py(),
-            sequence=sequence[i].as_py(),
-            rows=rows[i].as_py(),
-            data=data[i].as_buffer(),
+            partition=partition, driver=driver, sender=sender, sequence=sequence, rows=count, data=data[i].as_buffer()
         )

@@ -19,7 +19,19 @@ class ExchangeClient:
     """Reads chunk rows from ``batches``: :meth:`control` first, then :meth:`stream`."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
-        self._rows = (row for batch in batches for row in unpack_rows(batch))
+        self._left = 0
+        self._rows = self._read(batches)
+
+    def _read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[ChunkRow]:
+        for batch in batches:
+            self._left = batch.num_rows
+            for row in unpack_rows(batch):
+                self._left -= 1
+                yield row
+
+    def has_rows(self) -> bool:
+        """Say whether the next row is here already, with those that came before it."""
+        return self._left > 0
 
     def control(self) -> bytes:
         """Read the control message (UTF-8 JSON); raise :class:`EngineBugError` where it does not come first."""

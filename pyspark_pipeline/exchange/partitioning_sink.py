@@ -3,7 +3,7 @@
 Partitioning chunk by chunk would cost a slice per destination and chunk. So chunks are staged until there is
 about one message's worth for every channel, then: a channel for each row, prefix-sum grouping, one ``take`` of all
 columns, zero-copy slices to the channels. A channel sends when it has enough; what all channels hold together is
-capped by sending the largest first.
+capped by sending the largest first. What is still staged when a sink ends goes to the last sink of the instance.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ class PartitioningSinkOperator(ExchangeSinkOperator):
 
     def __init__(self, outlet: Outlet, ways: int) -> None:
         super().__init__(outlet)
+        outlet.rest.open_sink()
+        self._rest = outlet.rest
+        self._closed = False
         self._ways = ways
         self._staged: list[Chunk] = []
         self._staged_bytes = 0
@@ -56,6 +59,20 @@ class PartitioningSinkOperator(ExchangeSinkOperator):
     def flush(self) -> None:
         self._partition()
         super().flush()
+
+    def set_finishing(self) -> None:
+        if not self._finishing:
+            around = self.context.memory.parent or self.context.memory
+            self._staged = self._rest.settle(self._staged, self._staged_bytes, around)
+            self._staged_bytes = sum(self.bytes_of.estimate(chunk) for chunk in self._staged)
+            self.context.memory.force(self.held_bytes())
+        super().set_finishing()
+
+    def close(self) -> None:
+        super().close()
+        if not self._closed:
+            self._closed = True
+            self._rest.close_sink()
 
     def held_bytes(self) -> int:
         return self._staged_bytes + super().held_bytes()

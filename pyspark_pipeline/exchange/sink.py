@@ -8,20 +8,26 @@ acknowledgements stays in PENDING_FINISH; one whose destinations want nothing mo
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.exchange.channel import Channel
 from pyspark_pipeline.exchange.codec import plain_schema
+from pyspark_pipeline.exchange.shared_rest import SharedRest
 from pyspark_pipeline.exchange.transport import Transport
 from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk, Operator
+from pyspark_pipeline.exec.short_calls import SHORT_CALLS
 from pyspark_pipeline.metrics import declare_counter
 
 MESSAGES = declare_counter("messages_sent", "Chunk messages made", unit="messages")
 ENCODING = declare_counter("encoding_ns", "Time to make chunk messages", unit="ns")
 BYTES = declare_counter("bytes_sent", "Bytes of chunk messages made", unit="bytes")
+
+#: To make a message of fewer bytes takes no longer than a call.
+_SHORT_BYTES = 16 << 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +47,7 @@ class Outlet:
     destinations: int
     transport: Transport
     settings: SinkSettings
+    rest: SharedRest = field(default_factory=SharedRest)
 
 
 class ExchangeSinkOperator(Operator):
@@ -93,8 +100,10 @@ class ExchangeSinkOperator(Operator):
 
     def flush(self) -> None:
         """Send everything kept."""
-        for channel in self._channels.values():
-            channel.flush()
+        is_little = self.held_bytes() < _SHORT_BYTES * len(self._channels)
+        with SHORT_CALLS if is_little else nullcontext():
+            for channel in self._channels.values():
+                channel.flush()
 
     def held_bytes(self) -> int:
         """Say how many bytes are kept."""

@@ -13,6 +13,7 @@ from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulator
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.input_queue import InputQueue
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.exec.short_calls import SHORT_CALLS
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import ExchangeSource
@@ -28,6 +29,7 @@ class ExchangeSourceOperator(Operator):
         self._queue = factory.input.queue_of(driver_sequence)
         self._left = partial(factory.source_left, driver_sequence)
         self._schema = factory.schema
+        self._batch_rows = factory.batch_rows
         self._chunks = ChunkAccumulator(factory.batch_rows)
         self._dropped = False
         self._joins_senders = factory.node.joins_senders
@@ -47,22 +49,37 @@ class ExchangeSourceOperator(Operator):
 
     def pull_chunk(self) -> Chunk | None:
         while not self._chunks.has_chunk():
-            row = self._queue.take()
-            if row is None:
+            rows = self._taken()
+            if not rows:
                 if self._queue.is_finished():
                     self._chunks.flush()
                 break
-            self._decode(row)
+            self._decode(rows)
         return self._chunks.take() if self._chunks.has_chunk() else None
 
-    def _decode(self, row: ChunkRow) -> None:
-        self.context.metrics.add(MESSAGES)
-        self.context.metrics.add(BYTES, payload_bytes(row.data))
-        if not self._joins_senders and row.sender != self._sender:
-            self._chunks.flush()
-            self._sender = row.sender
-        if row.rows:
-            self._chunks.add(unpack_payload(row.data, self._schema))
+    def _taken(self) -> list[ChunkRow]:
+        """Take messages that are here, of a chunk's rows together."""
+        taken: list[ChunkRow] = []
+        left = self._batch_rows
+        while left > 0:
+            row = self._queue.take()
+            if row is None:
+                break
+            taken.append(row)
+            left -= row.rows
+        return taken
+
+    def _decode(self, rows: list[ChunkRow]) -> None:
+        self.context.metrics.add(MESSAGES, len(rows))
+        self.context.metrics.add(BYTES, sum(payload_bytes(row.data) for row in rows))
+        with SHORT_CALLS:
+            chunks = [unpack_payload(row.data, self._schema) if row.rows else None for row in rows]
+        for row, chunk in zip(rows, chunks, strict=True):
+            if not self._joins_senders and row.sender != self._sender:
+                self._chunks.flush()
+                self._sender = row.sender
+            if chunk is not None:
+                self._chunks.add(chunk)
 
     def is_finished(self) -> bool:
         return self._dropped or (self._queue.is_finished() and self._chunks.is_empty())

@@ -28,7 +28,7 @@ class Feed(Protocol):
         """Say whether the stream has ended and every source knows."""
 
     def pump(self) -> None:
-        """Read one item, give it to its source and notify; at the end tell the sources. May wait for Spark."""
+        """Read what comes next, give it to its source and notify; at the end tell the sources. May wait for Spark."""
 
     def describe(self) -> str:
         """Tell what each source holds, for a dump."""

@@ -8,7 +8,7 @@ build sides first, the probe side last), as soon as an item of a later input com
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from pyspark_pipeline.errors import EngineBugError
@@ -121,17 +121,24 @@ class InputFeed:
     """A :class:`~.feed.Feed` that reads ``stream`` and serves ``queues`` (by input id).
 
     ``order`` lists the input ids as the stream brings them; empty means items may come interleaved, and
-    every input ends with the stream. An error that reading raises goes to the caller as it is.
+    every input ends with the stream. ``has_more`` says that the stream need not be waited for: such items are read
+    together. An error that reading raises goes to the caller as it is.
     """
 
     def __init__(
-        self, stream: Iterator[tuple[int, Any]], queues: Mapping[int, FedQueue], *, order: Sequence[int] = ()
+        self,
+        stream: Iterator[tuple[int, Any]],
+        queues: Mapping[int, FedQueue],
+        *,
+        order: Sequence[int] = (),
+        has_more: Callable[[], bool] = lambda: False,
     ) -> None:
         self.wanted = Event("the input stream should be read")
         self.items = 0
         self._stream = stream
         self._queues = dict(queues)
         self._order = list(order)
+        self._has_more = has_more
         self._ended = False
         for queue in self._queues.values():
             queue.serve(self.wanted)
@@ -145,7 +152,12 @@ class InputFeed:
         return self._ended
 
     def pump(self) -> None:
-        """Read one item and give it to its queue, or end every queue."""
+        """Read an item, and those that came with it, and give each to its queue; or end every queue."""
+        self._pump_one()
+        while self._has_more():
+            self._pump_one()
+
+    def _pump_one(self) -> None:
         pair = next(self._stream, None)
         if pair is None:
             self._ended = True

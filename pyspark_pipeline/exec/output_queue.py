@@ -16,7 +16,10 @@ from pyspark_pipeline.exec.event import Event
 
 
 class OutputQueue:
-    """Items on their way out. ``filled`` fires when it stops being empty, ``drained`` when it stops being full."""
+    """Items on their way out.
+
+    ``filled`` fires when it stops being empty and when it gets full, ``drained`` when it stops being full.
+    """
 
     __slots__ = ("capacity", "filled", "drained", "pushed", "full_times", "_items", "_lock")
 
@@ -44,7 +47,7 @@ class OutputQueue:
             size = len(self._items)
             if size == self.capacity:
                 self.full_times += 1
-        if size == 1:
+        if size in (1, self.capacity):
             self.filled.notify()
 
     def pop(self) -> Any:

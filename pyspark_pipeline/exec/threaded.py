@@ -27,6 +27,8 @@ from pyspark_pipeline.exec.runnable import Runnable
 from pyspark_pipeline.exec.states import BLOCKED, DriverState
 
 _FALLBACK_SECONDS = 0.1
+#: To wake the caller's thread for each of many small items costs the drivers more than to hand over several.
+_GATHER_SECONDS = 0.001
 
 
 class ThreadedExecutor:
@@ -62,6 +64,8 @@ class ThreadedExecutor:
             self._start()
             while True:
                 self._news.clear()
+                if len(output) and not output.is_full() and self._running:
+                    self._news.wait(_GATHER_SECONDS)
                 while len(output):
                     item = output.pop()
                     given = clock()

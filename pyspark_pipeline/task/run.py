@@ -123,7 +123,7 @@ def _instance(
     if recorder is not None:
         recorder.open(pipelines)
     order = [i for i in builder.control.get("inputOrder", sorted(builder.inputs)) if i in builder.inputs]
-    feed = InputFeed(client.stream(), builder.inputs, order=order) if builder.inputs else None
+    feed = InputFeed(client.stream(), builder.inputs, order=order, has_more=client.has_rows) if builder.inputs else None
     return builder.instance(queue, memory=instance_memory(), feed=feed, recorder=recorder)
 
 

@@ -16,7 +16,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
 /** One task's share of a scan: its splits as JSON, and where Spark would like to read them. */
 case class ScanPart(splits: String, locations: Seq[String])
 
-/** Which splits of which files each task of a scan reads: Spark's own choice. */
+/** Which splits of which files each task of a scan reads: Spark's own choice, and a task of several cores that of several. */
 object ScanParts {
 
   /** The tasks' shares of `scan`; what the file listing tells goes to the `metrics` of the same names. */
@@ -26,11 +26,20 @@ object ScanParts {
     listed.inputRDD match {
       case files: FileScanRDD =>
         publish(scan, listed.metrics, metrics)
-        files.filePartitions.map { p =>
-          ScanPart(Json.arr(p.files.toSeq.map(split(_, types))).toString, p.preferredLocations().toSeq)
+        files.filePartitions.grouped(partitionsOfTask(scan, files.filePartitions.length)).map { parts =>
+          val splits = Json.arr(parts.flatMap(_.files.toSeq).map(split(_, types)))
+          ScanPart(splits.toString, parts.flatMap(_.preferredLocations()).distinct)
         }.toArray
       case other => throw new IllegalStateException(s"a Parquet scan gave ${other.getClass.getName}")
     }
+  }
+
+  /** As many as a task has cores, while there are tasks enough to use all cores; one where partitions mean buckets. */
+  private def partitionsOfTask(scan: FileSourceScanExec, partitions: Int): Int = {
+    val sc = scan.session.sparkContext
+    val cores = PipelineShuffleExchangeExec.drivers(sc.conf)
+    val atOnce = math.max(1, sc.defaultParallelism / cores)
+    if (scan.bucketedScan) 1 else math.max(1, math.min(cores, partitions / atOnce))
   }
 
   private def split(file: PartitionedFile, types: Seq[DataType]): ObjectNode = {
