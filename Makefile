@@ -9,7 +9,7 @@ SOURCES = setup.cfg setup.py pyproject.toml build_backend/pipeline_build.py
 EDITABLE = --config-settings editable_mode=compat --editable '.[dev]'
 SCALE ?= 1
 PROCESSES ?= 2
-PARALLEL = aggregate or exchanges or unions or shuffled or ranges
+PARALLEL = aggregate or exchanges or unions or shuffled or ranges or window or several_cores
 
 .PHONY: demo test lint test-spark43 clean
 

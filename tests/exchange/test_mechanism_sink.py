@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -170,3 +171,31 @@ def test_the_output_ends_once_the_last_of_unequal_drivers_has_sent_its_rest(thre
     assert counters["messages_sent"] == len(rows)
     assert counters["bytes_sent"] == sum(row.data.size for row in rows)
     assert counters["placing_ns"] > 0 < counters["encoding_ns"]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_the_drivers_still_hold_when_they_end_leaves_in_one_message_a_channel(
+    threads: int, leaked: list[int]
+) -> None:
+    queue = OutputQueue()
+    running = instance(factory(BY_KEY, queue), queue, lambda driver: [chunk(driver * 100, 100)], dop=3)
+    rows = list(execute(running, threads))
+    assert sorted(row.partition for row in rows) == [0, 1, 2, 3]
+    assert sorted(numbers(rows)) == list(range(300))
+    assert set(leaked) == {0}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_ended_drivers_left_is_counted_and_goes_with_a_cancelled_instance(threads: int, leaked: list[int]) -> None:
+    queue = OutputQueue(capacity=2)
+    sinks = factory(BY_KEY, queue, bufferBytes=2000, chunkBytes=800)
+    counts = (1, 2000)
+    running = instance(sinks, queue, lambda driver: [chunk(0, 10 + 90 * driver)] * counts[driver], dop=2)
+    items = execute(running, threads)
+    next(items)
+    deadline = time.monotonic() + 10
+    while not running.drivers[0].is_done and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert ("rows of sinks that ended", 80) in running.memory.holders()
+    items.close()
+    assert set(leaked) == {0} and running.memory.held == 0

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.exchange import ChunkRow, ExchangeSourceFactory, encode_chunk, plain_schema
+from pyspark_pipeline.exchange.chunk_row import pack_rows
+from pyspark_pipeline.exchange.client import ExchangeClient
 from pyspark_pipeline.exec import FragmentInstance, OperatorFactory, OutputQueue, Pipeline, execute
 from pyspark_pipeline.exec.input_queue import InputFeed, InputQueue
 from pyspark_pipeline.exec.output_sink import OutputSinkFactory
@@ -128,3 +130,22 @@ def test_messages_without_rows_are_passed_over() -> None:
         [Pipeline(id=0, factories=factories)], output, feed=InputFeed(iter(rows), {0: queue})
     )
     assert list(execute(running)) == []
+
+
+def test_messages_that_came_together_are_given_to_their_queues_together() -> None:
+    """What is here need not be waited for: one turn of the reading thread, not one a message."""
+    given = Input(7)
+    queue = InputQueue("input 0")
+    left = iter([True, True, False, True, False])
+    feed = InputFeed(iter(given), {0: queue}, has_more=lambda: next(left))
+    feed.pump()
+    assert len(queue) == 3
+    feed.pump()
+    assert len(queue) == 5 and not feed.wants_input()
+
+
+def test_a_batch_says_how_many_of_its_rows_are_left() -> None:
+    batches = [pack_rows([row for _, row in Input(count)]) for count in (2, 1)]
+    client = ExchangeClient(iter(batches))
+    seen = [(client.has_rows(), pair[1].rows) for pair in client.stream()]
+    assert seen == [(True, ROWS), (False, ROWS), (False, ROWS)] and not client.has_rows()

@@ -404,3 +404,21 @@ def test_bucketed_tables_are_joined_and_grouped_without_an_exchange(
     finally:
         for name in ("left_buckets", "right_buckets"):
             spark.sql(f"DROP TABLE {name}")
+
+
+def test_a_task_of_several_cores_scans_several_partitions(spark: SparkSession, tables: TableShelf) -> None:
+    """As many as it has cores, while there are tasks enough to use all cores of the session."""
+    cpus = int(spark.conf.get("spark.task.cpus") or 1)
+    at_once = spark.sparkContext.defaultParallelism // cpus
+    path = tables.path("tame")
+    largest = max(file.stat().st_size for file in path.glob("*.parquet"))
+    sizes = {"spark.sql.files.maxPartitionBytes": str(largest // 2), "spark.sql.files.openCostInBytes": "1"}
+    found = []
+    for engine in ("false", "true"):
+        with configured(spark, {**sizes, ENABLED: engine}):
+            frame = spark.read.parquet(str(path)).where("i > 0").select("id", "i")
+            found.append((frame.rdd.getNumPartitions(), sorted(map(tuple, frame.collect()))))
+    (spark_partitions, spark_rows), (partitions, rows) = found
+    assert rows == spark_rows and spark_partitions >= 3
+    together = max(1, min(cpus, spark_partitions // at_once))
+    assert partitions == -(-spark_partitions // together)

@@ -7,7 +7,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.{FileSourceScanExec, SQLExecution}
-import org.apache.spark.sql.execution.datasources.{FileScanRDD, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.{FilePartition, FileScanRDD, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.sources.Filter
@@ -19,6 +19,8 @@ case class ScanPart(splits: String, locations: Seq[String])
 /** Which splits of which files each task of a scan reads: Spark's own choice, and a task of several cores that of several. */
 object ScanParts {
 
+  private val Turns = 3
+
   /** The tasks' shares of `scan`; what the file listing tells goes to the `metrics` of the same names. */
   def of(scan: FileSourceScanExec, metrics: Map[String, SQLMetric]): Array[ScanPart] = {
     val types = scan.relation.partitionSchema.map(_.dataType)
@@ -26,7 +28,7 @@ object ScanParts {
     listed.inputRDD match {
       case files: FileScanRDD =>
         publish(scan, listed.metrics, metrics)
-        files.filePartitions.grouped(partitionsOfTask(scan, files.filePartitions.length)).map { parts =>
+        together(scan, files.filePartitions).map { parts =>
           val splits = Json.arr(parts.flatMap(_.files.toSeq).map(split(_, types)))
           ScanPart(splits.toString, parts.flatMap(_.preferredLocations()).distinct)
         }.toArray
@@ -34,12 +36,23 @@ object ScanParts {
     }
   }
 
-  /** As many as a task has cores, while there are tasks enough to use all cores; one where partitions mean buckets. */
-  private def partitionsOfTask(scan: FileSourceScanExec, partitions: Int): Int = {
+  /**
+   * The partitions of each task. A task of several cores takes as many while there are tasks enough to use all cores,
+   * and more where few of the columns are read, while each core has its turn `Turns` times. Buckets stay alone.
+   */
+  private def together(scan: FileSourceScanExec, partitions: Seq[FilePartition]): Iterator[Seq[FilePartition]] = {
     val sc = scan.session.sparkContext
     val cores = PipelineShuffleExchangeExec.drivers(sc.conf)
-    val atOnce = math.max(1, sc.defaultParallelism / cores)
-    if (scan.bucketedScan) 1 else math.max(1, math.min(cores, partitions / atOnce))
+    if (cores == 1 || scan.bucketedScan || partitions.isEmpty) {
+      partitions.iterator.map(Seq(_))
+    } else {
+      val atOnce = math.max(1, sc.defaultParallelism / cores)
+      val columns = scan.relation.dataSchema.defaultSize / math.max(1, scan.requiredSchema.defaultSize)
+      val many = math.min(cores.toLong * columns, partitions.length / (atOnce * Turns)).toInt
+      val each = math.max(1, math.max(many, math.min(cores, partitions.length / atOnce)))
+      val tasks = (partitions.length + each - 1) / each
+      partitions.grouped((partitions.length + tasks - 1) / tasks)
+    }
   }
 
   private def split(file: PartitionedFile, types: Seq[DataType]): ObjectNode = {
