@@ -9,54 +9,46 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import pickle
-import statistics
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from benchmarks import answers
 from benchmarks.command_line import configuration, give, make_parser
-from benchmarks.engine import Engine
+from benchmarks.engine import Engine, EngineError
 from benchmarks.session import PIPELINE
 from benchmarks.tpch import data, report
+from benchmarks.tpch.options import add_options
 from benchmarks.tpch.queries import Query, choose
+from benchmarks.tpch.run import Measurement, run_once
 
 ONE, SEVERAL = "one_instance", "an_instance_a_core"
 
 
 def compare(query: Query, engines: Mapping[str, Engine], runs: int) -> dict[str, Any]:
     """Run ``query`` in both sessions in turn; give the times, the memory and whether the answers are equal."""
-    seconds: dict[str, list[float]] = {name: [] for name in engines}
-    found: dict[str, answers.Answer] = {}
+    measured = {name: Measurement() for name in engines}
     for engine in engines.values():
         engine.memory.reset()
-    with tempfile.NamedTemporaryFile() as file:
-        for number in range(runs):
-            for name, engine in engines.items():
-                answer = file.name if number == 0 else None
-                seconds[name].append(engine.call("run", sql=query.sql, sink=query.sink, answer=answer)["seconds"])
-                if answer is not None:
-                    columns, schema, rows = pickle.loads(Path(answer).read_bytes())
-                    found[name] = answers.Answer(columns=columns, schema=schema, rows=rows)
-    warm = {name: statistics.median(taken[1:] or taken) for name, taken in seconds.items()}
-    return {
-        name: report.timing(taken) | {"workers_mib": engines[name].memory.peak_mib["workers"]}
-        for name, taken in seconds.items()
-    } | {
-        "ratio": round(warm[ONE] / warm[SEVERAL], 3),
-        "equal": answers.difference(found[SEVERAL], found[ONE], query.sql) is None,
+    for number in range(runs):
+        for name, engine in engines.items():
+            run_once(query, engine, measured[name], is_first=number == 0)
+    one, several = measured[ONE], measured[SEVERAL]
+    if one.answer is None or several.answer is None or one.error or several.error:
+        raise EngineError(one.error or several.error or f"query {query.name} gave no answer")
+    parts = {
+        name: report.timing(found.seconds) | {"workers_mib": engines[name].memory.peak_mib["workers"]}
+        for name, found in measured.items()
+    }
+    return parts | {
+        "ratio": report.ratio(one.seconds, several.seconds),
+        "equal": answers.difference(several.answer, one.answer, query.sql) is None,
     }
 
 
 def summary(queries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Sum up: the time and the memory of all queries, one instance by several."""
-    totals = {
-        name: sum(statistics.median(q[name]["warm_s"] or [q[name]["cold_s"]]) for q in queries.values())
-        for name in (ONE, SEVERAL)
-    }
+    totals = {name: sum(report.warm(q[name]) for q in queries.values()) for name in (ONE, SEVERAL)}
     memory = {name: max(q[name]["workers_mib"] for q in queries.values()) for name in (ONE, SEVERAL)}
     less = [name for name, q in queries.items() if q[ONE]["workers_mib"] < q[SEVERAL]["workers_mib"]]
     return {
@@ -71,10 +63,7 @@ def summary(queries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def parser() -> argparse.ArgumentParser:
     """Build the parser."""
     result = make_parser("instances", __doc__)
-    result.add_argument("--scale", type=float, default=1.0, help="scale factor (default 1)")
-    result.add_argument("--queries", help="comma-separated, ranges as 1-5 (default 1-22)")
-    result.add_argument("--runs", type=int, default=3, help="runs of each query in each session, the first cold")
-    result.add_argument("--data", type=Path, help="folder of the tables; made there if missing")
+    add_options(result)
     return result
 
 

@@ -7,26 +7,22 @@ import contextlib
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from benchmarks.command_line import configuration, given, make_parser
 from benchmarks.engine import Engine
 from benchmarks.session import PIPELINE, SPARK
 from benchmarks.tpch import data, report
-from benchmarks.tpch.queries import choose, names
+from benchmarks.tpch.options import add_options
+from benchmarks.tpch.queries import choose
 from benchmarks.tpch.run import Plan, run_all
 
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser."""
     result = make_parser("tpch", __doc__)
-    result.add_argument("--scale", type=float, default=1.0, help="scale factor (default 1)")
-    extra = ", ".join(names()[22:])
-    result.add_argument("--queries", help=f"comma-separated, ranges as 1-5 (default 1-22); also: {extra}")
-    result.add_argument("--runs", type=int, default=3, help="runs of each query on each engine, the first cold")
+    add_options(result)
     result.add_argument("--memory", default="8g", help="spark.driver.memory of both sessions (default 8g)")
-    result.add_argument("--data", type=Path, help="folder of the tables; made there if missing")
     result.add_argument("--engines", default=f"{SPARK},{PIPELINE}", help=f"{SPARK},{PIPELINE} (default both)")
     return result
 

@@ -44,11 +44,11 @@ def summary(queries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         equal = [query[f"{oracle}_equal"] for query in queries.values() if f"{oracle}_equal" in query]
         if equal:
             result[f"all_{oracle}_equal"] = all(equal)
-    behind = [_warm(query["pipeline"]) / _warm(query["duckdb"]) for query in both if "duckdb" in query]
+    behind = [warm(query["pipeline"]) / warm(query["duckdb"]) for query in both if "duckdb" in query]
     if behind:
         result["geomean_behind_duckdb"] = round(_geomean(behind), 3)
     if ratios:
-        totals = {engine: sum(_warm(query[engine]) for query in both) for engine in ("spark", "pipeline")}
+        totals = {engine: sum(warm(query[engine]) for query in both) for engine in ("spark", "pipeline")}
         result |= {
             "geomean_ratio": round(_geomean(ratios), 3),
             "min_ratio": min(ratios),
@@ -62,7 +62,8 @@ def _geomean(ratios: Sequence[float]) -> float:
     return math.exp(statistics.fmean(map(math.log, ratios)))
 
 
-def _warm(engine: Mapping[str, Any]) -> float:
+def warm(engine: Mapping[str, Any]) -> float:
+    """Give the median of an engine's warm runs of a query; the cold one where there are none."""
     return float(statistics.median(engine["warm_s"] or [engine["cold_s"]]))
 
 
@@ -71,9 +72,9 @@ def table(queries: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
     yield f"{'query':>8} {'spark':>8} {'pipeline':>8} {'ratio':>7} {'converted':>9} {'duckdb':>8}  equal"
     for name, query in queries.items():
         parts = [query.get(engine, {}) for engine in ("spark", "pipeline")]
-        cells = [f"{_warm(part):8.3f}" if "cold_s" in part else " " * 8 for part in parts]
+        cells = [f"{warm(part):8.3f}" if "cold_s" in part else " " * 8 for part in parts]
         factor = f"{query['ratio']:7.2f}" if query.get("ratio") else " " * 7
         converted = f"{query.get('converted', '-')}/{query.get('operators', '-')}"
-        duckdb = f"{_warm(query['duckdb']):8.3f}" if "duckdb" in query else " " * 8
+        duckdb = f"{warm(query['duckdb']):8.3f}" if "duckdb" in query else " " * 8
         equal = query.get("equal", query.get("duckdb_equal", "-"))
         yield f"{name:>8} {cells[0]} {cells[1]} {factor} {converted:>9} {duckdb}  {equal}"

@@ -47,7 +47,7 @@ def run_query(query: Query, engines: Mapping[str, Engine], plan: Plan) -> dict[s
     for number in range(plan.runs):
         for name, engine in engines.items():
             if measured[name].error is None:
-                _run_once(query, engine, measured[name], is_first=number == 0)
+                run_once(query, engine, measured[name], is_first=number == 0)
     result: dict[str, Any] = {name: _engine_part(engines[name], measured[name]) for name in engines}
     if PIPELINE in engines:
         result |= _conversion_part(measured[PIPELINE].summary)
@@ -57,7 +57,8 @@ def run_query(query: Query, engines: Mapping[str, Engine], plan: Plan) -> dict[s
     return result | (_oracle_part(query, answer, plan) if answer is not None else {})
 
 
-def _run_once(query: Query, engine: Engine, measurement: Measurement, *, is_first: bool) -> None:
+def run_once(query: Query, engine: Engine, measurement: Measurement, *, is_first: bool) -> None:
+    """Run ``query`` once and add to ``measurement`` what was seen, of the first run the answer too."""
     with tempfile.NamedTemporaryFile() as file:
         try:
             told = engine.call("run", sql=query.sql, sink=query.sink, answer=file.name if is_first else None)

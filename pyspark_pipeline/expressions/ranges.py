@@ -106,15 +106,10 @@ def _spans(expr: Expr) -> _Spans | None:
 
 
 def _one_of(column: Expr, items: Sequence[Expr]) -> _Spans | None:
-    values = [_constant(column, item) for item in items]
-    if not isinstance(column, ColumnRef):
+    values = [value for item in items if (value := _constant(column, item)) is not None]
+    if not isinstance(column, ColumnRef) or len(values) < len(items):
         return None
-    made = _Spans(column, ())
-    for value in values:
-        if value is None:
-            return None
-        made = made.united(_Spans(column, ((value, value),)))
-    return made
+    return _Spans(column, ()).united(_Spans(column, tuple((value, value) for value in values)))
 
 
 def _constant(column: Expr, constant: Expr) -> int | None:

@@ -16,7 +16,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
 /** One task's share of a scan: its splits as JSON, and where Spark would like to read them. */
 case class ScanPart(splits: String, locations: Seq[String])
 
-/** Which splits of which files each task of a scan reads: Spark's own choice, and a task of several cores that of several. */
+/** Which splits of which files each task of a scan reads: Spark's own choice, for tasks of several cores joined. */
 object ScanParts {
 
   private val Turns = 3
