@@ -7,8 +7,11 @@ their inputs. Buffers that arrive unaligned are copied once by the exchange code
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 from collections.abc import Iterable
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -22,6 +25,8 @@ _TYPESTR = {1: "|i1", 2: "<i2", 4: "<i4", 8: "<i8"}
 
 
 _LARGE_BYTES = 1 << 16
+_HUGE_BYTES = 16 << 20
+_RELEASING = Lock()
 
 
 #: Whether Spark limits the address space of this process (``spark.executor.pyspark.memory``).
@@ -48,24 +53,36 @@ def allocate(size: int, dtype: npt.DTypeLike) -> Array:
     """Make an array of ``size`` undefined items; large ones from Arrow's pool, which keeps touched pages.
 
     numpy gives large arrays back to the system, and touching new pages costs more than what is done with them.
+    Before a huge one the pool gives back the pages it keeps, such as those of arrays that have grown.
     """
     kind = np.dtype(dtype)
     if size * kind.itemsize < _LARGE_BYTES:
         return np.empty(size, dtype=kind)
+    if size * kind.itemsize >= _HUGE_BYTES and not IS_ADDRESS_SPACE_LIMITED:
+        _release(KEEPING_POOL)
     return np.frombuffer(pa.allocate_buffer(size * kind.itemsize, memory_pool=KEEPING_POOL), dtype=kind)
 
 
 def release_kept() -> None:
-    """Give the pages that the pool of large arrays keeps without need back to the system; half a GiB takes 3 ms.
+    """Give the pages that allocators keep without need back to the system; half a GiB takes some 5 ms.
 
-    pyarrow's ``release_unused`` is always that of the default pool, so ours is that for the moment.
+    Those are the pool of large arrays, Arrow's default pool, and the C library, which serves numpy.
     """
-    default = pa.default_memory_pool()
-    pa.set_memory_pool(KEEPING_POOL)
-    try:
-        KEEPING_POOL.release_unused()
-    finally:
-        pa.set_memory_pool(default)
+    _release(KEEPING_POOL)
+    pa.default_memory_pool().release_unused()
+    with contextlib.suppress(OSError, AttributeError):  # of glibc alone
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _release(pool: pa.MemoryPool) -> None:
+    """Call the pool's ``release_unused``; pyarrow's is always the default pool's, so it is that for the moment."""
+    with _RELEASING:
+        default = pa.default_memory_pool()
+        pa.set_memory_pool(pool)
+        try:
+            pool.release_unused()
+        finally:
+            pa.set_memory_pool(default)
 
 
 def allocate_zeros(size: int, dtype: npt.DTypeLike) -> Array:

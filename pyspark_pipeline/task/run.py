@@ -23,6 +23,7 @@ from pyspark_pipeline.exchange import ERROR, STATISTICS, ChunkRow, ExchangeClien
 from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, ReadBroadcast, no_broadcast
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, execute
 from pyspark_pipeline.exec.input_queue import InputFeed
+from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.plan.nodes import Fragment
 from pyspark_pipeline.plan.wire import decode_fragment
 from pyspark_pipeline.planner import FragmentBuilder
@@ -79,13 +80,32 @@ def run_plan(
     :class:`ResourceExhaustedError` where memory ran out; what the user's data or files did wrong is told
     to the JVM by the last batch.
     """
+    memory = instance_memory()
+    try:
+        yield from _run_within(memory, fragment, batches, read_broadcast, recorder)
+    finally:
+        if recorder is not None:
+            recorder.close()
+        memory.close()
+        give_back(memory.peak)
+
+
+def _run_within(
+    memory: MemoryTracker,
+    fragment: Fragment,
+    batches: Iterator[pa.RecordBatch],
+    read_broadcast: ReadBroadcast,
+    recorder: OperatorRecorder | None,
+) -> Iterator[pa.RecordBatch]:
+    """Run the fragment with what ``memory`` counts; once this has ended, nothing holds anything of the instance."""
     began = time.perf_counter()
     client = ExchangeClient(batches)
     control = json.loads(client.control())
     queue = OutputQueue(fragment.settings.options["output.queueChunks"])
-    instance: FragmentInstance | None = None
     try:
-        instance = _instance(make_builder(fragment, control, queue, read_broadcast), client, queue, recorder)
+        builder = make_builder(fragment, control, queue, read_broadcast)
+        instance = _instance(builder, client, queue, memory, recorder)
+        del builder
         yield from _run(instance, int(control.get("cpus", 1)))
         if instance.feed is None:
             client.expect_end()
@@ -97,13 +117,6 @@ def run_plan(
         yield _message(ERROR, condition_content(error))
     except CorruptFileError as error:
         yield _message(ERROR, {"kind": "corruptFile", "message": str(error), "path": _path(error)})
-    finally:
-        if recorder is not None:
-            recorder.close()
-        if instance is not None:
-            memory, instance = instance.memory, None
-            memory.close()
-            give_back(memory.peak)
 
 
 def make_builder(
@@ -116,7 +129,11 @@ def make_builder(
 
 
 def _instance(
-    builder: FragmentBuilder, client: ExchangeClient, queue: OutputQueue, recorder: OperatorRecorder | None
+    builder: FragmentBuilder,
+    client: ExchangeClient,
+    queue: OutputQueue,
+    memory: MemoryTracker,
+    recorder: OperatorRecorder | None,
 ) -> FragmentInstance:
     """Build the instance, with its input from ``client``."""
     pipelines = builder.build()
@@ -124,7 +141,7 @@ def _instance(
         recorder.open(pipelines)
     order = [i for i in builder.control.get("inputOrder", sorted(builder.inputs)) if i in builder.inputs]
     feed = InputFeed(client.stream(), builder.inputs, order=order, has_more=client.has_rows) if builder.inputs else None
-    return builder.instance(queue, memory=instance_memory(), feed=feed, recorder=recorder)
+    return builder.instance(queue, memory=memory, feed=feed, recorder=recorder)
 
 
 def _run(instance: FragmentInstance, threads: int) -> Iterator[pa.RecordBatch]:

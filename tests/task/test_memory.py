@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import weakref
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pyspark_pipeline.exchange.broadcast import BroadcastCache
+from pyspark_pipeline.exec import FragmentInstance
 from pyspark_pipeline.plan.nodes import Range
+from pyspark_pipeline.planner import FragmentBuilder
 from pyspark_pipeline.task import memory
 from tests.operators.kit import fields
 from tests.task.kit import run_task
@@ -40,7 +45,21 @@ def test_only_a_large_instance_gives_its_pages_back(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("cpus", [1, 3])
 def test_a_task_gives_back_once_what_it_held_is_gone(cpus: int, monkeypatch: pytest.MonkeyPatch) -> None:
     peaks: list[int] = []
-    monkeypatch.setattr("pyspark_pipeline.task.run.give_back", peaks.append)
+    instances: list[weakref.ref[FragmentInstance]] = []
+    make = FragmentBuilder.instance
+
+    def made(*arguments: Any, **named: Any) -> FragmentInstance:
+        instance = make(*arguments, **named)
+        instances.append(weakref.ref(instance))
+        return instance
+
+    def given_back(peak: int) -> None:
+        gc.collect()
+        assert [instance() for instance in instances] == [None]
+        peaks.append(peak)
+
+    monkeypatch.setattr(FragmentBuilder, "instance", made)
+    monkeypatch.setattr("pyspark_pipeline.task.run.give_back", given_back)
     run_task(NUMBERS, splits={0: [0, 10, 1]}, cpus=cpus)
     assert len(peaks) == 1
 
