@@ -17,7 +17,7 @@ from benchmarks.session import PIPELINE, SPARK
 from benchmarks.soak.queries import KINDS
 from benchmarks.soak.run import in_a_process
 from benchmarks.soak.trend import table
-from benchmarks.soak.watch import TOLERANCES
+from benchmarks.soak.watch import SPILLED, TOLERANCES
 from benchmarks.tpch.report import versions
 
 _CONF = {
@@ -25,11 +25,11 @@ _CONF = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.ansi.enabled": "true",
-    "spark.executor.pyspark.memory": "1g",
+    "spark.executor.pyspark.memory": "768m",  # so that the large ones spill
     "spark.pysparkPipeline.cost.enabled": "false",  # which would leave queries this small to Spark
     # what Spark keeps of queries that ended, for its UI: soon full, so that it does not pass for a leak
     "spark.ui.retainedJobs": "20",
-    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedStages": "120",  # those of a round and more: what they spilled is read of them
     "spark.ui.retainedTasks": "200",
     "spark.sql.ui.retainedExecutions": "20",
 }
@@ -52,7 +52,7 @@ def main(words: Sequence[str] | None = None) -> int:
         running = {name: sessions.submit(in_a_process, settings, *limits) for name, settings in runs.items()}
     for name, run in running.items():
         document[name] = run.result()
-        print(name, table(document[name]["samples"], ["seconds", *TOLERANCES]), sep="\n")
+        print(name, table(document[name]["samples"], ["seconds", SPILLED, *TOLERANCES]), sep="\n")
     give(document, arguments.json)
     for name in runs:
         print(*(f"{name}: {line}" for line in document[name]["verdict"]), sep="\n")

@@ -16,6 +16,11 @@ Kind = Callable[[SparkSession, int, Path], Any]
 
 _SHUFFLED = "/*+ MERGE(p, t) */"
 _BROADCAST = "/*+ BROADCAST(t) */"
+_SHUFFLED_HASH = "/*+ SHUFFLE_HASH(b) */"
+# More in each of two tasks than the soak's memory limit allows, in an order that is not that of the ids.
+_LARGE = "range(0, 1000000, 1, 2)"
+_SCATTERED = "(id * 7919 + {n}) % 1000003"
+_WIDE = f"concat(cast(id as string), '{'x' * 200}')"
 
 
 def _collected(text: str) -> Kind:
@@ -128,11 +133,14 @@ KINDS: dict[str, Kind] = {
     "union": _collected("select id from people where id = {n} union all select rank from teams where rank = {n}"),
     "distinct": _collected("select count(distinct amount), count(distinct kind) from events where id > {n}"),
     "large sort": _noop(
-        "select id, concat(cast(hash(id, {n}) as string), repeat('x', 200)) w from range(0, 300000, 1, 2) order by w"
+        f"select id, w from (select {_SCATTERED} id, {_WIDE} w from {_LARGE}) order by id"
     ),
     "large group by": _noop(
-        "select hash(id, {n}), count(*), max(repeat(cast(id as string), 20)) from range(0, 300000, 1, 2)"
-        " group by hash(id, {n})"
+        f"select {_SCATTERED}, count(*), max({_WIDE}) from {_LARGE} group by {_SCATTERED}"
+    ),
+    "large join": _noop(
+        f"select {_SHUFFLED_HASH} a.id, b.w from {_LARGE} a join (select {_SCATTERED} k, {_WIDE} w from {_LARGE}) b"
+        " on a.id = b.k"
     ),
     "threads": _threads,
     "fails": _fails,

@@ -16,7 +16,7 @@ from benchmarks.session import PIPELINE, start
 from benchmarks.small import make_tables
 from benchmarks.soak.queries import KINDS
 from benchmarks.soak.trend import table, trends, verdict
-from benchmarks.soak.watch import TOLERANCES, SessionWatch
+from benchmarks.soak.watch import SPILLED, TOLERANCES, SessionWatch
 
 
 def soak(conf: Mapping[str, str], queries: int, every: int, minutes: float) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def soak(conf: Mapping[str, str], queries: int, every: int, minutes: float) -> d
             if (number + 1) % every == 0:
                 seconds = round(time.monotonic() - began, 1)
                 samples.append({"queries": number + 1, "seconds": seconds, **watch.sample()})
-                print(table(samples[-1:], ["seconds", *TOLERANCES]).splitlines()[-1], file=sys.stderr, flush=True)
+                print(table(samples[-1:], ["seconds", SPILLED, *TOLERANCES]).splitlines()[-1], file=sys.stderr, flush=True)
                 if seconds > minutes * 60:
                     break
         spark.stop()

@@ -1,5 +1,7 @@
 """Reads what a session holds: of its JVM, of Spark's Python daemon, of each worker, and in Spark's local folders.
 
+Besides, what it spilled since the last look, so that one sees that it did.
+
 The JVM's heap is read after two collections, between which Spark's cleaner forgets the shuffles and broadcasts that
 nobody can reach.
 """
@@ -14,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from benchmarks.left_behind import descriptors
@@ -21,6 +24,9 @@ from benchmarks.memory import children_of, resident_bytes
 
 _MIB = 1 << 20
 _CLEANER_SECONDS = 0.3
+#: Numbers of stages that are not there, after which no more are looked for: those that never ran have none.
+_MISSES = 50
+SPILLED = "spilled_mib"
 
 #: What is read, and by how much it may rise after the warm-up: less is noise. Netty takes direct memory in chunks of
 #: 4 MiB, one an arena; Spark's pools of threads (block manager, shuffle) fill up to 100 each and give idle ones back.
@@ -52,6 +58,8 @@ class SessionWatch:
         context: Any = spark.sparkContext
         self._jvm = context._jvm
         self._bus = context._jsc.sc().listenerBus()
+        self._stages = context._jsc.sc().statusStore()
+        self._next_stage = 0
         self._pid = int(self._jvm.java.lang.ProcessHandle.current().pid())
         self._folder = folder
 
@@ -73,6 +81,7 @@ class SessionWatch:
             "worker_rss_mib": mib(max(map(resident_bytes, workers), default=0)),
             "local_files": len(files),
             "local_mib": mib(sum(files)),
+            SPILLED: self._spilled(),
         }
 
     def _settle(self) -> None:
@@ -82,6 +91,16 @@ class SessionWatch:
             gc.collect()
             self._jvm.java.lang.System.gc()
             time.sleep(_CLEANER_SECONDS)
+
+    def _spilled(self) -> float:
+        """Add up what the stages since the last look spilled, as far as Spark still knows them; MiB."""
+        spilled, stage = 0, self._next_stage
+        while stage < self._next_stage + _MISSES:
+            with contextlib.suppress(Py4JJavaError):
+                spilled += self._stages.lastStageAttempt(stage).diskBytesSpilled()
+                self._next_stage = stage + 1
+            stage += 1
+        return mib(spilled)
 
     def _of_jvm(self) -> dict[str, float]:
         factory = self._jvm.java.lang.management.ManagementFactory

@@ -109,6 +109,8 @@ class ParquetFileReader:
             self._midpoints = footer.midpoints
             self._places = [find_column(self._schema, field, case_sensitive, self.path) for field in fields]
             self._leaves = {self.metadata.schema.column(i).path: i for i in range(len(self.metadata.schema))}
+            names = {self._schema.field(place).name for place in self._places if place is not None}
+            self._leaves_read = [leaf for path, leaf in self._leaves.items() if path.split(".")[0] in names]
             self._calendar = LegacyCalendar(self.path, self.metadata.metadata, calendar)
             self._read_with = self.metadata
             if narrow and self._can_read_narrow():
@@ -131,6 +133,11 @@ class ParquetFileReader:
         mine = [i for i, midpoint in enumerate(self._midpoints) if split.start <= midpoint < end]
         kept = self.may_match(mine, self._pushed)
         return kept, len(mine) - len(kept)
+
+    def column_bytes(self, index: int) -> int:
+        """Give the compressed bytes that the data columns have in a row group."""
+        group = self.metadata.row_group(index)
+        return sum(group.column(leaf).total_compressed_size for leaf in self._leaves_read)
 
     def may_match(self, groups: Sequence[int], conjuncts: Sequence[Expr]) -> list[int]:
         """Choose the row groups that may hold a row for which all conjuncts, bound to the fields, are true."""

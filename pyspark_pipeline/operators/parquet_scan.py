@@ -25,6 +25,7 @@ PRUNED = declare_counter("row_groups_pruned", "Row groups skipped by their stati
 PRUNED_BY_JOINS = declare_counter(
     "row_groups_pruned_by_joins", "Row groups skipped because no key of a join's table is in them", unit="row groups"
 )
+COLUMN_BYTES = declare_counter("column_bytes", "Compressed bytes of the columns of row groups read", unit="bytes")
 FILES = declare_counter("files_opened", "Footers read", unit="files")
 
 
@@ -117,6 +118,7 @@ class ParquetScanOperator(Operator):
         reader, group, self._split = morsel
         self._chunks = reader.chunks(group, self._factory.batch_rows)
         self.context.metrics.add(ROW_GROUPS)
+        self.context.metrics.add(COLUMN_BYTES, reader.column_bytes(group))
         return True
 
     def is_finished(self) -> bool:

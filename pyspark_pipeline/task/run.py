@@ -30,7 +30,7 @@ from pyspark_pipeline.planner import FragmentBuilder
 from pyspark_pipeline.task.capture import captured
 from pyspark_pipeline.task.capture_operator import OperatorRecorder
 from pyspark_pipeline.task.memory import broadcast_memory, give_back, idle_broadcast_bytes, instance_memory
-from pyspark_pipeline.task.statistics import fragment_metrics
+from pyspark_pipeline.task.statistics import fragment_metrics, task_metrics
 
 _PACK_BYTES = 4 << 20
 _LARGE_TEXT = 1 << 19
@@ -112,7 +112,8 @@ def _run_within(
         where = {name: control.get(name) for name in ("stage", "partition", "attempt")}
         profile = instance.metrics() | where | {"process": os.getpid()}
         metrics = fragment_metrics(profile, time.perf_counter() - began)
-        yield _message(STATISTICS, {"metrics": metrics, "profile": json.dumps(profile)})
+        told = {"metrics": metrics, "task": task_metrics(profile), "profile": json.dumps(profile)}
+        yield _message(STATISTICS, told)
     except SparkConditionError as error:
         yield _message(ERROR, condition_content(error))
     except CorruptFileError as error:

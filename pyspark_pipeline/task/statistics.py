@@ -13,7 +13,7 @@ from pyspark_pipeline.memory import REVOCATIONS
 from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES
 from pyspark_pipeline.metrics import Counter
 from pyspark_pipeline.operators.joins.row_filter import DROPPED
-from pyspark_pipeline.operators.parquet_scan import PRUNED_BY_JOINS
+from pyspark_pipeline.operators.parquet_scan import COLUMN_BYTES, PRUNED_BY_JOINS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,8 @@ _TIMES = (
     ),
 )  # fmt: skip
 _NAMED = {name for metric in _TIMES for name in metric.families}
-_SOURCES = ("ParquetScan", "Range", "ExchangeSource")
+_READERS = ("ParquetScan", "Range")
+_SOURCES = (*_READERS, "ExchangeSource")
 
 METRICS = (
     FragmentMetric(name="outputRows", description="number of output rows", kind="sum"),
@@ -54,6 +55,7 @@ METRICS = (
     FragmentMetric(name="outputBytes", description="bytes sent", kind="bytes"),
     FragmentMetric(name="inputRows", description="rows read", kind="sum"),
     FragmentMetric(name="inputBatches", description="batches read", kind="sum"),
+    FragmentMetric(name="columnBytes", description="size of columns read", kind="bytes"),
     *_TIMES,
     _time("otherOperatorsTime", "other operators"),
     FragmentMetric(name="waitTime", description="time waiting", kind="nanos"),
@@ -73,6 +75,15 @@ JVM_METRICS = (
 )
 """What the shim counts itself."""
 
+TASK_METRICS = {
+    "bytesRead": ("Input size", "compressed bytes of the columns of the row groups that scans read"),
+    "recordsRead": ("Input records", "rows that scans and ranges gave"),
+    "memoryBytesSpilled": ("Spill (memory)", "bytes that operators spilled; they are written as they were held"),
+    "diskBytesSpilled": ("Spill (disk)", "the same"),
+    "peakExecutionMemory": ("Peak execution memory", "bytes that the instance's operators held at most"),
+}
+"""Spark's own metrics of a task that the shim adds to: their names for users, and what is in them."""
+
 
 def fragment_metrics(report: Mapping[str, Any], seconds: float) -> Mapping[str, int]:
     """Give the value of every metric of :data:`METRICS` for an instance that ended after ``seconds``.
@@ -90,6 +101,7 @@ def fragment_metrics(report: Mapping[str, Any], seconds: float) -> Mapping[str, 
     sink = report["pipelines"][-1]["operators"][-1]
     values["inputRows"] = sum(_of(op, "rows_out") for op in scans)
     values["inputBatches"] = sum(_of(op, "chunks_out") for op in scans)
+    values["columnBytes"] = _counted(report, COLUMN_BYTES)
     values["outputRows"] = _of(sink, "rows_in")
     values["outputChunks"] = report["output"]["pushed"]
     values["outputBytes"] = _of(sink.get("counters", {}), "bytes_sent")
@@ -99,6 +111,19 @@ def fragment_metrics(report: Mapping[str, Any], seconds: float) -> Mapping[str, 
     values["rowGroupsPrunedByJoins"] = _counted(report, PRUNED_BY_JOINS)
     values["rowsDroppedByJoins"] = _counted(report, DROPPED)
     return values
+
+
+def task_metrics(report: Mapping[str, Any]) -> Mapping[str, int]:
+    """Give what an instance adds to each of :data:`TASK_METRICS`; ``report`` as for :func:`fragment_metrics`."""
+    operators = [operator for pipeline in report["pipelines"] for operator in pipeline["operators"]]
+    spilled = _counted(report, SPILLED_BYTES)
+    return {
+        "bytesRead": _counted(report, COLUMN_BYTES),
+        "recordsRead": sum(_of(op, "rows_out") for op in operators if op["name"] in _READERS),
+        "memoryBytesSpilled": spilled,
+        "diskBytesSpilled": spilled,
+        "peakExecutionMemory": report["peak_bytes"],
+    }
 
 
 def _counted(report: Mapping[str, Any], counter: Counter) -> int:

@@ -422,3 +422,25 @@ def test_a_task_of_several_cores_scans_several_partitions(spark: SparkSession, t
     assert rows == spark_rows and spark_partitions >= 3
     together = max(1, min(cpus, spark_partitions // at_once))
     assert partitions == -(-spark_partitions // together)
+
+
+def test_tasks_tell_what_they_read_and_held_in_sparks_own_metrics(spark: SparkSession, tables: TableShelf) -> None:
+    frame = spark.read.parquet(str(tables.path("tame")))
+
+    def told(enabled: str) -> dict[str, int]:
+        group = f"metrics {enabled}"
+        spark.sparkContext.setJobGroup(group, group)
+        with configured(spark, {ENABLED: enabled}):
+            frame.groupBy("l").agg(F.sum("id")).collect()
+        tracker, scala = spark.sparkContext.statusTracker(), spark.sparkContext._jsc.sc()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+        scala.listenerBus().waitUntilEmpty()
+        stages = [scala.statusStore().lastStageAttempt(stage) for job in jobs if job for stage in job.stageIds]
+        names = ("inputRecords", "inputBytes", "peakExecutionMemory", "diskBytesSpilled", "memoryBytesSpilled")
+        return {name: sum(getattr(stage, name)() for stage in stages) for name in names}
+
+    ours, theirs = told("true"), told("false")
+    assert ours["inputRecords"] == theirs["inputRecords"] == frame.count()
+    assert 0 < ours["inputBytes"] <= theirs["inputBytes"]  # Spark counts footers too
+    assert ours["peakExecutionMemory"] > 0
+    assert ours["diskBytesSpilled"] == ours["memoryBytesSpilled"] == 0

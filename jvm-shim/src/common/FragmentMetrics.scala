@@ -2,7 +2,8 @@ package org.apache.spark.sql.pysparkpipeline
 
 import com.fasterxml.jackson.databind.JsonNode
 
-import org.apache.spark.SparkContext
+import org.apache.spark.{SparkContext, TaskContext}
+import org.apache.spark.executor.TaskMetrics
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 
 /** SQL metrics of a fragment: which exist, and what they are called, the manifest says. */
@@ -19,11 +20,21 @@ object FragmentMetrics {
   /** Spark's own Python runner reports into these. */
   def ofRunner(sc: SparkContext): Map[String, SQLMetric] = PythonMetrics.create(sc)
 
-  /** Add a task's statistics message to the fragment's metrics. */
-  def add(metrics: Map[String, SQLMetric], statistics: JsonNode): Unit =
+  /** Add a task's statistics message to the fragment's metrics, and to Spark's own of the task that runs here. */
+  def add(metrics: Map[String, SQLMetric], statistics: JsonNode): Unit = {
+    Option(TaskContext.get()).foreach(context => addToTask(context.taskMetrics(), statistics.path("task")))
     Manifest.fields(statistics.path("metrics")).foreach { case (name, v) =>
       metrics.get(name).foreach(_ += v.asLong)
     }
+  }
+
+  private def addToTask(task: TaskMetrics, told: JsonNode): Unit = {
+    task.inputMetrics.incBytesRead(told.path("bytesRead").asLong)
+    task.inputMetrics.incRecordsRead(told.path("recordsRead").asLong)
+    task.incMemoryBytesSpilled(told.path("memoryBytesSpilled").asLong)
+    task.incDiskBytesSpilled(told.path("diskBytesSpilled").asLong)
+    task.incPeakExecutionMemory(told.path("peakExecutionMemory").asLong)
+  }
 }
 
 private object PythonMetrics {
