@@ -50,7 +50,8 @@ def worker_memory(pid: int) -> WorkerMemory | None:
         status = fields(Path(f"/proc/{pid}/status").read_text())
         rollup = fields(Path(f"/proc/{pid}/smaps_rollup").read_text())
         private = rollup["Private_Clean"] + rollup["Private_Dirty"]
-        return WorkerMemory(peak=status["VmHWM"], resident=rollup["Rss"], private=private)
+        # Linux adds up the largest resident set now and then, so it may be behind.
+        return WorkerMemory(peak=max(status["VmHWM"], rollup["Rss"]), resident=rollup["Rss"], private=private)
     return None
 
 

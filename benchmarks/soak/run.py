@@ -43,7 +43,8 @@ def soak(conf: Mapping[str, str], queries: int, every: int, minutes: float) -> d
             if (number + 1) % every == 0:
                 seconds = round(time.monotonic() - began, 1)
                 samples.append({"queries": number + 1, "seconds": seconds, **watch.sample()})
-                print(table(samples[-1:], ["seconds", SPILLED, *TOLERANCES]).splitlines()[-1], file=sys.stderr, flush=True)
+                line = table(samples[-1:], ["seconds", SPILLED, *TOLERANCES]).splitlines()[-1]
+                print(line, file=sys.stderr, flush=True)
                 if seconds > minutes * 60:
                     break
         spark.stop()
