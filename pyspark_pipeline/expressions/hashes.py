@@ -6,8 +6,9 @@ Spark puts ``might_contain(filter, xxhash64(key))`` above the scan of a join's l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.expressions.frame import Evaluable, Frame, values_of
@@ -15,20 +16,33 @@ from pyspark_pipeline.expressions.registry import KINDS, ExpressionSettings, Ker
 from pyspark_pipeline.expressions.values import from_numbers, to_array
 from pyspark_pipeline.kernels import buffers
 from pyspark_pipeline.kernels.bloom import read_filter
+from pyspark_pipeline.kernels.buffers import Array
 from pyspark_pipeline.kernels.decimal_words import validity_of
+from pyspark_pipeline.kernels.murmur3 import hash_rows
 from pyspark_pipeline.kernels.xxhash64 import xxhash64_rows
 from pyspark_pipeline.plan.expr import Call, Literal
 
 
 @function("XxHash64", [case(KINDS, variadic=True)])
 def _xxhash64(call: Call, settings: ExpressionSettings) -> LazyKernel:
+    return _row_hash(call, xxhash64_rows, pa.int64())
+
+
+@function("Murmur3Hash", [case(KINDS, variadic=True)])
+def _murmur3(call: Call, settings: ExpressionSettings) -> LazyKernel:
+    return _row_hash(call, lambda columns, rows, seed: hash_rows(columns, rows, seed).view(np.int32), pa.int32())
+
+
+def _row_hash(
+    call: Call, hashed: Callable[[Sequence[pa.Array], int, int], Array], kind: pa.DataType
+) -> LazyKernel:
     """Take the arguments as they are: those encoded by dictionary would be decoded for a plain kernel."""
     seed = int(call.fields["seed"])
 
     def run(frame: Frame, arguments: Sequence[Evaluable]) -> Value:
         rows = frame.num_rows
         columns = [to_array(value, rows) for value in values_of(frame, arguments)]
-        return from_numbers(xxhash64_rows(columns, rows, seed), pa.int64(), None)
+        return from_numbers(hashed(columns, rows, seed), kind, None)
 
     return LazyKernel(run=run)
 

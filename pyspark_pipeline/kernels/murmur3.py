@@ -159,9 +159,9 @@ _HASH = RowHash(
 )
 
 
-def hash_rows(columns: Sequence[pa.Array], rows: int) -> Array:
+def hash_rows(columns: Sequence[pa.Array], rows: int, seed: int = SEED) -> Array:
     """Hash every row over ``columns`` as Spark's ``hash(...)`` does; uint32, shape (rows,)."""
-    return _HASH.rows(columns, rows, SEED)
+    return _HASH.rows(columns, rows, seed)
 
 
 def partition_ids(hashes: Array, count: int) -> Array:
