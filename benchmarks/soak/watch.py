@@ -27,13 +27,19 @@ _CLEANER_SECONDS = 0.3
 #: Numbers of stages that are not there, after which no more are looked for: those that never ran have none.
 _MISSES = 50
 SPILLED = "spilled_mib"
+#: Spark's own threads that are not counted: pools of up to a thousand that let a thread go once it was idle for a
+#: minute, and a watch a Python task.
+_SPARKS_THREADS = (
+    "block-manager-", "shuffle-exchange-", "broadcast-exchange-", "ResultQueryStageExecution-", "QueryStageCreator-",
+    "Worker Monitor for ",
+)  # fmt: skip
 
 #: What is read, and by how much it may rise after the warm-up: less is noise. Netty takes direct memory in chunks of
-#: 4 MiB, one an arena; Spark's pools of threads (block manager, shuffle) fill up to 100 each and give idle ones back.
+#: 4 MiB, one an arena.
 TOLERANCES = {
     "driver_fds": 3.0,
     "driver_rss_mib": 24.0,
-    "jvm_threads": 40.0,
+    "jvm_threads": 6.0,
     "jvm_heap_mib": 6.0,
     "jvm_direct_mib": 10.0,
     "jvm_arrow_kib": 0.0,
@@ -107,13 +113,17 @@ class SessionWatch:
         arrow = getattr(getattr(self._jvm.org.apache.spark.sql.util, "ArrowUtils$"), "MODULE$")
         netty = self._jvm.io.netty.util.internal.PlatformDependent
         return {
-            "jvm_threads": factory.getThreadMXBean().getThreadCount(),
+            "jvm_threads": sum(not name.startswith(_SPARKS_THREADS) for name in self._threads()),
             "jvm_heap_mib": mib(factory.getMemoryMXBean().getHeapMemoryUsage().getUsed()),
             "jvm_direct_mib": mib(self._direct() + max(0, netty.usedDirectMemory())),
             "jvm_arrow_kib": round(arrow.rootAllocator().getAllocatedMemory() / 1024, 1),
             "jvm_fds": len(descriptors(self._pid)),
             "jvm_sockets": len(sockets(self._pid)),
         }
+
+    def _threads(self) -> list[str]:
+        """Name the JVM's threads."""
+        return [thread.getName() for thread in self._jvm.java.lang.Thread.getAllStackTraces().keySet()]
 
     def _direct(self) -> int:
         """Give the bytes of the JVM's direct buffers."""
