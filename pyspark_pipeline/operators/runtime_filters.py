@@ -7,7 +7,8 @@ due: their pipeline waits for all its tables by then.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from pyspark_pipeline.kernels.join_table import JoinTable
@@ -17,6 +18,22 @@ from pyspark_pipeline.plan.nodes import Node
 
 Learned = Callable[[], Expr | None]
 """Gives a condition, bound to a scan's output, that rows with a match fulfil; None where there is none."""
+
+
+class ScanFilters:
+    """What joins learned for one scan; the drivers of the scan ask, in any thread."""
+
+    def __init__(self, offered: Sequence[Learned]) -> None:
+        self._offered = offered
+        self._known: tuple[Expr, ...] | None = None
+        self._lock = threading.Lock()
+
+    def conditions(self) -> Sequence[Expr]:
+        """Give what the tables say, asked when the first file is open."""
+        with self._lock:
+            if self._known is None:
+                self._known = tuple(found for found in (learned() for learned in self._offered) if found is not None)
+            return self._known
 
 
 class BuiltKeys(Protocol):
