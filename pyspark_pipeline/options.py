@@ -96,6 +96,9 @@ _ALL = (
            doc="Let the scan and the first join of a pipeline skip what the tables of its other joins cannot match."),
     Option(key="join.runtimeFilter.inListValues", kind="int", default="1024", minimum=0,
            doc="Up to so many keys of a join's table prune row groups one by one; more as the range they lie in."),
+    Option(key="join.runtimeFilter.waitMs", kind="int", default="1000", minimum=0, maximum=600000,
+           doc="A scan in another pipeline than the join whose table prunes it waits so many milliseconds for that"
+               " table, then reads, and prunes what is left when the table comes; 0 never waits."),
     Option(key="sort.gatherBytes", kind="int", default="67108864", minimum=0,
            doc="A global sort of no more bytes, by Spark's statistics, runs in one partition of the engine."),
     Option(key="jvmInput", kind="choice", default="auto", choices=("auto", "always", "never"),

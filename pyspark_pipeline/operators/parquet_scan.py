@@ -8,13 +8,14 @@ from typing import Any
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
+from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators.parquet_file import ParquetFileReader
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
-from pyspark_pipeline.operators.runtime_filters import Learned, ScanFilters
+from pyspark_pipeline.operators.runtime_filters import ScanFilter, ScanFilters
 from pyspark_pipeline.operators.scan_morsels import MorselQueue
 from pyspark_pipeline.plan.nodes import ExecutorCalendar, ParquetScan, ScanSplit
 from pyspark_pipeline.plan.wire_expr import decode_value
@@ -40,6 +41,10 @@ class ParquetScanOperator(Operator):
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
         context.wake_on(self._factory.morsels.changed)
+        self._factory.filters.expect(context)
+
+    def blocking_reason(self) -> BlockingReason | None:
+        return None if self._factory.precondition_ready() else BlockingReason.RUNTIME_FILTER
 
     def has_output(self) -> bool:
         return not self._done and (self._chunks is not None or not self._factory.morsels.must_wait())
@@ -70,8 +75,12 @@ class ParquetScanOperator(Operator):
         self._done = True
         self._chunks = None
 
+    def set_cancelled(self) -> None:
+        self._factory.filters.close()
+
     def close(self) -> None:
         self._chunks = None
+        self._factory.filters.close()
         files, pruned, by_joins = self._factory.morsels.take_counts()
         self.context.metrics.add(FILES, files)
         self.context.metrics.add(PRUNED, pruned)
@@ -79,7 +88,7 @@ class ParquetScanOperator(Operator):
 
 
 class ParquetScanFactory(OperatorFactory):
-    """Holds the morsels of one scan of the instance."""
+    """Holds the morsels of one scan of the instance; it waits ``wait_ms`` at most for what it is to await."""
 
     name = "ParquetScan"
 
@@ -89,10 +98,12 @@ class ParquetScanFactory(OperatorFactory):
         splits: Sequence[ScanSplit],
         batch_rows: int,
         calendar: ExecutorCalendar,
-        offered: Sequence[Learned] = (),
+        offered: Sequence[ScanFilter] = (),
+        wait_ms: int = 0,
     ) -> None:
         self.batch_rows = batch_rows
-        self.morsels = MorselQueue(splits, self._open, ScanFilters(offered).conditions)
+        self.filters = ScanFilters(offered, wait_ms)
+        self.morsels = MorselQueue(splits, self._open, self.filters.conditions)
         self._node = node
         self._calendar = calendar
         self._partition_types = [field.type for field in node.output[node.num_data_columns :]]
@@ -100,6 +111,9 @@ class ParquetScanFactory(OperatorFactory):
     def allow_narrow_decimals(self) -> None:
         """Let decimals come as the integers they are stored as; who asks makes them decimals again."""
         self.gives_stored_decimals = True
+
+    def precondition_ready(self) -> bool:
+        return self.filters.need_not_wait()
 
     def _open(self, split: ScanSplit) -> ParquetFileReader:
         node = self._node
@@ -130,6 +144,7 @@ def constant_column(value: Any, kind: DataType, rows: int) -> pa.Array:
 @implements(ParquetScan, execs=["FileSourceScanExec"], pipeline=["ParquetScan"])
 def decompose_parquet_scan(node: ParquetScan, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Start a pipeline with the scan of this instance's splits."""
-    batch_rows = builder.settings.options["batchRows"]
-    offered = builder.runtime_filters.of_scan(node)
-    return [ParquetScanFactory(node, builder.splits(node.input_id), batch_rows, builder.calendar(), offered)]
+    options = builder.settings.options
+    offered, wait_ms = builder.runtime_filters.of_scan(node), options["join.runtimeFilter.waitMs"]
+    splits, calendar = builder.splits(node.input_id), builder.calendar()
+    return [ParquetScanFactory(node, splits, options["batchRows"], calendar, offered, wait_ms)]
