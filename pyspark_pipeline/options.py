@@ -120,6 +120,9 @@ _ALL = (
            doc="Groups per hundred rows from which a partial aggregation passes its rows through; 101 never does."),
     Option(key="localExchange.bufferBytes", kind="int", default="33554432", minimum=1,
            doc="Bytes a local exchange buffers before it blocks its producers."),
+    Option(key="parallelism.rowsPerDriver", kind="int", default="65536", minimum=0,
+           doc="With spark.task.cpus above 1: rows of an exchange that are worth a driver of their own in a sort or a"
+               " partial aggregation; 0 always uses all."),
     Option(key="timeSliceMs", kind="int", default="20", minimum=1,
            doc="Milliseconds a driver runs before it yields to the next."),
     Option(key="output.queueChunks", kind="int", default="16", minimum=1,

@@ -62,10 +62,10 @@ def run(root: dict[str, Any], cpus: int, **options: str) -> tuple[list[int], dic
     control = {"partition": 0, "cpus": cpus, "splits": {"0": [0, 100, 1], "1": [0, 10, 4]}}
     first = ChunkRow(partition=CONTROL, rows=0, data=pa.py_buffer(json.dumps(control).encode()))
     rows = [row for batch in run_fragment(text, iter([pack_rows([first])])) for row in unpack_rows(batch)]
-    assert rows[-1].partition == STATISTICS
+    assert rows[0].partition == STATISTICS
     schema = plain_schema([field.type for field in fields("x:bigint")])
-    values = [value for row in rows[:-1] for value in decode_chunk(row.data, schema).column(0).to_pylist()]
-    return values, json.loads(json.loads(rows[-1].data.to_pybytes())["profile"])
+    values = [value for row in rows[1:] for value in decode_chunk(row.data, schema).column(0).to_pylist()]
+    return values, json.loads(json.loads(rows[0].data.to_pybytes())["profile"])
 
 
 def every_third() -> dict[str, Any]:

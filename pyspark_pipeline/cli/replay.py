@@ -56,15 +56,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run_task(capture: Capture, fragment: Fragment, arguments: argparse.Namespace) -> int:
     status = 0
+    profile: Mapping[str, Any] | None = None
     rows: dict[int, int] = {}
     for row in replayed(capture, fragment, arguments.cpus):
         if row.partition == STATISTICS:
-            _draw(json.loads(_content(row)["profile"]))
+            profile = json.loads(_content(row)["profile"])
         elif row.partition == ERROR:
             print(json.dumps(_content(row), indent=1))
             status = 1
         else:
             _show(fragment, row, arguments.rows, rows)
+    if profile is not None:
+        _draw(profile)
     for partition, count in sorted(rows.items()):
         print(f"partition {partition}: {count} rows")
     return status
@@ -95,7 +98,7 @@ def _run_operator(replay: OperatorReplay, fragment: Fragment, most: int) -> int:
 
 
 def replayed(capture: Capture, fragment: Fragment, cpus: int | None) -> Iterator[ChunkRow]:
-    """Run the task again; give the chunk rows that leave it, the last with its statistics or its error."""
+    """Run the task again; give the chunk rows that leave it, among them its statistics or its error."""
     for batch in run_plan(fragment, capture.batches(cpus), capture.read_broadcast):
         yield from unpack_rows(batch)
 

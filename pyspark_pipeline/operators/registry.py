@@ -52,6 +52,9 @@ class PipelineBuilder(Protocol):
     def gather(self, below: Sequence[OperatorFactory]) -> list[OperatorFactory]:
         """Give an open pipeline of one driver that gets all rows."""
 
+    def fit(self, below: Sequence[OperatorFactory]) -> list[OperatorFactory]:
+        """Give an open pipeline of as many drivers as the rows of ``below`` are worth; any driver may get any row."""
+
     def splits(self, input_id: int) -> Sequence[ScanSplit]:
         """Give the file splits of a scan of this instance."""
 

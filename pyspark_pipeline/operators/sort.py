@@ -223,7 +223,7 @@ class SortSourceFactory(OperatorFactory):
 @implements(Sort, execs=["SortExec"], pipeline=["SortSink", "SortSource"])
 def decompose_sort(node: Sort, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Close the child's pipeline with a sink, start one with the source."""
-    below = builder.decompose(node.child)
+    below = builder.fit(builder.decompose(node.child))
     return cut_at_sort(SortContext(node, builder.settings), below, builder)
 
 

@@ -22,6 +22,7 @@ from pyspark.sql.types import LongType
 
 import pyspark_pipeline
 from pyspark_pipeline.cli.main import main
+from pyspark_pipeline.spark.profile import fragments
 from tests.support.compare import difference
 from tests.support.conversion import summary_of
 from tests.support.sessions import ENABLED, configured, run, time_limit
@@ -444,3 +445,26 @@ def test_tasks_tell_what_they_read_and_held_in_sparks_own_metrics(spark: SparkSe
     assert 0 < ours["inputBytes"] <= theirs["inputBytes"]  # Spark counts footers too
     assert ours["peakExecutionMemory"] > 0
     assert ours["diskBytesSpilled"] == ours["memoryBytesSpilled"] == 0
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
+def test_a_limit_ends_the_scan_after_a_row_group_a_driver_and_tells_so(
+    spark: SparkSession, tmp_path: Path, aqe: str
+) -> None:
+    pq.write_table(pa.table({"id": range(60_000)}), tmp_path / "many.parquet", row_group_size=1000)
+    spark.read.parquet(str(tmp_path)).createOrReplaceTempView("many_groups")
+    cores = int(spark.conf.get("spark.task.cpus") or 1)
+    limits = {
+        "SELECT id FROM many_groups LIMIT 10": 10,
+        "SELECT id + 1 FROM many_groups WHERE id > 5 LIMIT 10 OFFSET 4": 10,
+        "SELECT repeat(cast(id AS string), 2) FROM many_groups LIMIT 7": 7,  # in a projection that stays in Spark
+    }
+    with configured(spark, {ENABLED: "true", "spark.sql.adaptive.enabled": aqe}):
+        for query, rows in limits.items():
+            frame = spark.sql(query)
+            assert len(frame.collect()) == rows
+            (fragment,) = fragments(frame)
+            operators = [o for i in fragment["instances"] for p in i["pipelines"] for o in p["operators"]]
+            (scan,) = (operator for operator in operators if operator["name"] == "ParquetScan")
+            assert 1 <= scan["counters"]["row_groups_read"] <= cores
+            assert scan["rows_out"] >= rows

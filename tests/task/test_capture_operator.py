@@ -68,8 +68,8 @@ def capture(
     recorder = OperatorRecorder(given.folder, wanted)
     batches = run_plan(plan, given.batches, given.read_broadcast, recorder)
     rows = [row for batch in batches for row in unpack_rows(batch)]
-    assert rows[-1].partition == STATISTICS
-    return Capture(given.folder), json.loads(json.loads(rows[-1].data.to_pybytes())["profile"])
+    assert rows[0].partition == STATISTICS
+    return Capture(given.folder), json.loads(json.loads(rows[0].data.to_pybytes())["profile"])
 
 
 def entered(kept: Capture, place: Place, drivers: int) -> list[pa.RecordBatch]:
