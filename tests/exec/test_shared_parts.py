@@ -60,6 +60,32 @@ def test_a_bridge_is_published_once_and_wakes() -> None:
         bridge.publish(2)
 
 
+def test_a_closed_barrier_lets_go_what_was_handed_in_and_has_no_last_peer() -> None:
+    barrier: Barrier[str] = Barrier(2)
+    assert barrier.arrive(0, "a") is None
+    barrier.close()
+    barrier.close()
+    assert barrier.statistics() == {"arrived": 0, "peers": 2}
+    assert barrier.arrive(0, "a") is None and barrier.arrive(1, "b") is None
+    assert barrier.statistics()["arrived"] == 0
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_a_closed_bridge_wakes_who_waits_and_has_no_value(published: bool) -> None:
+    bridge: Bridge[int] = Bridge("hash table")
+    if published:
+        bridge.publish(1)
+    woken: list[bool] = []
+    bridge.ready.subscribe(lambda: woken.append(bridge.is_ready()))
+    bridge.close()
+    bridge.close()
+    assert woken == [True] and not bridge.has_value()
+    with pytest.raises(EngineBugError, match="after its bridge was closed"):
+        bridge.get()
+    bridge.publish(2)
+    assert not bridge.has_value() and woken == [True]
+
+
 def test_an_event_wakes_each_subscriber_once() -> None:
     event, woken = Event("e"), [0, 0]
 

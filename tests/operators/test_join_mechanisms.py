@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -20,10 +22,11 @@ from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.joins import HashJoin, Join, JoinType, NestedLoopJoin
 from pyspark_pipeline.plan.nodes import Limit, Node, Settings
+from pyspark_pipeline.plan.sorts import Sort, SortKey
 from pyspark_pipeline.plan.wire import decode_node
 from tests.exec.kit import Made, Sink
 from tests.operators.join_kit import Row, bag, join, less, side
-from tests.operators.kit import Builder, Chunks, fields
+from tests.operators.kit import Builder, Chunks, column, fields
 
 J = JoinType
 
@@ -65,6 +68,45 @@ def star(dop: int) -> tuple[Node, list[Row]]:
     second = join(first, side("b:bigint, y:string", [(i, f"y{i}") for i in range(9)], 3), J.LEFT_OUTER, False, ["b"])
     wanted = [(i % 5, i % 7, i % 5, f"x{i % 5}", i % 7, f"y{i % 7}") for i in range(70) if i % 5 < 4]
     return second, wanted
+
+
+@pytest.fixture
+def sides(monkeypatch: pytest.MonkeyPatch) -> list[weakref.ref[build_side.BuildSide]]:
+    """The built sides that are made, as long as anybody holds them."""
+    made: list[weakref.ref[build_side.BuildSide]] = []
+    make = JoinShared.build_side
+
+    def watched(shared: JoinShared, parts: Sequence[build_side.BuildCollector]) -> build_side.BuildSide:
+        side = make(shared, parts)
+        made.append(weakref.ref(side))
+        return side
+
+    monkeypatch.setattr(JoinShared, "build_side", watched)
+    return made
+
+
+@pytest.mark.parametrize("dop", [1, 3])
+def test_tables_go_when_their_joins_are_over_not_when_the_instance_is(
+    dop: int, sides: list[weakref.ref[build_side.BuildSide]]
+) -> None:
+    node, wanted = star(dop)
+    key = SortKey(expr=column(node, node.output[0].name), descending=False, nulls_first=True)
+    task = Task(Sort(output=node.output, keys=(key,), child=node), dop=dop, batch_rows=5)
+    first = next(task.chunks)
+    gc.collect()
+    assert len(sides) == 2 and [side() for side in sides] == [None, None]
+    assert first.num_rows + len(task.rows()) == len(wanted)
+
+
+@pytest.mark.parametrize("dop", [1, 3])
+def test_tables_go_when_the_query_is_cancelled(dop: int, sides: list[weakref.ref[build_side.BuildSide]]) -> None:
+    node, _ = star(dop)
+    task = Task(node, dop=dop, batch_rows=5)
+    next(task.chunks)
+    assert any(side() is not None for side in sides)
+    task.chunks.close()
+    gc.collect()
+    assert [side() for side in sides] == [None, None]
 
 
 @pytest.mark.parametrize("dop", [1, 3])

@@ -183,7 +183,7 @@ class JoinShared:
     # --- runtime filters --------------------------------------------------------------------------
 
     def _built(self) -> BuildSide | None:
-        built = self.bridge.get() if self.bridge.is_ready() else None
+        built = self.bridge.get() if self.bridge.has_value() else None
         return built if isinstance(built, BuildSide) else None
 
     def built_table(self) -> JoinTable | None:
@@ -237,11 +237,16 @@ class JoinShared:
         self.unwanted.notify()
 
     def probe_closed(self) -> None:
-        """Learn that a probe driver is closed; the last one releases the built side."""
+        """Learn that a probe driver is closed; the last one releases the built side, and what is built of it yet."""
         with self._lock:
             self._closed += 1
             if self._closed < self._probes:
                 return
+            self._handed_in = []
+        if self._build_barrier is not None:
+            self._build_barrier.close()
+        self.bridge.close()
+        self.matched = None
         if self._tracker is not None:
             self._tracker.close()
         if self.spill is not None:
