@@ -42,7 +42,7 @@ class OutputQueue:
         self._lock = threading.Lock()
 
     def account_to(self, instance_memory: MemoryTracker) -> None:
-        """Count the bytes that wait below ``instance_memory``, an eighth of its limit at most; the first call decides."""
+        """Count what waits below ``instance_memory``, an eighth of its limit at most; the first call decides."""
         if self._memory is not None:
             return
         self._memory = instance_memory.child("output queue")
