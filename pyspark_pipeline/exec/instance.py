@@ -52,6 +52,7 @@ class FragmentInstance:
         self.pipelines = tuple(pipelines)
         self.output = output
         self.memory = memory if memory is not None else MemoryTracker("instance")
+        output.account_to(self.memory)
         self.feed = feed
         self.background = background or BackgroundWork()
         self.cancelled = False

@@ -70,6 +70,7 @@ class LocalQuery:
         self._moving = self.memory.child("requests on their way")
         options = self._wiring.root.plan.settings.options
         self._output = OutputQueue(options["output.queueChunks"])
+        self._output.account_to(self.memory)
         self._instances = {
             fragment.id: [self._instance(fragment, number) for number in range(fragment.instances)]
             for fragment in fragments

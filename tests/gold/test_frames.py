@@ -349,6 +349,21 @@ def test_a_query_that_ran_can_be_profiled(
         assert ("was read again" in pyspark_pipeline.profile(frame)) == (aqe == "false")
 
 
+def test_the_profile_of_a_cached_frame_is_that_of_what_made_it(spark: SparkSession, tables: TableShelf) -> None:
+    tables.use(["tame"])
+    with configured(spark, {ENABLED: "true"}):
+        cached = spark.sql("SELECT k, count(*) AS c FROM tame GROUP BY k").cache()
+        try:
+            cached.count()
+            above = cached.where("c > 0")
+            above.collect()
+            for frame in (cached, above):
+                operators = pyspark_pipeline.profile(frame)
+                assert "StreamingAggregate" in operators and "did not run" not in operators
+        finally:
+            cached.unpersist(blocking=True)
+
+
 def test_without_a_timeline_there_is_none_to_write(spark: SparkSession, tables: TableShelf, tmp_path: Path) -> None:
     tables.use(["tame"])
     with configured(spark, {ENABLED: "true"}):

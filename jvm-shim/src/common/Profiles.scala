@@ -81,7 +81,7 @@ object Profiles {
   def json(plan: SparkPlan): String = {
     val seen = mutable.LinkedHashMap.empty[Int, PipelineFragmentExec]
     val inputs = mutable.Map.empty[Int, Seq[Int]]
-    Report.of(plan).fragments.foreach { f =>
+    Report.of(plan).fragmentsAndCached.foreach { f =>
       seen.getOrElseUpdate(f.id, f)
       inputs(f.id) = f.children.flatMap(source).distinct
     }
