@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pyspark_pipeline.cli.arguments import whole_number
 from pyspark_pipeline.errors import CaptureError, SparkConditionError
 from pyspark_pipeline.exchange import ERROR, STATISTICS, ChunkRow, decode_chunk, plain_schema, unpack_rows
 from pyspark_pipeline.exchange.range_sink import key_schema
@@ -33,13 +34,15 @@ def add_parser(commands: Any) -> None:
         description="Captures are made by queries with spark.pysparkPipeline.capture.folder=FOLDER.",
     )
     parser.add_argument("folder", help="a folder below the one that was captured to")
-    parser.add_argument("--cpus", type=int, help="drivers and threads (default: as in the task); not with --operator")
+    cpus = "drivers and threads (default: as in the task); not with --operator"
+    parser.add_argument("--cpus", type=whole_number(1), help=cpus)
     parser.add_argument(
         "--operator",
         metavar="NAME",
         help="run only this one (HashJoinProbe, or by number: 0.1); of a capture with the option capture.operator",
     )
-    parser.add_argument("--rows", type=int, default=10, help="rows to print of what each partition gets (default 10)")
+    rows = "rows to print of what each partition gets (default 10)"
+    parser.add_argument("--rows", type=whole_number(0), default=10, help=rows)
     parser.set_defaults(run=run)
 
 
