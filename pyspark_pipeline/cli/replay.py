@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,7 +21,6 @@ from pyspark_pipeline.exchange.range_sink import key_schema
 from pyspark_pipeline.metrics.profile import added, drawn
 from pyspark_pipeline.plan.nodes import Fragment
 from pyspark_pipeline.plan.ranges import RangeSample
-from pyspark_pipeline.plan.wire import decode_fragment
 from pyspark_pipeline.task.capture import Capture
 from pyspark_pipeline.task.replay_operator import OperatorReplay
 from pyspark_pipeline.task.run import condition_content, run_plan
@@ -49,7 +49,9 @@ def add_parser(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the task; print first rows, rows a partition and the profile. Return 1 where it ended in Spark's error."""
     capture = Capture(arguments.folder)
-    fragment = decode_fragment(capture.text)
+    fragment = capture.fragment()
+    for note in capture.journal.notes():
+        print(f"pyspark-pipeline: {note}", file=sys.stderr)
     if arguments.operator is None:
         return _run_task(capture, fragment, arguments)
     if arguments.cpus is not None:
