@@ -63,4 +63,4 @@ class CaptureError(PipelineError):
 
 
 class OptionError(PipelineError, ValueError):
-    """An option is unknown or its value is not allowed; names the option, the value and what is allowed."""
+    """An option or an argument is unknown or its value not allowed; names it, its value and what is allowed."""

@@ -138,6 +138,8 @@ _ALL = (
     Option(key="capture.operator", kind="text", default="",
            doc="Operators (names as in a profile, or pipeline and place, 0.1; commas between) whose chunks are kept"
                " besides, for `pyspark-pipeline replay --operator`."),
+    Option(key="capture.maxBytes", kind="int", default="4294967296", minimum=1,
+           doc="Bytes that a task's capture may have, about; what comes later is not kept, the task goes on."),
     Option(key="debug.checkChunks", kind="boolean", default="false",
            doc="Check every chunk that moves between operators: types, lengths, validity. Slow; for finding bugs."),
 )

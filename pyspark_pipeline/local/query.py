@@ -27,6 +27,7 @@ from pyspark_pipeline.exchange.transport import hand_over
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, execute
 from pyspark_pipeline.exec.background import BackgroundWork
 from pyspark_pipeline.exec.instance_group import InstanceGroup
+from pyspark_pipeline.local.checks import check_conditions, check_fragment, check_number
 from pyspark_pipeline.local.fragment import LocalFragment
 from pyspark_pipeline.local.wiring import Edge, Wiring
 from pyspark_pipeline.memory import MemoryTracker
@@ -41,7 +42,7 @@ class LocalQuery:
     ``serialize`` chunks travel as messages, as they do through Spark. ``window`` requests may be on their way to a
     destination, ``queue_length`` wait for it. ``memory_limit`` is each instance's, in bytes. ``read_broadcast`` gives
     the messages of Spark's broadcasts that the plans read. Raises :class:`UnsupportedPlanError` for fragments that make
-    no query.
+    no query, :class:`OptionError` for numbers that cannot be.
     """
 
     def __init__(
@@ -56,10 +57,18 @@ class LocalQuery:
         memory_limit: int | None = None,
         read_broadcast: ReadBroadcast = no_broadcast,
     ) -> None:
+        for name, number, least in (("threads", threads, 1), ("window", window, 1), ("queue_length", queue_length, 0)):
+            check_number(name, number, least)
+        if memory_limit is not None:
+            check_number("memory_limit", memory_limit, 1)
+        if conditions is not None:
+            check_conditions(conditions)
+        for fragment in fragments:
+            check_fragment(fragment)
+        self._wiring = Wiring(fragments)
         self.memory = MemoryTracker("query")
         self.transport = LocalTransport(conditions)
         self.buffers: dict[tuple[int, int], SinkBuffer] = {}
-        self._wiring = Wiring(fragments)
         self._threads = threads
         self._pack = encode_chunk if serialize else hand_over
         self._window = window
@@ -73,7 +82,7 @@ class LocalQuery:
         self._output.account_to(self.memory)
         self._instances = {
             fragment.id: [self._instance(fragment, number) for number in range(fragment.instances)]
-            for fragment in fragments
+            for fragment in self._wiring.fragments
         }
         instances = [instance for made in self._instances.values() for instance in made]
         self.group = InstanceGroup(instances, self._output, self.transport, self._background)

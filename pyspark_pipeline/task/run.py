@@ -11,10 +11,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -58,14 +57,10 @@ def run_fragment(
     Where the fragment's options ask for it, what the task gets is captured (:mod:`pyspark_pipeline.task.capture`).
     """
     fragment = _decoded(text) if len(text) < _LARGE_TEXT else _decoded_large(text)
-    options = fragment.settings.options
-    if not options["capture.folder"]:
-        return run_plan(fragment, batches, read_broadcast)
-    folder, partition = Path(options["capture.folder"]), options["capture.partition"]
-    task = captured(text, fragment, batches, read_broadcast, folder, partition)
-    wanted = options["capture.operator"]
-    recorder = OperatorRecorder(task.folder, wanted) if task.folder and wanted else None
-    return run_plan(fragment, task.batches, task.read_broadcast, recorder)
+    task = captured(text, fragment, batches, read_broadcast)
+    wanted = fragment.settings.options["capture.operator"]
+    recorder = OperatorRecorder(task.files, wanted) if task.files and wanted else None
+    return task.watched(run_plan(fragment, task.batches, task.read_broadcast, recorder))
 
 
 def run_plan(
@@ -73,7 +68,7 @@ def run_plan(
     batches: Iterator[pa.RecordBatch],
     read_broadcast: ReadBroadcast = no_broadcast,
     recorder: OperatorRecorder | None = None,
-) -> Iterator[pa.RecordBatch]:
+) -> Generator[pa.RecordBatch, None, None]:
     """Run ``fragment`` over Arrow batches of chunk rows; give batches of chunk rows.
 
     ``read_broadcast`` gives the messages of one of the fragment's broadcasts, by Spark's id; ``recorder`` keeps chunks.

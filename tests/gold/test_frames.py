@@ -379,6 +379,7 @@ def test_a_captured_task_runs_again_without_spark(
     tables.use(["tame"])
     capture = "spark.pysparkPipeline.capture."
     settings = {ENABLED: "true", f"{capture}folder": str(tmp_path), f"{capture}operator": "HashJoinProbe"}
+    settings[f"{capture}maxBytes"] = str(8 << 30)
     with configured(spark, settings):
         frame = spark.sql("SELECT /*+ BROADCAST(b) */ a.k, count(*) c FROM tame a JOIN tame b USING (id) GROUP BY a.k")
         expected = sorted((row.k or "", row.c) for row in frame.collect())
@@ -387,7 +388,9 @@ def test_a_captured_task_runs_again_without_spark(
     replays = []
     for folder in folders:
         assert main(["replay", str(folder)]) == 0
-        replays.append(capsys.readouterr().out)
+        told = capsys.readouterr()
+        assert "incomplete" not in told.err and ("asked for HashJoinProbe" in told.err) != any(folder.glob("chunks-*"))
+        replays.append(told.out)
     (result,) = (text for text in replays if "ResultSink" in text and "AggregateSource" in text)
     made = [literal_eval(line.split(": ", 1)[1]) for line in result.splitlines() if line.startswith("partition 0: {")]
     assert sorted((row["k"] or "", row["c"]) for row in made) == expected
