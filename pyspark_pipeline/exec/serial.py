@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterator
-from time import perf_counter_ns as clock
 from typing import Any
 
 from pyspark_pipeline.errors import EngineBugError
@@ -28,6 +27,7 @@ class SerialExecutor:
 
     def __init__(self, instance: Runnable) -> None:
         self._instance = instance
+        self._clock = instance.clocks.measuring
         self._ready = ReadyQueue()
         self._blocked: set[Driver] = set()
         self._woken: deque[Driver] = deque()
@@ -50,9 +50,9 @@ class SerialExecutor:
         while True:
             while len(output):
                 item = output.pop()
-                given = clock()
+                given = self._clock()
                 yield item
-                instance.consumer_ns += clock() - given
+                instance.consumer_ns += self._clock() - given
             driver_to_run = self._next()
             if driver_to_run is not None:
                 self._place(driver_to_run, driver_to_run.process())
@@ -60,6 +60,7 @@ class SerialExecutor:
                 return
 
     def _place(self, driver: Driver, state: DriverState) -> None:
+        self._ready.charge(driver)
         if state is DriverState.READY:
             self._ready.put(driver)
         elif state in BLOCKED:
@@ -90,9 +91,9 @@ class SerialExecutor:
             return True
         feed = instance.feed
         if feed is not None and not feed.is_ended():
-            start = clock()
+            start = self._clock()
             feed.pump()
-            instance.feed_ns += clock() - start
+            instance.feed_ns += self._clock() - start
         elif not instance.background.is_idle():
             self._sleep()
         elif not self._woken and not self._look():

@@ -17,6 +17,7 @@ from pyspark_pipeline.exchange import ExchangeSourceFactory, SinkFactory, Transp
 from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, no_broadcast
 from pyspark_pipeline.exec import Chunk, FragmentInstance, OperatorFactory, OutputQueue, Pipeline
 from pyspark_pipeline.exec.background import BackgroundWork
+from pyspark_pipeline.exec.clock import REAL, Clocks
 from pyspark_pipeline.exec.driver import ChunkCheck
 from pyspark_pipeline.exec.feed import Feed
 from pyspark_pipeline.exec.input_queue import FedQueue, InputQueue
@@ -72,6 +73,7 @@ class FragmentBuilder(PipelineSet):
         name: str = "",
         background: BackgroundWork | None = None,
         recorder: ChunkCheck | None = None,
+        clocks: Clocks = REAL,
     ) -> FragmentInstance:
         """Make the instance that runs what :meth:`build` gave, by the fragment's options.
 
@@ -89,6 +91,7 @@ class FragmentBuilder(PipelineSet):
             timeline=options["metrics.timeline"],
             name=name,
             background=background,
+            clocks=clocks,
         )
 
     def decompose(self, node: Node) -> list[OperatorFactory]:

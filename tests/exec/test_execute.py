@@ -5,11 +5,12 @@ from __future__ import annotations
 import pickle
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
 from pyspark_pipeline.errors import EngineBugError, PipelineError, SparkConditionError
-from pyspark_pipeline.exec import Chunk, FragmentInstance, OutputQueue, execute
+from pyspark_pipeline.exec import Chunk, FragmentInstance, OutputQueue, Pipeline, execute
 from pyspark_pipeline.exec.states import DriverState
 from tests.exec.kit import Made, Recorded, Sink, Source, Step, chunk, chunks, pipeline, run, values
 
@@ -82,7 +83,7 @@ def test_closing_the_generator_cancels(threads: int) -> None:
 @pytest.mark.parametrize(
     "call",
     ["prepare", "has_output", "pull_chunk", "need_input", "push_chunk", "is_finished", "set_finishing", "set_finished",
-     "close"],
+     "pending_finish", "close"],
 )  # fmt: skip
 def test_an_error_in_any_call_closes_everything_once_and_says_where(threads: int, place: int, call: str) -> None:
     queue = OutputQueue()
@@ -118,6 +119,69 @@ def test_errors_of_the_tree_pass_with_a_note_and_pickle(threads: int) -> None:
     copy = pickle.loads(pickle.dumps(caught.value))
     assert copy.context == 3
     assert copy.__notes__ == ["in pull_chunk of operator 1 (step) of pipeline 0, driver 0"]
+
+
+@both
+def test_an_error_in_set_cancelled_is_a_note_of_the_first(threads: int) -> None:
+    queue = OutputQueue()
+    operators = [Source(chunks(1), fails="pull_chunk"), Step(fails="set_cancelled"), Sink(queue, fails="set_cancelled")]
+    with pytest.raises(EngineBugError, match="in pull_chunk of operator 0") as caught:
+        run([pipeline(*operators)], queue, threads)
+    notes = caught.value.__notes__
+    assert "in set_cancelled of operator 1 (step)" in notes[-2]
+    assert "in set_cancelled of operator 2 (sink)" in notes[-1]
+    assert [operator.stages()[-2:] for operator in operators] == [["set_cancelled", "close"]] * 3
+
+
+@both
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_an_error_in_a_precondition_is_blamed(threads: int, nth: int) -> None:
+    asked: list[int] = []
+
+    class Unsure(Made):
+        def precondition_ready(self) -> bool:
+            asked.append(1)
+            if len(asked) == nth:
+                raise ValueError("told to fail")
+            return len(asked) > nth
+
+    queue = OutputQueue()
+    operators = [Source(chunks(1)), Step(), Sink(queue)]
+    source, _, sink = pipeline(*operators).factories
+    instance = FragmentInstance([Pipeline(id=0, factories=(source, Unsure("probe", lambda _: Step()), sink))], queue)
+    with pytest.raises(EngineBugError, match=r"told to fail\nin precondition_ready of operator 1 \(probe\)"):
+        list(execute(instance, threads))
+    assert [operators[place].stages()[-1] for place in (0, 2)] == ["close", "close"]
+
+
+@both
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("call", ["has_output", "need_input", "is_finished", "pending_finish"])
+def test_an_error_that_is_raised_once_whoever_asked_fails_the_query(threads: int, place: int, call: str) -> None:
+    """Raise at the first, second, third … asking, until the query ends before; some are asked by who looks."""
+    for nth in range(1, 100):
+        queue = OutputQueue(1)
+        operators = [Source(chunks(3)), Step(), Sink(queue)]
+        original = getattr(operators[place], call)
+        asked: list[int] = []
+
+        def once(original: Callable[[], bool] = original, asked: list[int] = asked, nth: int = nth) -> bool:
+            asked.append(1)
+            if len(asked) == nth:
+                raise ValueError("told once")
+            return original()
+
+        setattr(operators[place], call, once)
+        instance = FragmentInstance([pipeline(*operators)], queue)
+        try:
+            list(execute(instance, threads))
+        except EngineBugError as error:
+            assert f"told once\nin {call} of operator {place} (" in str(error), nth
+        else:
+            assert len(asked) < nth, f"the error of asking {nth} was lost"
+            assert (nth > 1) is ((call, place) not in {("has_output", 2), ("need_input", 0)})
+            return
+    pytest.fail("the query never ended")
 
 
 @both
@@ -307,27 +371,6 @@ def test_a_precondition_holds_a_pipeline_until_it_is_met() -> None:
     items, instance = run([probing, building], queue)
     assert values(items) == list(range(8))
     assert "PRECONDITION_BLOCK" in instance.drivers[0].machine.story()
-
-
-def test_long_drivers_yield_and_overruns_are_counted() -> None:
-    queue = OutputQueue()
-    order: list[str] = []
-
-    def slow(name: str, seconds: float) -> Step:
-        def work(given: Chunk) -> Chunk:
-            order.append(name)
-            time.sleep(seconds)
-            return given
-
-        return Step(work=work)
-
-    long = pipeline(Source(chunks(8)), slow("long", 0.012), Sink(queue))
-    short = pipeline(Source(chunks(1)), slow("short", 0.0), Sink(queue), number=1)
-    instance = FragmentInstance([long, short], queue, time_slice_ms=5)
-    list(execute(instance))
-    assert order.index("short") <= 2
-    driver = instance.metrics()["pipelines"][0]["drivers"][0]
-    assert driver["yields"] >= 4 and driver["overruns"] >= 1
 
 
 def test_a_dump_shows_the_call_a_driver_is_in() -> None:
