@@ -29,7 +29,7 @@ class SerialExecutor:
         self._instance = instance
         self._clock = instance.clocks.measuring
         self._ready = ReadyQueue()
-        self._blocked: set[Driver] = set()
+        self._blocked: dict[Driver, None] = {}  # looked at in the order in which they were blocked
         self._woken: deque[Driver] = deque()
         self._sleeper: threading.Event | None = None
 
@@ -64,7 +64,7 @@ class SerialExecutor:
         if state is DriverState.READY:
             self._ready.put(driver)
         elif state in BLOCKED:
-            self._blocked.add(driver)
+            self._blocked[driver] = None
             if driver.woken:
                 self._unblock(driver)
 
@@ -76,7 +76,7 @@ class SerialExecutor:
 
     def _unblock(self, driver: Driver) -> None:
         if driver in self._blocked:
-            self._blocked.remove(driver)
+            del self._blocked[driver]
             driver.resume()
             self._ready.put(driver)
         elif driver.is_asked:

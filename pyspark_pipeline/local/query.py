@@ -4,7 +4,8 @@ Every instance of every fragment starts at once, and what one sends the others r
 (:mod:`pyspark_pipeline.exchange.sink_buffer`, :mod:`~pyspark_pipeline.exchange.local_transport`): unlike Spark's stages
 there is no barrier. A chunk is handed from instance to instance as it is, unless serialization is asked for. Receivers
 that are slow hold their senders back; receivers that want no more end them. All drivers share the threads of one
-executor; with one thread everything runs on the caller's, in an order that does not change from run to run.
+executor; with one thread everything runs on the caller's, and time slices are numbers of moves instead of milliseconds
+(:data:`MOVE_NS`), so that the same query does the same steps in every run.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pyspark_pipeline.exchange.sink_buffer import QUEUE_LENGTH, SinkBuffer
 from pyspark_pipeline.exchange.transport import hand_over
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, execute
 from pyspark_pipeline.exec.background import BackgroundWork
+from pyspark_pipeline.exec.clock import Clocks, StepClock
 from pyspark_pipeline.exec.instance_group import InstanceGroup
 from pyspark_pipeline.local.checks import check_conditions, check_fragment, check_number
 from pyspark_pipeline.local.fragment import LocalFragment
@@ -34,6 +36,9 @@ from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.metrics.profile import added, drawn
 from pyspark_pipeline.planner import FragmentBuilder
 
+#: What a move of a chunk counts for in the slices of a query on one thread: 20 moves are a slice of 20 ms.
+MOVE_NS = 1_000_000
+
 
 class LocalQuery:
     """A query that runs once, when its rows are read.
@@ -41,7 +46,8 @@ class LocalQuery:
     ``threads`` run the drivers of all instances. ``conditions`` are those of the way between instances. With
     ``serialize`` chunks travel as messages, as they do through Spark. ``window`` requests may be on their way to a
     destination, ``queue_length`` wait for it. ``memory_limit`` is each instance's, in bytes. ``read_broadcast`` gives
-    the messages of Spark's broadcasts that the plans read. Raises :class:`UnsupportedPlanError` for fragments that make
+    the messages of Spark's broadcasts that the plans read. Drivers go by ``clocks``; by default all times are real, and
+    so are slices where there are several threads. Raises :class:`UnsupportedPlanError` for fragments that make
     no query, :class:`OptionError` for numbers that cannot be.
     """
 
@@ -56,6 +62,7 @@ class LocalQuery:
         queue_length: int = QUEUE_LENGTH,
         memory_limit: int | None = None,
         read_broadcast: ReadBroadcast = no_broadcast,
+        clocks: Clocks | None = None,
     ) -> None:
         for name, number, least in (("threads", threads, 1), ("window", window, 1), ("queue_length", queue_length, 0)):
             check_number(name, number, least)
@@ -75,6 +82,7 @@ class LocalQuery:
         self._queue_length = queue_length
         self._memory_limit = memory_limit
         self._read_broadcast = read_broadcast
+        self._clocks = clocks or Clocks(slicing=StepClock(MOVE_NS) if threads == 1 else None)
         self._background = BackgroundWork()
         self._moving = self.memory.child("requests on their way")
         options = self._wiring.root.plan.settings.options
@@ -85,7 +93,7 @@ class LocalQuery:
             for fragment in self._wiring.fragments
         }
         instances = [instance for made in self._instances.values() for instance in made]
-        self.group = InstanceGroup(instances, self._output, self.transport, self._background)
+        self.group = InstanceGroup(instances, self._output, self.transport, self._background, self._clocks)
 
     # --- running ----------------------------------------------------------------------------------
 
@@ -156,7 +164,9 @@ class LocalQuery:
             address = Address(fragment.id, number, input_id)
             self.transport.register(address, queue, source.streams(number), ordered=source.sender.ordered)
         output = self._output if edge is None else OutputQueue()
-        return builder.instance(output, memory=memory, name=name, background=self._background)
+        return builder.instance(
+            output, memory=memory, name=name, background=self._background, clocks=self._clocks
+        )
 
     def _result(self, number: int) -> Transport:
         return StreamTransport(self._output, sender=number, pack=self._pack)
