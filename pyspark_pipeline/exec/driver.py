@@ -301,12 +301,15 @@ class Driver:
         if state in BLOCKED:
             self._blocked_since = self._clock()
 
-    def describe(self) -> str:
-        """Tell for a dump: state, whom it waits for, the call it is in, its states so far, and every operator."""
+    def headline(self) -> str:
+        """Tell, without asking an operator: state, whom it waits for, the call it is in, and its states so far."""
         blocker = ""
         if self.state in BLOCKED:
             blocker = f", waits for {self._reason}, because of {self.seats[self._blocker].id}"
         call = self._seats.current_call()
         inside = f", {call}" if call else ""
-        head = f"{self.name}: {self.state.name}{blocker}{inside} ({self.machine.story()})"
-        return "\n".join([head, *self._seats.describe()])
+        return f"{self.name}: {self.state.name}{blocker}{inside} ({self.machine.story()})"
+
+    def describe(self) -> str:
+        """Tell for a dump: the headline, and what every operator would do."""
+        return "\n".join([self.headline(), *self._seats.describe()])
