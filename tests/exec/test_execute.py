@@ -10,8 +10,10 @@ from collections.abc import Callable
 import pytest
 
 from pyspark_pipeline.errors import EngineBugError, PipelineError, SparkConditionError
-from pyspark_pipeline.exec import Chunk, FragmentInstance, OutputQueue, Pipeline, execute
+from pyspark_pipeline.exec import Chunk, FragmentInstance, Operator, OutputQueue, Pipeline, execute
+from pyspark_pipeline.exec.driver import Driver
 from pyspark_pipeline.exec.states import DriverState
+from pyspark_pipeline.testing import Clocks, StepClock, wait_until_blocked, watched
 from tests.exec.kit import Made, Recorded, Sink, Source, Step, chunk, chunks, pipeline, run, values
 
 FULL_LIFE = ["prepare", "set_finishing", "set_finished", "close"]
@@ -214,11 +216,17 @@ def test_a_deadlock_is_told_with_every_driver(threads: int) -> None:
 
 
 class FromThread(Source):
-    """A source whose chunks a thread makes, with or without waking the driver."""
+    """A source whose chunks a thread makes, each when the driver waits for it; it wakes the driver, or does not.
+
+    Each takes 2 ms by ``clock``.
+    """
 
     def __init__(self, count: int, wakes: bool) -> None:
         super().__init__([])
         self.count, self.wakes, self.ended = count, wakes, False
+        self.clock = StepClock()
+        self.drivers: list[Driver] = []
+        self.taken = threading.Event()
         self.thread = threading.Thread(target=self.work)
 
     def prepare(self, context) -> None:  # type: ignore[no-untyped-def]
@@ -228,7 +236,12 @@ class FromThread(Source):
 
     def work(self) -> None:
         for i in range(self.count):
-            time.sleep(0.002)
+            assert i == 0 or self.taken.wait(10)
+            self.taken.clear()
+            if self.finished:
+                self.taken.set()
+            wait_until_blocked(self.drivers)
+            self.clock.advance(2_000_000)
             self.left.append(chunk(4 * i))
             if self.wakes:
                 self.context.wake()
@@ -237,15 +250,31 @@ class FromThread(Source):
         if self.wakes:
             self.context.wake()
 
+    def pull_chunk(self) -> Chunk | None:
+        given = super().pull_chunk()
+        self.taken.set()
+        return given
+
     def is_finished(self) -> bool:
         return self.ended and not self.left
 
     def pending_finish(self) -> bool:
         return not self.ended
 
+    def set_finished(self) -> None:
+        super().set_finished()
+        self.taken.set()
+
     def close(self) -> None:
         super().close()
         self.thread.join()
+
+
+def fed_by_thread(source: FromThread, *below: Operator, queue: OutputQueue) -> FragmentInstance:
+    """Make the instance of a pipeline below ``source``, by its clock."""
+    instance = FragmentInstance([pipeline(source, *below)], queue, clocks=Clocks(measuring=source.clock))
+    source.drivers = instance.drivers
+    return instance
 
 
 class WakesWhenClosed(Source):
@@ -272,24 +301,25 @@ def test_a_blocked_driver_that_is_woken_while_all_is_closed_stays_where_it_is(th
 @pytest.mark.parametrize("wakes", [True, False])
 def test_background_work_is_waited_for(threads: int, wakes: bool) -> None:
     queue = OutputQueue()
-    items, instance = run([pipeline(FromThread(5, wakes), Sink(queue))], queue, threads)
-    assert values(items) == list(range(20))
+    source = FromThread(5, wakes)
+    instance = fed_by_thread(source, Sink(queue), queue=queue)
+    assert values(watched(execute(instance, threads), instance)) == list(range(20))
     metrics = instance.metrics()
     if wakes:
         assert metrics["missed_wakeups"] == 0
     else:
         assert metrics["missed_wakeups"] > 0
-    blocked = metrics["pipelines"][0]["operators"][0]["blocked_s"]
-    assert blocked["split"] > 0.005
+    told = metrics["pipelines"][0]
+    waited = told["operators"][0]["blocked_s"]
+    assert waited == {"split": pytest.approx(0.01)} and told["drivers"][0]["blocked_s"] == waited
 
 
 @both
 def test_pending_finish_holds_the_driver(threads: int) -> None:
     queue = OutputQueue()
     source = FromThread(20, wakes=True)
-    limit = Step(limit=3)
-    items, instance = run([pipeline(source, limit, Sink(queue))], queue, threads)
-    assert values(items) == [0, 1, 2] and source.ended
+    instance = fed_by_thread(source, Step(limit=3), Sink(queue), queue=queue)
+    assert values(watched(execute(instance, threads), instance)) == [0, 1, 2] and source.ended
     assert "PENDING_FINISH" in instance.drivers[0].machine.story()
 
 
@@ -307,9 +337,11 @@ def test_many_chunks_through_a_small_output_queue(threads: int) -> None:
 def test_a_slow_consumer_holds_the_drivers_back(threads: int) -> None:
     queue = OutputQueue(capacity=4)
     source = Source(chunks(1000))
-    items = execute(FragmentInstance([pipeline(source, Step(), Sink(queue))], queue), threads)
+    instance = FragmentInstance([pipeline(source, Step(), Sink(queue))], queue)
+    items = execute(instance, threads)
     next(items)
-    time.sleep(0.05)
+    wait_until_blocked(instance.drivers)
+    assert instance.drivers[0].state is DriverState.OUTPUT_FULL
     assert source.log.count("pull_chunk") <= 8
     items.close()
 
@@ -393,15 +425,36 @@ def test_a_dump_shows_the_call_a_driver_is_in() -> None:
 
 @both
 def test_background_work_ends_before_anything_is_closed(threads: int) -> None:
+    """The thread goes on after the cancel, until it finds, after a while, that nothing has been closed."""
     queue = OutputQueue(capacity=1)
+    cancelled, closed = threading.Event(), threading.Event()
     ended_at_close: list[bool] = []
 
-    class Watched(FromThread):
+    class Watched(Source):
+        ended = False
+
+        def prepare(self, context) -> None:  # type: ignore[no-untyped-def]
+            super().prepare(context)
+            context.background.started("reader")
+            self.thread = threading.Thread(target=self.work)
+            self.thread.start()
+
+        def work(self) -> None:
+            cancelled.wait(10)
+            self.ended = not closed.wait(0.05)
+            self.context.background.done("reader")
+
+        def set_cancelled(self) -> None:
+            super().set_cancelled()
+            cancelled.set()
+
         def close(self) -> None:
             ended_at_close.append(self.ended)
+            closed.set()
+            self.thread.join()
             super().close()
 
-    items = execute(FragmentInstance([pipeline(Watched(20, wakes=True), Sink(queue))], queue), threads)
+    items = execute(FragmentInstance([pipeline(Watched(chunks(20)), Sink(queue))], queue), threads)
     next(items)
     items.close()
     assert ended_at_close == [True]

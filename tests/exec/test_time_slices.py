@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pyspark_pipeline.exec import Chunk, FragmentInstance, Operator, OutputQueue, execute
-from pyspark_pipeline.exec.clock import Clocks, StepClock
+from pyspark_pipeline.testing import Clocks, StepClock
 from tests.exec.kit import Sink, Source, Step, chunks, pipeline, values
 
 MS = 1_000_000
