@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from pyspark_pipeline.exec import Chunk, FragmentInstance, Operator, OutputQueue, execute
+from pyspark_pipeline.exec.serial import SerialExecutor
+from pyspark_pipeline.exec.threaded import ThreadedExecutor
 from pyspark_pipeline.testing import Clocks, StepClock
 from tests.exec.kit import Sink, Source, Step, chunks, pipeline, values
 
@@ -32,11 +34,11 @@ def told(instance: FragmentInstance, driver: int = 0) -> dict[str, Any]:
     return instance.metrics()["pipelines"][0]["drivers"][driver]  # type: ignore[no-any-return]
 
 
-def stepped(clock: StepClock, *pipelines: list[Operator], slice_ms: int = 20) -> FragmentInstance:
+def stepped(clock: StepClock, *pipelines: list[Operator]) -> FragmentInstance:
     """Run pipelines by ``clock`` to the end, on this thread."""
     queue = next(op.queue for op in pipelines[0] if isinstance(op, Sink))
     numbered = [pipeline(*operators, number=number) for number, operators in enumerate(pipelines)]
-    instance = FragmentInstance(numbered, queue, time_slice_ms=slice_ms, clocks=Clocks(measuring=clock))
+    instance = FragmentInstance(numbered, queue, clocks=Clocks(measuring=clock))
     before = threading.active_count()
     for _ in execute(instance):
         assert threading.active_count() == before
@@ -57,16 +59,20 @@ def test_drivers_take_turns_of_a_slice_and_a_short_one_is_not_starved() -> None:
     assert "overruns" not in driver
 
 
-def test_a_driver_that_ran_long_sinks_and_gets_its_turn_by_what_its_level_had() -> None:
-    """Slices of 300 ms: the second is the first of the next level, the third waits for what the level above is owed."""
+@pytest.mark.parametrize("executor", [SerialExecutor, lambda instance: ThreadedExecutor(instance, 1)])
+def test_a_driver_that_ran_long_sinks_and_gets_its_turn_by_what_its_level_had(executor: Any) -> None:
+    """Slices of 300 ms: the second is the first of the next level, the third comes when those above had more.
+
+    The short ones count although each of them ends in its first slice.
+    """
     clock, queue, order = StepClock(), OutputQueue(100), list[str]()
-    stepped(
-        clock,
-        [Source(chunks(3)), Step(work=takes(clock, 300, "long", order)), Sink(queue)],
-        *([Source(chunks(1)), Step(work=takes(clock, 10, "short", order)), Sink(queue)] for _ in range(4)),
-        slice_ms=300,
-    )
-    assert order == ["long", "long", "short", "short", "short", "short", "long"]
+    short = [[Source(chunks(1)), Step(work=takes(clock, 40, "short", order)), Sink(queue)] for _ in range(4)]
+    long = [Source(chunks(3)), Step(work=takes(clock, 300, "long", order)), Sink(queue)]
+    pipelines = [pipeline(*operators, number=number) for number, operators in enumerate([long, *short])]
+    instance = FragmentInstance(pipelines, queue, time_slice_ms=300, clocks=Clocks(measuring=clock))
+    list(executor(instance).run())
+    assert instance.close() == []
+    assert order == ["long", "long", "short", "short", "long", "short", "short"]
 
 
 @pytest.mark.parametrize(("ms", "late"), [(20, 0), (21, 1), (38, 18), (500, 480)])
