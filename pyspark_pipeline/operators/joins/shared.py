@@ -104,7 +104,7 @@ class JoinShared:
         rows = sum(part.rows for part in parts)
         nbytes = sum(part.collector.nbytes for part in parts)
         spill, needed = self.spill, held.held + build_bytes(nbytes, rows)
-        if spill is not None and (spill.is_on or was_asked or not self._fits(held, needed, nbytes)):
+        if spill is not None and (spill.is_on or was_asked or not self._fits(held, needed)):
             self._put_aside(spill, parts, context)
             held.hold(0)
             return rows
@@ -131,9 +131,9 @@ class JoinShared:
                 self._tracker.force(sum(waiting.nbytes for waiting in self._handed_in))
                 self._tracker.answer()
 
-    def _fits(self, held: MemoryTracker, needed: int, nbytes: int) -> bool:
-        """Hold what is needed to build of ``nbytes``; little is built in any case."""
-        return held.try_hold(needed) or nbytes < spill_partitions.LEAST_BYTES
+    def _fits(self, held: MemoryTracker, needed: int) -> bool:
+        """Hold what is needed to build; little is built in any case."""
+        return held.try_hold(needed) or needed < spill_partitions.LEAST_BYTES
 
     def _account(self, part: BuildPart, context: OperatorContext) -> MemoryTracker:
         """Count a driver's part as the join's, for it outlives the driver."""
