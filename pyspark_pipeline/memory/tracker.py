@@ -49,7 +49,7 @@ class MemoryTracker:
         """Count ``nbytes`` more as held; raise :class:`ResourceExhaustedError`, counting nothing, over a limit."""
         full = self._try(nbytes)
         if full is not None:
-            raise ResourceExhaustedError(self._complaint(full, nbytes))
+            raise ResourceExhaustedError(self._complaint(full, nbytes), tells_holders=True)
 
     def try_consume(self, nbytes: int) -> bool:
         """Count ``nbytes`` more as held and return True, or count nothing and return False."""
