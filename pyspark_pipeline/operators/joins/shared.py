@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,10 +38,22 @@ from pyspark_pipeline.plan.nodes import Settings
 NULL_KEYS = declare_counter("join_null_keys", "NULLs in the key columns of one side of a join", unit="values")
 
 
-class JoinShared:
-    """The meeting place of one join. ``fetch`` gives the built side where no pipeline builds it (a broadcast)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BroadcastSide:
+    """A built side that no pipeline builds.
 
-    def __init__(self, join: Join, settings: Settings, fetch: Callable[[], BuildSide] | None = None) -> None:
+    ``fetch`` gives it, counted in its first argument while it is made and then in its second, the *user*, where it is
+    not older than this instance. ``leave`` ends that for a user.
+    """
+
+    fetch: Callable[[MemoryTracker, MemoryTracker], BuildSide]
+    leave: Callable[[MemoryTracker], None]
+
+
+class JoinShared:
+    """The meeting place of one join. ``broadcast``: the built side where no pipeline builds it."""
+
+    def __init__(self, join: Join, settings: Settings, broadcast: BroadcastSide | None = None) -> None:
         hashed = join if isinstance(join, HashJoin) else None
         self._join = join
         self.shape = join.shape
@@ -55,9 +68,9 @@ class JoinShared:
         self.is_unwanted = False
         self.is_void = False
         self.matched: Array | None = None
-        spills = self.build_keys and not self.is_null_aware and fetch is None
+        spills = self.build_keys and not self.is_null_aware and broadcast is None
         self.spill = JoinSpill() if spills else None
-        self._fetch = fetch
+        self._broadcast = broadcast
         self._build_barrier: Barrier[BuildPart] | None = None
         self._probe_barrier: Barrier[None] | None = None
         self._tracker: MemoryTracker | None = None
@@ -197,7 +210,7 @@ class JoinShared:
         if side is None:
             return None
         made = side.key_filter()
-        if self._tracker is not None:
+        if self._tracker is not None and self._tracker.held:
             self._tracker.force(side.nbytes)
         return made
 
@@ -214,11 +227,15 @@ class JoinShared:
             self._probe_barrier = Barrier(dop)
             self._probes = dop
 
-    def open(self) -> None:
-        """Fetch the built side where it is a broadcast; the first probe driver does it for all."""
+    def open(self, memory: MemoryTracker) -> None:
+        """Fetch the built side where it is a broadcast; the first probe driver does it for all.
+
+        Raises :class:`ResourceExhaustedError`, naming the operator of ``memory``, where it does not fit.
+        """
         with self._lock:
-            if self._fetch is not None and not self.bridge.is_ready():
-                self._publish(self._fetch())
+            if self._broadcast is not None and not self.bridge.is_ready():
+                user = self._tracker = (memory.parent or memory).child("the table of a broadcast")
+                self._publish(self._broadcast.fetch(memory, user))
 
     def is_last_probe(self, driver_sequence: int) -> bool:
         """Learn that a probe driver has done all its chunks; say whether it was the last."""
@@ -243,6 +260,8 @@ class JoinShared:
             if self._closed < self._probes:
                 return
         if self._tracker is not None:
+            if self._broadcast is not None:
+                self._broadcast.leave(self._tracker)
             self._tracker.close()
         if self.spill is not None:
             self.spill.close()
