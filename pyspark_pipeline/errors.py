@@ -47,7 +47,14 @@ class CorruptFileError(PipelineError):
 
 
 class ResourceExhaustedError(PipelineError):
-    """A resource ran out: says what was asked for, what was held, the limit and who holds it."""
+    """A resource ran out: says what was asked for, what was held, the limit and who holds it.
+
+    ``tells_holders``: whether the message says all that; else the driver adds what the operator's memory knows.
+    """
+
+    def __init__(self, message: str, *, tells_holders: bool = False) -> None:
+        super().__init__(message)
+        self.tells_holders = tells_holders
 
 
 class TransportError(PipelineError):

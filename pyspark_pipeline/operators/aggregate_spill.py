@@ -52,8 +52,11 @@ class LeveledGroups:
         context.memory.force(self.aggregator.nbytes)
 
     def add(self, chunk: Chunk, context: OperatorContext) -> int:
-        """Take a chunk; put all groups aside where memory is short before or after. Give the NULLs in its keys."""
-        if not context.memory.try_hold(self.aggregator.nbytes_with(chunk.num_rows)):
+        """Take a chunk; put all groups aside where memory is short before or after. Give the NULLs in its keys.
+
+        Raises :class:`ResourceExhaustedError` where groups that are dealt out no further, or none at all, do not fit.
+        """
+        if not context.memory.try_hold(self.aggregator.nbytes_with(chunk.num_rows)) and self._spills:
             self._make_room(context)
         null_keys = self.aggregator.add(chunk)
         if not context.memory.try_hold(self.aggregator.nbytes):
@@ -81,8 +84,10 @@ class LeveledGroups:
         nbytes = self.aggregator.nbytes
         if self._spills and self.aggregator.num_groups and nbytes >= spill_partitions.LEAST_BYTES:
             self._put_aside(context)
-        else:
+        elif self._spills:
             context.memory.force(nbytes)
+        else:
+            context.memory.hold_least(nbytes)
 
     def _put_aside(self, context: OperatorContext) -> None:
         """Write all groups and begin anew."""

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
+from pyspark_pipeline.exec.chunk_slices import slices
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.kernels.buffers import Array
@@ -87,13 +88,15 @@ class SpillPartitions:
         places = spill_places(self._keys(chunk), chunk.num_rows, self.level)
         starts, rows = group_rows(places, FAN)
         dealt = chunk.take(pa.array(rows)) if chunk.num_columns else chunk
+        rows_of_piece = max(1, _READ_BYTES * dealt.num_rows // max(dealt.nbytes, 1))
         for place in range(FAN):
             first, last = int(starts[place]), int(starts[place + 1])
             if last > first:
                 file = self.files[place]
                 if file is None:
                     file = self.files[place] = self._all.create()
-                file.write(dealt.slice(first, last - first))
+                for piece in slices(dealt.slice(first, last - first), rows_of_piece):
+                    file.write(piece)
 
 
 def spill_places(keys: Sequence[pa.Array], rows: int, level: int) -> Array:

@@ -132,10 +132,18 @@ class FragmentBuilder(PipelineSet):
         return place
 
     def broadcast_value(
-        self, source: BroadcastSource, key: Hashable, make: Callable[[Sequence[pa.RecordBatch]], SizedValue]
+        self,
+        source: BroadcastSource,
+        key: Hashable,
+        make: Callable[[Sequence[pa.RecordBatch]], SizedValue],
+        user: MemoryTracker,
     ) -> SizedValue:
         """Give what ``make`` makes of the broadcast's chunks; ``key`` is all else that decides what it makes."""
-        return self._broadcasts.value(source, key, make)
+        return self._broadcasts.value(source, key, make, user)
+
+    def leave_broadcasts(self, user: MemoryTracker) -> None:
+        """Count what ``user`` holds of broadcasts as the worker's."""
+        self._broadcasts.leave(user)
 
     def _sink(self) -> OperatorFactory:
         types: tuple[DataType, ...] = tuple(field.type for field in self._fragment.root.output)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.errors import ResourceExhaustedError, UnsupportedPlanError
+from pyspark_pipeline.exchange.broadcast import BroadcastCache
 from pyspark_pipeline.exec import Chunk, FragmentInstance, OperatorFactory, OutputQueue, execute
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.topology import tree
@@ -290,37 +291,67 @@ def test_leaving_early_releases_everything(dop: int) -> None:
 
 
 class Broadcasting(Builder):
-    """Gives the chunks of one broadcast, and counts what is made of them."""
+    """Gives the chunks of one broadcast; ``cache`` keeps what is made of them."""
 
-    def __init__(self, chunks: Sequence[Chunk], made: dict[Hashable, Any]) -> None:
+    def __init__(self, chunks: Sequence[Chunk], cache: BroadcastCache) -> None:
         super().__init__(settings(100))
         self.chunks = chunks
-        self.made = made
+        self.cache = cache
 
     def broadcast_value(
-        self, source: BroadcastSource, key: Hashable, make: Callable[[Sequence[Chunk]], SizedValue]
+        self,
+        source: BroadcastSource,
+        key: Hashable,
+        make: Callable[[Sequence[Chunk]], SizedValue],
+        user: MemoryTracker,
     ) -> SizedValue:
-        if (source.broadcast, key) not in self.made:
-            self.made[source.broadcast, key] = make(self.chunks)
-        return self.made[source.broadcast, key]  # type: ignore[no-any-return]
+        return self.cache.value(source.broadcast, key, lambda: make(self.chunks), user)
+
+    def leave_broadcasts(self, user: MemoryTracker) -> None:
+        self.cache.leave(user)
 
 
 @pytest.mark.parametrize("hashed", [True, False], ids=["hash", "loops"])
 def test_a_broadcast_is_built_once_for_all_tasks(hashed: bool) -> None:
     given = numbers("k", [1, 2, 3])
     source = BroadcastSource(output=given.output, broadcast=0)
-    made: dict[Hashable, Any] = {}
+    cache = BroadcastCache(0)
     keys = ["k"] if hashed else ()
     for values in ([1, 1, 5], [3], []):
         node = join(numbers("k", values), source, J.INNER, False, keys)
-        task = Task(node, builder=Broadcasting(given.chunks, made))
+        task = Task(node, builder=Broadcasting(given.chunks, cache))
         found = [row[0] for row in task.rows()]
         assert found == ([v for v in values if v < 5] if hashed else [v for v in values for _ in range(3)])
         assert len(task.instance.pipelines) == 1
-    assert len(made) == 1
-    Task(join(numbers("k", [1]), source, J.LEFT_SEMI, False, keys), builder=Broadcasting(given.chunks, made)).rows()
-    assert len(made) == 2
-    assert not hashed or all(value.nbytes > 0 for value in made.values())
+    assert cache.statistics()["values"] == 1
+    Task(join(numbers("k", [1]), source, J.LEFT_SEMI, False, keys), builder=Broadcasting(given.chunks, cache)).rows()
+    assert cache.statistics()["values"] == 2
+    assert not hashed or cache.statistics()["bytes"] > 0
+
+
+@pytest.mark.parametrize("hashed", [True, False], ids=["hash", "loops"])
+def test_the_table_of_a_broadcast_counts_where_it_is_made(hashed: bool) -> None:
+    given = numbers("k", range(1000))
+    source = BroadcastSource(output=given.output, broadcast=0)
+    tables = MemoryTracker("tables")
+    cache = BroadcastCache(0, tables)
+    node = join(numbers("k", range(1500)), source, J.INNER, False, ["k"] if hashed else ())
+    name = "HashJoinProbe" if hashed else "NestedLoopJoinProbe"
+    with pytest.raises(ResourceExhaustedError, match=rf"{name}.* asked for \d+ bytes .* of its limit 100 bytes"):
+        small = Task(node, builder=Broadcasting(given.chunks, cache), memory=MemoryTracker("task", limit=100))
+        small.rows()
+    assert small.memory.held == tables.held == cache.statistics()["values"] == 0
+    task = Task(node, builder=Broadcasting(given.chunks, cache))
+    next(task.chunks)
+    table = cache.statistics()["bytes"]
+    assert task.memory.held >= table > 0 == tables.held
+    task.chunks.close()
+    assert (task.memory.held, tables.held) == (0, table)
+    assert task.operator(name)["peak_bytes"] >= table
+    again = Task(node, builder=Broadcasting(given.chunks, cache), memory=MemoryTracker("task", limit=20_000))
+    next(again.chunks)
+    again.chunks.close()
+    assert again.memory.peak < table == tables.held
 
 
 @pytest.mark.parametrize(

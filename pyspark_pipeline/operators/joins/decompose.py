@@ -7,12 +7,13 @@ from functools import partial
 
 from pyspark_pipeline.errors import UnsupportedPlanError
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
+from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.operators.joins.build import JoinBuildFactory
-from pyspark_pipeline.operators.joins.build_side import BuildSide
+from pyspark_pipeline.operators.joins.build_side import BuildSide, build_bytes
 from pyspark_pipeline.operators.joins.key_conditions import key_condition
 from pyspark_pipeline.operators.joins.probe import JoinProbeFactory
 from pyspark_pipeline.operators.joins.row_filter import RuntimeFilterFactory
-from pyspark_pipeline.operators.joins.shared import JoinShared
+from pyspark_pipeline.operators.joins.shared import BroadcastSide, JoinShared
 from pyspark_pipeline.operators.joins.trace import trace_keys
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.runtime_filters import RowFilter, ScanFilter
@@ -84,16 +85,20 @@ def _of_broadcast(node: Join, source: BroadcastSource, builder: PipelineBuilder)
     if node.shape.marks_build:
         raise UnsupportedPlanError("rows of a broadcast side that have no match cannot be given by one task")
 
-    def make(chunks: Sequence[Chunk]) -> BuildSide:
+    def make(memory: MemoryTracker, chunks: Sequence[Chunk]) -> BuildSide:
         collector = shared.collector()
         for chunk in chunks:
             collector.add(chunk)
-        return shared.build_side([collector])
+        memory.try_hold(collector.nbytes + build_bytes(collector.nbytes, collector.rows), may_ask=False)
+        side = shared.build_side([collector])
+        memory.hold(side.nbytes)
+        memory.hold(0)
+        return side
 
-    def fetch() -> BuildSide:
+    def fetch(memory: MemoryTracker, user: MemoryTracker) -> BuildSide:
         columns = shared.columns
         key = ("join", repr(shared.build_keys), columns.kept, columns.pairs, shared.settings)
-        return builder.broadcast_value(source, key, make)
+        return builder.broadcast_value(source, key, partial(make, memory), user)
 
-    shared = JoinShared(node, builder.settings, fetch)
+    shared = JoinShared(node, builder.settings, BroadcastSide(fetch=fetch, leave=builder.leave_broadcasts))
     return shared

@@ -45,7 +45,7 @@ class JoinProbeOperator(Operator):
         context.wake_on(self._shared.bridge.ready)
         if self._shared.spill is not None:
             context.wake_on(self._shared.spill.complete)
-        self._shared.open()
+        self._shared.open(context.memory)
 
     def need_input(self) -> bool:
         return self._work is None and not self._finishing and self._shared.bridge.is_ready()

@@ -45,6 +45,11 @@ class JoinPartition:
         return sum(file.rows for file in self.build)
 
     @property
+    def probe_rows(self) -> int:
+        """Rows of the probe side."""
+        return sum(file.rows for file in self.probe)
+
+    @property
     def build_bytes(self) -> int:
         """Bytes of the build side on disk; in memory it has about as many."""
         return sum(file.nbytes for file in self.build)
