@@ -28,6 +28,7 @@ class InstanceGroup:
         self.feed = feed
         self.background = background
         self.drivers: list[Driver] = [driver for instance in instances for driver in instance.drivers]
+        self.cancelled = False
         self.feed_ns = 0
         self.consumer_ns = 0
         self.missed_wakeups = 0
@@ -39,6 +40,7 @@ class InstanceGroup:
 
     def stop(self) -> None:
         """Ask all drivers to stop at their next move; any thread."""
+        self.cancelled = True
         for instance in self.instances:
             instance.stop()
 

@@ -3,7 +3,8 @@
 It starts no thread. It runs ready drivers until the output queue has items, gives them, and goes on.
 Where no driver is ready it looks at the blocked ones once (a missed wake-up costs a count, not a hang),
 then reads the input stream, then waits for background work. Where there is none of it, nothing can ever
-happen again: :class:`EngineBugError` with a dump of every driver.
+happen again: :class:`EngineBugError` with a dump of every driver. An instance that another thread stops ends in
+:class:`CancelledError`.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from collections.abc import Iterator
 from time import perf_counter_ns as clock
 from typing import Any
 
-from pyspark_pipeline.errors import EngineBugError
+from pyspark_pipeline.errors import CancelledError, EngineBugError
 from pyspark_pipeline.exec.driver import Driver
 from pyspark_pipeline.exec.ready_queue import ReadyQueue
 from pyspark_pipeline.exec.runnable import Runnable
 from pyspark_pipeline.exec.states import BLOCKED, DriverState
 
 _FALLBACK_SECONDS = 0.1
+STOPPED = "the query was told to stop before it had given all its rows"
 
 
 class SerialExecutor:
@@ -48,11 +50,13 @@ class SerialExecutor:
             driver.scheduler = self
             self._place(driver, driver.submit())
         while True:
-            while len(output):
+            while len(output) and not instance.cancelled:
                 item = output.pop()
                 given = clock()
                 yield item
                 instance.consumer_ns += clock() - given
+            if instance.cancelled:
+                raise CancelledError(STOPPED)
             driver_to_run = self._next()
             if driver_to_run is not None:
                 self._place(driver_to_run, driver_to_run.process())

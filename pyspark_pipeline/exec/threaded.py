@@ -8,6 +8,7 @@ Guarantees:
 * Nothing spins. Threads wait on a condition, the caller on an event; its timed wait only looks after
   blocked drivers whose wake-up was forgotten (counted as ``missed_wakeups``).
 * No operator is called with the lock held.
+* An instance that another thread stops ends in :class:`CancelledError`, after the calls that are being made.
 * When ``run`` ends in whatever way (end, error, ``close`` of the generator), no thread is left.
 
 The lock guards ``_ready``, ``_blocked``, ``_running``, ``_stop`` and ``_error``.
@@ -20,10 +21,11 @@ from collections.abc import Iterator
 from time import perf_counter_ns as clock
 from typing import Any
 
-from pyspark_pipeline.errors import EngineBugError
+from pyspark_pipeline.errors import CancelledError, EngineBugError
 from pyspark_pipeline.exec.driver import Driver
 from pyspark_pipeline.exec.ready_queue import ReadyQueue
 from pyspark_pipeline.exec.runnable import Runnable
+from pyspark_pipeline.exec.serial import STOPPED
 from pyspark_pipeline.exec.states import BLOCKED, DriverState
 
 _FALLBACK_SECONDS = 0.1
@@ -66,7 +68,7 @@ class ThreadedExecutor:
                 self._news.clear()
                 if len(output) and not output.is_full() and self._running:
                     self._news.wait(_GATHER_SECONDS)
-                while len(output):
+                while len(output) and not instance.cancelled:
                     item = output.pop()
                     given = clock()
                     yield item
@@ -83,9 +85,12 @@ class ThreadedExecutor:
 
     def _attend(self) -> bool:
         """Do what only the caller's thread does, or wait for news; False where all drivers are done."""
+        cancelled = self._instance.cancelled  # before the error, because of which all is stopped too
         with self._lock:
             if self._error is not None:
                 raise self._error
+            if cancelled:
+                raise CancelledError(STOPPED)
             idle = not self._running and not len(self._ready)
             blocked = bool(self._blocked)
         if len(self._instance.output):

@@ -83,12 +83,21 @@ class LocalQuery:
         """Run the query; give what leaves the root fragment. Closing the generator cancels every instance.
 
         However it ends, no thread is left and every operator has been closed. Raises what an operator raised, with a
-        note (or text) that names operator, pipeline, driver, instance and fragment, or :class:`TransportError`.
+        note (or text) that names operator, pipeline, driver, instance and fragment, :class:`TransportError`, or
+        :class:`CancelledError` after :meth:`cancel`.
         """
         try:
             yield from execute(self.group, self._threads)
         finally:
             self._moving.close()
+
+    def cancel(self) -> None:
+        """Stop the query, from any thread and at any time: who reads it gets :class:`CancelledError`.
+
+        A call of an operator that is being made ends first. A query that has given all its rows does not mind; one that
+        has not begun never does.
+        """
+        self.group.stop()
 
     def chunks(self) -> Iterator[pa.RecordBatch]:
         """Run the query; give the chunks of its result."""
