@@ -113,7 +113,10 @@ class ExchangeSinkOperator(Operator):
         if self._finishing:
             return
         self._finishing = True
-        self.flush()
+        if self._transport.is_abandoned():
+            self.drop()
+        else:
+            self.flush()
         self._transport.close_sink()
         self.context.metrics.add(MESSAGES, sum(c.sent_messages for c in self._channels.values()))
         self.context.metrics.add(ENCODING, sum(c.encode_ns for c in self._channels.values()))
@@ -125,14 +128,18 @@ class ExchangeSinkOperator(Operator):
     def pending_finish(self) -> bool:
         return self._transport.is_pending()
 
-    def set_finished(self) -> None:
+    def drop(self) -> None:
+        """Forget everything kept. Repeatable."""
         for channel in self._channels.values():
             channel.drop()
+
+    def set_finished(self) -> None:
+        self.drop()
 
     def set_cancelled(self) -> None:
         self._finishing = True
         self._transport.cancel_sink()
 
     def close(self) -> None:
-        self.set_finished()
+        self.drop()
         self.context.memory.hold(0)

@@ -1,6 +1,7 @@
 """The serial executor: all drivers on the caller's thread, between one output item and the next.
 
-It starts no thread. It runs ready drivers until the output queue has items, gives them, and goes on.
+It starts no thread. It runs ready drivers until the output queue has items, gives them, and goes on. Between two
+drivers it reads what is due of the input: what one sent reaches the others before it sends more.
 Where no driver is ready it looks at the blocked ones once (a missed wake-up costs a count, not a hang),
 then reads the input stream, then waits for background work. Where there is none of it, nothing can ever
 happen again: :class:`EngineBugError` with a dump of every driver. An instance that another thread stops ends in
@@ -16,7 +17,9 @@ from time import perf_counter_ns as clock
 from typing import Any
 
 from pyspark_pipeline.errors import CancelledError, EngineBugError
+from pyspark_pipeline.exec.background import Patience
 from pyspark_pipeline.exec.driver import Driver
+from pyspark_pipeline.exec.feed import Feed
 from pyspark_pipeline.exec.ready_queue import ReadyQueue
 from pyspark_pipeline.exec.runnable import Runnable
 from pyspark_pipeline.exec.states import BLOCKED, DriverState
@@ -34,6 +37,7 @@ class SerialExecutor:
         self._blocked: set[Driver] = set()
         self._woken: deque[Driver] = deque()
         self._sleeper: threading.Event | None = None
+        self._patience = Patience(instance.background)
 
     def driver_woken(self, driver: Driver) -> None:
         """Note a wake-up, and end the wait for background work if there is one."""
@@ -46,6 +50,7 @@ class SerialExecutor:
         """Give the output items as they come; the caller closes the instance afterwards."""
         instance, output = self._instance, self._instance.output
         instance.prepare()
+        feed = instance.feed
         for driver in instance.drivers:
             driver.scheduler = self
             self._place(driver, driver.submit())
@@ -57,8 +62,11 @@ class SerialExecutor:
                 instance.consumer_ns += clock() - given
             if instance.cancelled:
                 raise CancelledError(STOPPED)
+            if feed is not None and feed.is_due():
+                self._pump(feed)
             driver_to_run = self._next()
             if driver_to_run is not None:
+                self._patience.renew()
                 self._place(driver_to_run, driver_to_run.process())
             elif not len(output) and not self._wait():
                 return
@@ -94,14 +102,19 @@ class SerialExecutor:
             return True
         feed = instance.feed
         if feed is not None and not feed.is_ended():
-            start = clock()
-            feed.pump()
-            instance.feed_ns += clock() - start
+            self._pump(feed)
         elif not instance.background.is_idle():
+            if self._patience.is_over():
+                raise EngineBugError(f"{self._patience.complaint()}\n{instance.dump()}")
             self._sleep()
-        elif not self._woken and not self._look():
+        elif not self._woken and not self._look() and (feed is None or not feed.relieve()):
             raise EngineBugError(f"every driver is blocked and nothing can wake one:\n{instance.dump()}")
         return True
+
+    def _pump(self, feed: Feed) -> None:
+        start = clock()
+        feed.pump()
+        self._instance.feed_ns += clock() - start
 
     def _look(self) -> bool:
         """Look at every blocked driver; ready ones without a wake-up are counted and unblocked."""

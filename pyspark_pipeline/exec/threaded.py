@@ -22,6 +22,7 @@ from time import perf_counter_ns as clock
 from typing import Any
 
 from pyspark_pipeline.errors import CancelledError, EngineBugError
+from pyspark_pipeline.exec.background import Patience
 from pyspark_pipeline.exec.driver import Driver
 from pyspark_pipeline.exec.ready_queue import ReadyQueue
 from pyspark_pipeline.exec.runnable import Runnable
@@ -48,6 +49,7 @@ class ThreadedExecutor:
         self._running = 0
         self._stop = False
         self._error: BaseException | None = None
+        self._patience = Patience(instance.background)
 
     # --- the caller's thread ----------------------------------------------------------------------
 
@@ -103,9 +105,13 @@ class ThreadedExecutor:
             feed.pump()
             self._instance.feed_ns += clock() - start
         elif not idle or not self._instance.background.is_idle():
+            if not idle:
+                self._patience.renew()
+            elif self._patience.is_over():
+                raise EngineBugError(f"{self._patience.complaint()}\n{self._instance.dump()}")
             if not self._news.wait(_FALLBACK_SECONDS):
                 self._look()
-        elif not self._look() and self._is_stuck():
+        elif not self._look() and self._is_stuck() and (feed is None or not feed.relieve()):
             raise EngineBugError(f"every driver is blocked and nothing can wake one:\n{self._instance.dump()}")
         return True
 

@@ -20,14 +20,18 @@ from pyspark_pipeline.exchange import ChunkRow, StreamTransport, Transport, enco
 from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, ReadBroadcast, no_broadcast
 from pyspark_pipeline.exchange.codec import unpack_payload
 from pyspark_pipeline.exchange.local_transport import Conditions, LocalTransport
+from pyspark_pipeline.exchange.query_statistics import NOTHING, QueryStatistics, StatisticsReport
+from pyspark_pipeline.exchange.receiver import Receiver
 from pyspark_pipeline.exchange.request import Address
 from pyspark_pipeline.exchange.send_window import WINDOW
 from pyspark_pipeline.exchange.sink_buffer import QUEUE_LENGTH, SinkBuffer
+from pyspark_pipeline.exchange.source import ExchangeSourceFactory
 from pyspark_pipeline.exchange.transport import hand_over
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, execute
 from pyspark_pipeline.exec.background import BackgroundWork
 from pyspark_pipeline.exec.instance_group import InstanceGroup
 from pyspark_pipeline.local.fragment import LocalFragment
+from pyspark_pipeline.local.statistics import statistics_of
 from pyspark_pipeline.local.wiring import Edge, Wiring
 from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.metrics.profile import added, drawn
@@ -59,6 +63,7 @@ class LocalQuery:
         self.memory = MemoryTracker("query")
         self.transport = LocalTransport(conditions)
         self.buffers: dict[tuple[int, int], SinkBuffer] = {}
+        self._receivers: dict[tuple[int, int], list[Receiver]] = {}
         self._wiring = Wiring(fragments)
         self._threads = threads
         self._pack = encode_chunk if serialize else hand_over
@@ -89,6 +94,8 @@ class LocalQuery:
         try:
             yield from execute(self.group, self._threads)
         finally:
+            for buffer in self.buffers.values():
+                buffer.stop()  # an operator that raised where it was cancelled did not
             self._moving.close()
 
     def cancel(self) -> None:
@@ -125,6 +132,14 @@ class LocalQuery:
             told[_name(fragment, instance)]["exchange"] = buffer.statistics()
         return told
 
+    def statistics(self) -> QueryStatistics:
+        """Give what all fragments did, as far as their requests have told the root.
+
+        Those that were ended because nobody wanted more may have done a little more than they told.
+        """
+        root = self._wiring.root
+        return sum((self._statistics_of(root.id, number) for number in range(root.instances)), NOTHING)
+
     def profile(self) -> str:
         """Draw each fragment's pipelines as a tree: each operator's rows, bytes, time and waits, over all instances."""
         lines = []
@@ -153,16 +168,28 @@ class LocalQuery:
         for input_id, queue in builder.inputs.items():
             source = self._wiring.edge_to(fragment, input_id)
             address = Address(fragment.id, number, input_id)
-            self.transport.register(address, queue, source.streams(number), ordered=source.sender.ordered)
+            receiver = self.transport.register(
+                address, queue, source.streams(number), ordered=source.sender.ordered
+            )
+            self._receivers.setdefault((fragment.id, number), []).append(receiver)
+        for pipeline in builder.pipelines:
+            if isinstance(pipeline.factories[0], ExchangeSourceFactory):
+                pipeline.factories[0].first_at_once = True
         output = self._output if edge is None else OutputQueue()
         return builder.instance(output, memory=memory, name=name, background=self._background)
+
+    def _statistics_of(self, fragment: int, number: int) -> QueryStatistics:
+        """Give what an instance did and heard."""
+        heard = (receiver.statistics for receiver in self._receivers.get((fragment, number), ()))
+        return sum(heard, statistics_of(self._instances[fragment][number]))
 
     def _result(self, number: int) -> Transport:
         return StreamTransport(self._output, sender=number, pack=self._pack)
 
     def _exchange(self, edge: Edge, number: int, memory: MemoryTracker) -> Transport:
         """Make the sink buffer of a sending instance, which hears of receivers that leave."""
-        addresses = edge.addresses()
+        options = edge.sender.plan.settings.options
+        addresses = self._wiring.addresses(edge)
         buffer = SinkBuffer(
             len(addresses),
             self.transport.wire(addresses),
@@ -171,13 +198,14 @@ class LocalQuery:
             ordered=edge.sender.ordered,
             window=self._window,
             queue_length=self._queue_length,
-            batch_bytes=edge.sender.plan.settings.options["exchange.chunkBytes"],
+            batch_bytes=options["exchange.chunkBytes"],
+            max_bytes=options["exchange.bufferBytes"],
             pack=self._pack,
             waiting=memory.child("sink buffer"),
             moving=self._moving.child(f"from {_name(edge.sender.id, number)}"),
+            report=StatisticsReport(partial(self._statistics_of, edge.sender.id, number)),
         )
-        for destination, address in enumerate(addresses):
-            self.transport.on_leave(address, partial(buffer.abandon, destination))
+        self.transport.on_leave(edge.receiver.id, edge.input, partial(_abandon, buffer, edge))
         self.buffers[edge.sender.id, number] = buffer
         return buffer
 
@@ -185,6 +213,11 @@ class LocalQuery:
 def run_query(fragments: Sequence[LocalFragment], **runs: Any) -> pa.Table:
     """Run a query and give its result; the keywords are those of :class:`LocalQuery`."""
     return LocalQuery(fragments, **runs).table()
+
+
+def _abandon(buffer: SinkBuffer, edge: Edge, address: Address) -> None:
+    for partition in edge.partitions_of(address.instance):
+        buffer.abandon(partition)
 
 
 def _name(fragment: int, instance: int) -> str:
