@@ -32,7 +32,7 @@ from pyspark_pipeline.exchange.request import Closure, Request, Wire
 from pyspark_pipeline.exchange.send_window import BATCH_BYTES, WINDOW, SendWindow
 from pyspark_pipeline.exchange.shared_bytes import SharedBytes
 from pyspark_pipeline.exchange.transport import Pack
-from pyspark_pipeline.exec.event import Event
+from pyspark_pipeline.exec.event import Event, Line, Waiter
 from pyspark_pipeline.memory import MemoryTracker
 
 QUEUE_LENGTH = 64
@@ -68,7 +68,8 @@ class SinkBuffer:
         moving: MemoryTracker | None = None,
         report: StatisticsReport | None = None,
     ) -> None:
-        self.changed = Event("sink buffer has room, or has ended")
+        self.changed = Event("sink buffer has ended")
+        self._line = Line()
         self.pack = pack
         self.full_times = 0
         self._wire = wire
@@ -108,6 +109,13 @@ class SinkBuffer:
         """Say whether the drivers must wait: sinks have not all ended, or requests are on their way."""
         return not self._finishing or self._in_flight > 0
 
+    def wait(self, wake: Waiter) -> None:
+        """Have ``wake`` called, once, when there is room; at once where there is, or nothing is wanted."""
+        self._line.join(wake)
+        if not self._is_full or self.is_abandoned():
+            self._line.leave(wake)
+            wake()
+
     # --- what the sinks do ------------------------------------------------------------------------
 
     def open_sink(self) -> None:
@@ -127,8 +135,7 @@ class SinkBuffer:
                 self._waiting.add((payload,))
                 has_room = self._recount(len(window) - before)
             has_room |= self._send_ready(window)
-        if has_room:
-            self.changed.notify()
+        self._tell(has_room=has_room, has_ended=False)
 
     def close_sink(self) -> None:
         """Queue the end of one sink's stream for every destination."""
@@ -145,8 +152,7 @@ class SinkBuffer:
                     window.add_eos()
                     has_room |= self._recount(len(window) - before)
                 has_room |= self._send_ready(window)
-        if has_room or not self.is_pending():
-            self.changed.notify()
+        self._tell(has_room=has_room, has_ended=not self.is_pending())
 
     def cancel_sink(self) -> None:
         """Learn that the driver of a sink, closed or not, waits for nothing more; after the last, nothing is sent."""
@@ -208,8 +214,8 @@ class SinkBuffer:
         has_room |= self._landed(request)
         if wrong is not None:
             self._failed(wrong)
-        elif has_room or not self.is_pending():
-            self.changed.notify()
+        else:
+            self._tell(has_room=has_room, has_ended=not self.is_pending())
 
     def _lost(self, request: Request, how: str) -> None:
         """Handle a request that did not arrive."""
@@ -230,8 +236,7 @@ class SinkBuffer:
             if self._ways[destination] == _Way.ABANDONED:
                 return
             has_room = self._drop(destination)
-        if has_room or self.is_abandoned() or not self.is_pending():
-            self.changed.notify()
+        self._tell(has_room=has_room, has_ended=self.is_abandoned() or not self.is_pending())
 
     def _drop(self, destination: int) -> bool:
         """Drop what waits for a destination, for good; the caller holds its lock."""
@@ -266,6 +271,12 @@ class SinkBuffer:
             self._ends_left -= ends
             if not self._ends_left:
                 self._finishing = True
+
+    def _tell(self, *, has_room: bool, has_ended: bool) -> None:
+        if has_ended:
+            self.changed.notify()
+        elif has_room:
+            self._line.wake_all()
 
     # --- sums -------------------------------------------------------------------------------------
 

@@ -78,3 +78,12 @@ class Line:
             waiter = self._waiters.popitem(last=False)[0] if self._waiters else None
         if waiter is not None:
             waiter()
+
+    def wake(self, count: int) -> None:
+        """Wake the first ``count`` of the line."""
+        for _ in range(min(count, len(self._waiters))):
+            self.wake_one()
+
+    def wake_all(self) -> None:
+        """Wake everyone who stands in the line now."""
+        self.wake(len(self._waiters))

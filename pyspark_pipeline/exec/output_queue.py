@@ -4,6 +4,9 @@ Guarantees: items leave in the order they were pushed; ``is_full`` makes sinks r
 consumer blocks the drivers instead of filling memory. The bound is soft: a push is never refused, for a
 sink may have to give several items for one chunk. One lock guards the items; events are notified after
 it is released.
+
+Who waits for room stands in a line: one is woken for each place. Those woken may have nothing to give; so when nothing
+else can run, the executor has all woken who still stand there (``relieve``).
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import threading
 from collections import deque
 from typing import Any
 
-from pyspark_pipeline.exec.event import Event
+from pyspark_pipeline.exec.event import Event, Line, Waiter
 
 
 class OutputQueue:
@@ -21,7 +24,7 @@ class OutputQueue:
     ``filled`` fires when it stops being empty and when it gets full, ``drained`` when it stops being full.
     """
 
-    __slots__ = ("capacity", "filled", "drained", "pushed", "full_times", "_items", "_lock")
+    __slots__ = ("capacity", "filled", "drained", "pushed", "full_times", "_items", "_lock", "_line")
 
     def __init__(self, capacity: int = 16) -> None:
         self.capacity = capacity
@@ -31,6 +34,7 @@ class OutputQueue:
         self.full_times = 0
         self._items: deque[Any] = deque()
         self._lock = threading.Lock()
+        self._line = Line()
 
     def __len__(self) -> int:
         return len(self._items)
@@ -38,6 +42,13 @@ class OutputQueue:
     def is_full(self) -> bool:
         """Say whether sinks should wait."""
         return len(self._items) >= self.capacity
+
+    def wait(self, wake: Waiter) -> None:
+        """Have ``wake`` called, once, when there is room: at once where there is."""
+        self._line.join(wake)
+        if not self.is_full():
+            self._line.leave(wake)
+            wake()
 
     def push(self, item: Any) -> None:
         """Append an item; opaque to the queue."""
@@ -57,7 +68,16 @@ class OutputQueue:
             size = len(self._items)
         if size == self.capacity - 1:
             self.drained.notify()
+        if size < self.capacity:
+            self._line.wake(1 if size else self.capacity)
         return item
+
+    def relieve(self) -> bool:
+        """Wake all who wait though there is room; say whether there was anyone."""
+        if self.is_full() or not len(self._line):
+            return False
+        self._line.wake_all()
+        return True
 
     def clear(self) -> None:
         """Drop all items: nobody wants them any more."""

@@ -98,7 +98,7 @@ class SerialExecutor:
         instance = self._instance
         if not self._blocked:
             return False
-        if self._look():
+        if instance.output.relieve() or self._look():
             return True
         feed = instance.feed
         if feed is not None and not feed.is_ended():

@@ -6,7 +6,8 @@ Guarantees:
 * No wake-up is lost: ``Driver.woken`` is set before the lock is taken, and looked at under the lock when
   a driver is put among the blocked.
 * Nothing spins. Threads wait on a condition, the caller on an event; its timed wait only looks after
-  blocked drivers whose wake-up was forgotten (counted as ``missed_wakeups``).
+  blocked drivers whose wake-up was forgotten (counted as ``missed_wakeups``). It does so when nothing runs: while
+  something does, what a blocked driver sees may be what another was woken for.
 * No operator is called with the lock held.
 * An instance that another thread stops ends in :class:`CancelledError`, after the calls that are being made.
 * When ``run`` ends in whatever way (end, error, ``close`` of the generator), no thread is left.
@@ -99,6 +100,8 @@ class ThreadedExecutor:
             return True
         if idle and not blocked:
             return bool(len(self._instance.output))
+        if idle and self._instance.output.relieve():
+            return True
         feed = self._instance.feed
         if feed is not None and not feed.is_ended() and (feed.wants_input() or (idle and not self._look())):
             start = clock()
@@ -109,7 +112,7 @@ class ThreadedExecutor:
                 self._patience.renew()
             elif self._patience.is_over():
                 raise EngineBugError(f"{self._patience.complaint()}\n{self._instance.dump()}")
-            if not self._news.wait(_FALLBACK_SECONDS):
+            if not self._news.wait(_FALLBACK_SECONDS) and idle:
                 self._look()
         elif not self._look() and self._is_stuck() and (feed is None or not feed.relieve()):
             raise EngineBugError(f"every driver is blocked and nothing can wake one:\n{self._instance.dump()}")

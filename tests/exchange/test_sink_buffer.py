@@ -189,11 +189,15 @@ def test_a_full_buffer_tells_when_it_has_room() -> None:
     wire = Wire()
     sending = buffer(wire, destinations=2, queue_length=3, window=1)
     told: list[bool] = []
-    sending.changed.subscribe(lambda: told.append(sending.is_full()))
+    
+    def tell() -> None:
+        told.append(sending.is_full())
+
     for _ in range(8):
         assert not sending.is_full()
         sending.send(0, -1, 1, payload())
     assert sending.is_full() and sending.statistics()["queued"] == 7
+    sending.wait(tell)
     for _ in range(3):
         wire.answer()
         assert told == []
