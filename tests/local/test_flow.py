@@ -29,7 +29,8 @@ def limited(id: int, below: LocalFragment, limit: int = 10) -> LocalFragment:
 
 
 def test_a_limit_over_another_fragment_reads_a_few_chunks_with_the_default_sizes() -> None:
-    below = fragment(1, NUMBERS, SingleExchange(), instances=2, splits={0: (0, 10**9, 1)})
+    options = {"timeSliceMs": "1"}
+    below = fragment(1, NUMBERS, SingleExchange(), instances=2, splits={0: (0, 10**9, 1)}, options=options)
     query = LocalQuery([below, limited(2, below)])
     assert query.table().num_rows == 10
     scanned = sum(driver.seats[0].metrics.rows_out for driver in query.group.drivers[:2])
