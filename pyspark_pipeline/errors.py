@@ -61,6 +61,10 @@ class TransportError(PipelineError):
     """A request between two instances did not arrive; names the request and what became of it."""
 
 
+class CancelledError(PipelineError):
+    """The query was told to stop before it had given all its rows."""
+
+
 class EngineBugError(PipelineError):
     """The engine did something it promises not to; please report it with the message."""
 

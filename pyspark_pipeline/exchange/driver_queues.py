@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exchange.chunk_row import ChunkRow
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.exec.input_queue import InputQueue
 
+#: Messages that wait for all drivers together, for each of them: a driver without any may be ahead of one with many.
+READ_AHEAD = 8
+
 
 class DriverQueues:
     """One queue a driver behind one input: to the feed they are a single one.
 
-    There is room while any driver's queue has some, since what comes next may be for that driver; the others
-    then hold more than their bound.
+    There is room while any driver's queue has some, since what comes next may be for that driver, and all together
+    hold fewer than ``READ_AHEAD`` messages a driver. Over that it is only read when nothing else can run: the driver
+    without messages may be the one that all others wait for.
     """
 
     def __init__(self, name: str, drivers: int) -> None:
         self.name = name
+        self.bound = READ_AHEAD * drivers
         self._queues = [InputQueue(f"{name}, driver {driver}") for driver in range(drivers)]
 
     def __len__(self) -> int:
@@ -29,11 +36,26 @@ class DriverQueues:
     def serve(self, wanted: Event) -> None:
         """Learn which event tells the feed that there is room."""
         for queue in self._queues:
-            queue.serve(wanted)
+            queue.serve(wanted, self._may_have_room)
 
     def has_room(self) -> bool:
         """Say whether the feed should read ahead for this input."""
-        return any(queue.has_room() for queue in self._queues)
+        return len(self) < self.bound and any(queue.has_room() for queue in self._queues)
+
+    def _may_have_room(self) -> bool:
+        return len(self) < self.bound
+
+    def full_for(self, drivers: Sequence[int]) -> int | None:
+        """Name one of ``drivers`` whose queue is over its bound; None where there is none."""
+        return next((driver for driver in drivers if self._queues[driver].full_for(()) is not None), None)
+
+    def waiting_for(self, driver: int) -> int:
+        """Count the messages that wait for a driver."""
+        return len(self._queues[driver])
+
+    def is_starving(self) -> bool:
+        """Say whether a driver has no message though it wants some, while another's wait."""
+        return len(self) > 0 and any(queue.has_room() and not len(queue) for queue in self._queues)
 
     def is_dropped(self) -> bool:
         """Say whether no driver wants its messages any more."""

@@ -62,6 +62,8 @@ class PartitioningSinkOperator(ExchangeSinkOperator):
 
     def set_finishing(self) -> None:
         if not self._finishing:
+            if self._transport.is_abandoned():
+                self.drop()
             around = self.context.memory.parent or self.context.memory
             self._staged = self._rest.settle(self._staged, self._staged_bytes, around)
             self._staged_bytes = sum(self.bytes_of.estimate(chunk) for chunk in self._staged)
@@ -77,8 +79,8 @@ class PartitioningSinkOperator(ExchangeSinkOperator):
     def held_bytes(self) -> int:
         return self._staged_bytes + super().held_bytes()
 
-    def set_finished(self) -> None:
-        super().set_finished()
+    def drop(self) -> None:
+        super().drop()
         self._staged = []
         self._staged_bytes = 0
 

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from pyspark_pipeline.errors import PipelineError
 from pyspark_pipeline.exchange.codec import Payload
+from pyspark_pipeline.exchange.query_statistics import QueryStatistics
 
 
 class Address(NamedTuple):
@@ -26,7 +27,8 @@ class Request:
     """Chunks of one sender for one destination; the three lists are equally long.
 
     ``drivers`` says which driver there gets each chunk (−1: any), ``rows`` how many rows it has. ``eos``: the sender
-    has no more for this destination. ``sequence`` is given when the request leaves, not before: −1 until then.
+    has no more for this destination. ``sequence`` is given when the request leaves, not before: −1 until then. Now and
+    then ``statistics`` tells what the sender did since it last told any destination.
     """
 
     destination: int
@@ -37,6 +39,7 @@ class Request:
     nbytes: int = 0
     eos: bool = False
     sequence: int = -1
+    statistics: QueryStatistics | None = None
 
     def __str__(self) -> str:
         end = ", end of stream" if self.eos else ""

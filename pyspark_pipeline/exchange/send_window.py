@@ -31,7 +31,7 @@ class SendWindow:
 
     __slots__ = (
         "destination", "sender", "ordered", "window", "batch_bytes", "sinks", "in_flight", "answered", "sent",
-        "continuous", "abandoned", "most_in_flight", "_queue", "_ahead",
+        "continuous", "_queue", "_ahead",
     )  # fmt: skip
 
     def __init__(
@@ -53,8 +53,6 @@ class SendWindow:
         self.answered = 0
         self.sent = -1
         self.continuous = -1
-        self.abandoned = False
-        self.most_in_flight = 0
         self._queue: deque[Request] = deque()
         self._ahead: set[int] = set()
 
@@ -102,7 +100,6 @@ class SendWindow:
             self.sent += 1
             request.sequence = self.sent
             self.in_flight += 1
-            self.most_in_flight = max(self.most_in_flight, self.in_flight)
             return request
         return None
 
@@ -117,7 +114,6 @@ class SendWindow:
 
     def abandon(self) -> list[Request]:
         """Learn that the destination wants nothing more; give what waited. Sinks that ended in it have ended."""
-        self.abandoned = True
         dropped = list(self._queue)
         self._queue.clear()
         self.sinks -= sum(request.eos for request in dropped)

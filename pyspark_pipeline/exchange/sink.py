@@ -16,6 +16,7 @@ from pyspark_pipeline.exchange.channel import Channel
 from pyspark_pipeline.exchange.codec import plain_schema
 from pyspark_pipeline.exchange.shared_rest import SharedRest
 from pyspark_pipeline.exchange.transport import Transport
+from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk, Operator
@@ -87,6 +88,12 @@ class ExchangeSinkOperator(Operator):
     def need_input(self) -> bool:
         return not self._finishing and not self._transport.is_full()
 
+    def blocking_reason(self) -> BlockingReason | None:
+        """Stand in the transport's line where the driver is about to block because it is full."""
+        if not self._finishing:
+            self._transport.wait(self.context.wake)
+        return None
+
     def push_chunk(self, chunk: Chunk) -> None:
         if chunk.num_rows:
             self.accept(chunk)
@@ -113,7 +120,10 @@ class ExchangeSinkOperator(Operator):
         if self._finishing:
             return
         self._finishing = True
-        self.flush()
+        if self._transport.is_abandoned():
+            self.drop()
+        else:
+            self.flush()
         self._transport.close_sink()
         self.context.metrics.add(MESSAGES, sum(c.sent_messages for c in self._channels.values()))
         self.context.metrics.add(ENCODING, sum(c.encode_ns for c in self._channels.values()))
@@ -125,14 +135,18 @@ class ExchangeSinkOperator(Operator):
     def pending_finish(self) -> bool:
         return self._transport.is_pending()
 
-    def set_finished(self) -> None:
+    def drop(self) -> None:
+        """Forget everything kept. Repeatable."""
         for channel in self._channels.values():
             channel.drop()
+
+    def set_finished(self) -> None:
+        self.drop()
 
     def set_cancelled(self) -> None:
         self._finishing = True
         self._transport.cancel_sink()
 
     def close(self) -> None:
-        self.set_finished()
+        self.drop()
         self.context.memory.hold(0)

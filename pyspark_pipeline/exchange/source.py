@@ -9,6 +9,7 @@ from functools import partial
 from pyspark_pipeline.exchange.chunk_row import ChunkRow
 from pyspark_pipeline.exchange.codec import payload_bytes, plain_schema, unpack_payload
 from pyspark_pipeline.exchange.driver_queues import DriverQueues
+from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulator
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.input_queue import InputQueue
@@ -23,7 +24,10 @@ BYTES = declare_counter("bytes_received", "Bytes of chunk messages decoded", uni
 
 
 class ExchangeSourceOperator(Operator):
-    """Decodes the messages of one input and joins small ones (an exchange makes many)."""
+    """Decodes the messages of one input and joins small ones (an exchange makes many).
+
+    Where the factory says so, what is there goes on first, however little: it may be enough for a LIMIT.
+    """
 
     def __init__(self, factory: ExchangeSourceFactory, driver_sequence: int) -> None:
         self._queue = factory.input.queue_of(driver_sequence)
@@ -34,10 +38,19 @@ class ExchangeSourceOperator(Operator):
         self._dropped = False
         self._joins_senders = factory.node.joins_senders
         self._sender = -1
+        self._stands_in_line = False
+        self._hurries = factory.first_at_once
 
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
-        context.wake_on(self._queue.changed)
+        context.wake_on(self._queue.ended)
+        self._queue.account_to(context.memory.parent or context.memory, _row_bytes)
+
+    def blocking_reason(self) -> BlockingReason | None:
+        """Stand in the queue's line: the driver is about to block because nothing is here."""
+        self._stands_in_line = True
+        self._queue.wait(self.context.wake)
+        return None
 
     def has_output(self) -> bool:
         if self._dropped:
@@ -48,6 +61,9 @@ class ExchangeSourceOperator(Operator):
         return not self._chunks.is_empty() and self._queue.is_finished()
 
     def pull_chunk(self) -> Chunk | None:
+        if self._stands_in_line:
+            self._stands_in_line = False
+            self._queue.leave(self.context.wake)
         while not self._chunks.has_chunk():
             rows = self._taken()
             if not rows:
@@ -55,6 +71,9 @@ class ExchangeSourceOperator(Operator):
                     self._chunks.flush()
                 break
             self._decode(rows)
+            if self._hurries:
+                self._chunks.flush()
+                self._hurries = not self._chunks.has_chunk()
         return self._chunks.take() if self._chunks.has_chunk() else None
 
     def _taken(self) -> list[ChunkRow]:
@@ -85,19 +104,27 @@ class ExchangeSourceOperator(Operator):
         return self._dropped or (self._queue.is_finished() and self._chunks.is_empty())
 
     def set_finished(self) -> None:
+        self._leave()
+
+    def close(self) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        """Drop what is here, and say that nothing more is wanted. Repeatable."""
         if not self._dropped:
             self._dropped = True
             self._chunks.clear()
             self._left()
 
-    def close(self) -> None:
-        self._chunks.clear()
-
 
 class ExchangeSourceFactory(OperatorFactory):
-    """Makes the sources of one input; any driver takes the next message from its queue, but see :meth:`deal`."""
+    """Makes the sources of one input; any driver takes the next message from its queue, but see :meth:`deal`.
+
+    ``first_at_once``: the first chunk of each is not joined to be larger.
+    """
 
     name = "ExchangeSource"
+    first_at_once = False
 
     def __init__(self, node: ExchangeSource, queue: InputQueue, batch_rows: int) -> None:
         self.node = node
@@ -126,3 +153,7 @@ class ExchangeSourceFactory(OperatorFactory):
             is_last = not self._sources
         if is_last or isinstance(self.input, DriverQueues):
             self.input.queue_of(driver_sequence).drop()
+
+
+def _row_bytes(row: ChunkRow) -> int:
+    return payload_bytes(row.data)

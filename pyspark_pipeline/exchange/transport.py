@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.exchange.chunk_row import ChunkRow
 from pyspark_pipeline.exchange.codec import Payload, encode_chunk, payload_bytes
-from pyspark_pipeline.exec.event import Event
+from pyspark_pipeline.exec.event import Event, Waiter
 from pyspark_pipeline.exec.output_queue import OutputQueue
 
 Pack: TypeAlias = Callable[[pa.RecordBatch], Payload]
@@ -37,7 +37,10 @@ class Transport(Protocol):
 
     @property
     def changed(self) -> Event:
-        """The event that one of the three questions below may have another answer."""
+        """The event that all is over: nothing more is wanted, or nothing is pending any more."""
+
+    def wait(self, wake: Waiter) -> None:
+        """Have ``wake`` called, once, when sinks may take input; at once where they may."""
 
     def is_full(self) -> bool:
         """Say whether sinks should take no input now."""
@@ -68,7 +71,8 @@ class StreamTransport:
     """Numbers payloads per destination, from 0, and puts them in the output queue in that order: one atomic step."""
 
     def __init__(self, queue: OutputQueue, *, sender: int = 0, pack: Pack = encode_chunk) -> None:
-        self.changed = queue.drained
+        self.changed = Event("output ends with its drivers")
+        self.wait = queue.wait
         self.is_full = queue.is_full
         self.pack = pack
         self._next: dict[int, int] = {}

@@ -12,26 +12,36 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from pyspark_pipeline.errors import EngineBugError
-from pyspark_pipeline.exec.event import Event
+from pyspark_pipeline.exec.event import Event, Line, Waiter
+from pyspark_pipeline.memory import MemoryTracker
 
 
 class InputQueue:
     """Items of one input, or splits of one scan: the feed (or who adds splits) puts, any driver takes.
 
-    ``changed`` is notified for every item and at the end.
+    Every item wakes one driver of those that :meth:`wait`. ``ended`` is notified when no more items come or are wanted,
+    ``changed`` then and for every item.
     """
 
-    __slots__ = ("name", "changed", "bound", "taken", "_items", "_ended", "_dropped", "_wanted")
+    __slots__ = (
+        "name", "changed", "ended", "bound", "taken", "_items", "_ended", "_dropped", "_wanted", "_all_have_room",
+        "_line", "_memory", "_size",
+    )  # fmt: skip
 
     def __init__(self, name: str, *, bound: int = 2) -> None:
         self.name = name
         self.changed = Event(f"{name} has items or has ended")
+        self.ended = Event(f"{name} has ended")
         self.bound = bound
         self.taken = 0
-        self._items: deque[Any] = deque()
+        self._items: deque[tuple[Any, int]] = deque()
         self._ended = False
         self._dropped = False
         self._wanted: Event | None = None
+        self._all_have_room: Callable[[], bool] | None = None
+        self._line = Line()
+        self._memory: MemoryTracker | None = None
+        self._size: Callable[[Any], int] | None = None
 
     def __len__(self) -> int:
         return len(self._items)
@@ -40,18 +50,42 @@ class InputQueue:
         """Give the queue that a driver takes from: this one."""
         return self
 
-    def serve(self, wanted: Event) -> None:
-        """Learn which event tells the feed that there is room, or that nothing more is wanted."""
+    def serve(self, wanted: Event, has_room: Callable[[], bool] | None = None) -> None:
+        """Learn which event tells the feed that there is room, or that nothing more is wanted.
+
+        Where this queue is one of several behind an input, ``has_room`` says whether all together have room.
+        """
         self._wanted = wanted
+        self._all_have_room = has_room
+
+    def account_to(self, memory: MemoryTracker, size: Callable[[Any], int]) -> None:
+        """Count the bytes of what waits, by ``size``, in a tracker below ``memory``; the first call decides."""
+        if self._size is None:
+            self._memory = memory.child(self.name)
+            self._size = size
+
+    def wait(self, wake: Waiter) -> None:
+        """Have ``wake`` called, once, when an item is here; at once where one is or none will come."""
+        self._line.join(wake)
+        if self._items or self._ended or self._dropped:
+            self._line.leave(wake)
+            wake()
+
+    def leave(self, wake: Waiter) -> None:
+        """Have ``wake`` not called any more; whatever woke the driver, it takes items now."""
+        self._line.leave(wake)
 
     def take(self) -> Any | None:
         """Take the oldest item, or None where there is none now (another driver may have been faster)."""
         try:
-            item = self._items.popleft()
+            item, nbytes = self._items.popleft()
         except IndexError:
             return None
         self.taken += 1
-        if self._wanted is not None and self.has_room():
+        self._release(nbytes)
+        if self._items:
+            self._line.wake_one()
+        if self._wanted is not None and (self.has_room() or (self._all_have_room and self._all_have_room())):
             self._wanted.notify()
         return item
 
@@ -62,6 +96,18 @@ class InputQueue:
     def has_room(self) -> bool:
         """Say whether the feed should read ahead for this input."""
         return not self._ended and not self._dropped and len(self._items) < self.bound
+
+    def full_for(self, _drivers: Sequence[int]) -> int | None:
+        """Name a driver whose messages find no room; None: there is room, or nobody wants them. Here −1 is any."""
+        return None if self._dropped or self.has_room() else -1
+
+    def waiting_for(self, _driver: int) -> int:
+        """Count the items that wait for a driver."""
+        return len(self._items)
+
+    def is_starving(self) -> bool:
+        """Say whether a driver may lack items because others do not take theirs: never, all take from here."""
+        return False
 
     def is_finished(self) -> bool:
         """Say whether no item is here and none will come or be wanted."""
@@ -75,22 +121,42 @@ class InputQueue:
     def drop(self) -> None:
         """Learn that nobody wants the items any more; what still comes is thrown away."""
         self._dropped = True
-        self._items.clear()
+        self._clear()
+        self.ended.notify()
         self.changed.notify()
         if self._wanted is not None:
             self._wanted.notify()
 
     def put(self, item: Any) -> None:
-        """Add an item and wake who waits."""
-        if not self._dropped:
-            self._items.append(item)
-            self.changed.notify()
+        """Add an item and wake one who waits."""
+        if self._dropped:
+            return
+        nbytes = self._size(item) if self._size is not None else 0
+        if nbytes and self._memory is not None:
+            self._memory.force_consume(nbytes)
+        self._items.append((item, nbytes))
+        if self.is_dropped():  # just now
+            self._clear()
+        self._line.wake_one()
+        self.changed.notify()
 
     def end(self) -> None:
         """Learn that no more items come. Repeatable."""
         if not self._ended:
             self._ended = True
+            self.ended.notify()
             self.changed.notify()
+
+    def _clear(self) -> None:
+        while self._items:
+            try:
+                self._release(self._items.popleft()[1])
+            except IndexError:  # a driver took the last one
+                return
+
+    def _release(self, nbytes: int) -> None:
+        if nbytes and self._memory is not None:
+            self._memory.release(nbytes)
 
 
 class FedQueue(Protocol):
@@ -106,6 +172,15 @@ class FedQueue(Protocol):
 
     def has_room(self) -> bool:
         """Say whether the feed should read ahead for this input."""
+
+    def full_for(self, drivers: Sequence[int]) -> int | None:
+        """Name one of ``drivers`` whose messages find no room; None: there is room, or nobody wants them."""
+
+    def waiting_for(self, driver: int) -> int:
+        """Count the items that wait for a driver that :meth:`full_for` named."""
+
+    def is_starving(self) -> bool:
+        """Say whether a driver lacks items, and may because others do not take theirs."""
 
     def is_dropped(self) -> bool:
         """Say whether nobody wants the items any more."""
@@ -147,6 +222,10 @@ class InputFeed:
         """Say whether an input that is not at its end has room."""
         return not self._ended and any(queue.has_room() for queue in self._queues.values())
 
+    def is_due(self) -> bool:
+        """Nothing is known to be here: Spark decides how long the next item takes."""
+        return False
+
     def is_ended(self) -> bool:
         """Say whether the stream has ended."""
         return self._ended
@@ -174,6 +253,10 @@ class InputFeed:
                 raise EngineBugError(f"an item for input {input_id} came after that input had ended")
             self._queues[self._order.pop(0)].end()
         queue.put(item)
+
+    def relieve(self) -> bool:
+        """Nothing is held back here: the stream is read on when nothing else can run."""
+        return False
 
     def describe(self) -> str:
         """Tell what each queue holds."""

@@ -35,6 +35,7 @@ class InstanceGroup:
         self.background = background
         self.clocks = clocks
         self.drivers: list[Driver] = [driver for instance in instances for driver in instance.drivers]
+        self.cancelled = False
         self.feed_ns = 0
         self.consumer_ns = 0
         self.missed_wakeups = 0
@@ -46,6 +47,7 @@ class InstanceGroup:
 
     def stop(self) -> None:
         """Ask all drivers to stop at their next move; any thread."""
+        self.cancelled = True
         for instance in self.instances:
             instance.stop()
 

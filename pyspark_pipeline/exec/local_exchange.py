@@ -73,7 +73,7 @@ class LocalExchange:
         if missing and instance_memory is not None:
             self._memory = instance_memory.child(self.name)
             if instance_memory.limit is not None:
-                self.max_bytes = min(self.max_bytes, instance_memory.limit // 8)
+                self.max_bytes = min(self.max_bytes, max(1, instance_memory.limit // 8))
 
     # --- producers --------------------------------------------------------------------------------
 

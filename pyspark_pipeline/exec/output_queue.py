@@ -4,6 +4,9 @@ Guarantees: items leave in the order they were pushed; ``is_full`` makes sinks r
 consumer blocks the drivers instead of filling memory. The bounds, a number of items and of bytes, are soft: a push
 is never refused, for a sink may have to give several items for one chunk. The bytes that wait are counted in the
 instance's memory. One lock guards the items; events are notified after it is released.
+
+Who waits for room stands in a line: one is woken for each place. Those woken may have nothing to give; so when nothing
+else can run, the executor has all woken who still stand there (``relieve``).
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import threading
 from collections import deque
 from typing import Any
 
-from pyspark_pipeline.exec.event import Event
+from pyspark_pipeline.exec.event import Event, Line, Waiter
 from pyspark_pipeline.memory import MemoryTracker
 
 _MOST_BYTES = 64 << 20
@@ -26,7 +29,8 @@ class OutputQueue:
     """
 
     __slots__ = (
-        "capacity", "max_bytes", "filled", "drained", "pushed", "full_times", "_items", "_held", "_memory", "_lock"
+        "capacity", "max_bytes", "filled", "drained", "pushed", "full_times", "_items", "_held", "_memory", "_lock",
+        "_line",
     )  # fmt: skip
 
     def __init__(self, capacity: int = 16, max_bytes: int = _MOST_BYTES) -> None:
@@ -40,6 +44,7 @@ class OutputQueue:
         self._held = 0
         self._memory: MemoryTracker | None = None
         self._lock = threading.Lock()
+        self._line = Line()
 
     def account_to(self, instance_memory: MemoryTracker) -> None:
         """Count what waits below ``instance_memory``, an eighth of its limit at most; the first call decides."""
@@ -55,6 +60,13 @@ class OutputQueue:
     def is_full(self) -> bool:
         """Say whether sinks should wait."""
         return len(self._items) >= self.capacity or self._held >= self.max_bytes
+
+    def wait(self, wake: Waiter) -> None:
+        """Have ``wake`` called, once, when there is room: at once where there is."""
+        self._line.join(wake)
+        if not self.is_full():
+            self._line.leave(wake)
+            wake()
 
     def push(self, item: Any, nbytes: int = 0) -> None:
         """Append an item of ``nbytes``; opaque to the queue."""
@@ -76,10 +88,19 @@ class OutputQueue:
             was_full = self.is_full()
             item, nbytes = self._items.popleft()
             self._count(-nbytes)
-            gets_room = was_full and not self.is_full()
-        if gets_room:
+            has_room, size = not self.is_full(), len(self._items)
+        if was_full and has_room:
             self.drained.notify()
+        if has_room:
+            self._line.wake(1 if size else self.capacity)
         return item
+
+    def relieve(self) -> bool:
+        """Wake all who wait though there is room; say whether there was anyone."""
+        if self.is_full() or not len(self._line):
+            return False
+        self._line.wake_all()
+        return True
 
     def clear(self) -> None:
         """Drop all items: nobody wants them any more."""

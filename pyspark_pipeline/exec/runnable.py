@@ -20,6 +20,10 @@ class Runnable(Protocol):
     missed_wakeups: int
 
     @property
+    def cancelled(self) -> bool:
+        """Whether ``stop`` was called: what the drivers still give is not the whole result."""
+
+    @property
     def output(self) -> OutputQueue:
         """The queue whose items are the result."""
 

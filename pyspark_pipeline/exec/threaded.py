@@ -6,8 +6,10 @@ Guarantees:
 * No wake-up is lost: ``Driver.woken`` is set before the lock is taken, and looked at under the lock when
   a driver is put among the blocked.
 * Nothing spins. Threads wait on a condition, the caller on an event; its timed wait only looks after
-  blocked drivers whose wake-up was forgotten (counted as ``missed_wakeups``).
+  blocked drivers whose wake-up was forgotten (counted as ``missed_wakeups``). It does so when nothing runs: while
+  something does, what a blocked driver sees may be what another was woken for.
 * No operator is called with the lock held.
+* An instance that another thread stops ends in :class:`CancelledError`, after the calls that are being made.
 * When ``run`` ends in whatever way (end, error, ``close`` of the generator), no thread is left.
 
 The lock guards ``_ready``, ``_blocked``, ``_running``, ``_stop`` and ``_error``.
@@ -19,10 +21,12 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from pyspark_pipeline.errors import EngineBugError
+from pyspark_pipeline.errors import CancelledError, EngineBugError
+from pyspark_pipeline.exec.background import Patience
 from pyspark_pipeline.exec.driver import Driver
 from pyspark_pipeline.exec.ready_queue import ReadyQueue
 from pyspark_pipeline.exec.runnable import Runnable
+from pyspark_pipeline.exec.serial import STOPPED
 from pyspark_pipeline.exec.states import BLOCKED, DriverState
 
 _FALLBACK_SECONDS = 0.1
@@ -46,6 +50,7 @@ class ThreadedExecutor:
         self._running = 0
         self._stop = False
         self._error: BaseException | None = None
+        self._patience = Patience(instance.background)
 
     # --- the caller's thread ----------------------------------------------------------------------
 
@@ -66,7 +71,7 @@ class ThreadedExecutor:
                 self._news.clear()
                 if len(output) and not output.is_full() and self._running:
                     self._news.wait(_GATHER_SECONDS)
-                while len(output):
+                while len(output) and not instance.cancelled:
                     item = output.pop()
                     given = self._clock()
                     yield item
@@ -83,24 +88,33 @@ class ThreadedExecutor:
 
     def _attend(self) -> bool:
         """Do what only the caller's thread does, or wait for news; False where all drivers are done."""
+        cancelled = self._instance.cancelled  # before the error, because of which all is stopped too
         with self._lock:
             if self._error is not None:
                 raise self._error
+            if cancelled:
+                raise CancelledError(STOPPED)
             idle = not self._running and not len(self._ready)
             blocked = bool(self._blocked)
         if len(self._instance.output):
             return True
         if idle and not blocked:
             return bool(len(self._instance.output))
+        if idle and self._instance.output.relieve():
+            return True
         feed = self._instance.feed
         if feed is not None and not feed.is_ended() and (feed.wants_input() or (idle and not self._look())):
             start = self._clock()
             feed.pump()
             self._instance.feed_ns += self._clock() - start
         elif not idle or not self._instance.background.is_idle():
-            if not self._news.wait(_FALLBACK_SECONDS):
+            if not idle:
+                self._patience.renew()
+            elif self._patience.is_over():
+                raise EngineBugError(f"{self._patience.complaint()}\n{self._instance.dump()}")
+            if not self._news.wait(_FALLBACK_SECONDS) and idle:
                 self._look()
-        elif not self._look() and self._is_stuck():
+        elif not self._look() and self._is_stuck() and (feed is None or not feed.relieve()):
             raise EngineBugError(f"every driver is blocked and nothing can wake one:\n{self._instance.dump()}")
         return True
 

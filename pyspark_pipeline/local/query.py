@@ -21,9 +21,12 @@ from pyspark_pipeline.exchange import ChunkRow, StreamTransport, Transport, enco
 from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, ReadBroadcast, no_broadcast
 from pyspark_pipeline.exchange.codec import unpack_payload
 from pyspark_pipeline.exchange.local_transport import Conditions, LocalTransport
+from pyspark_pipeline.exchange.query_statistics import NOTHING, QueryStatistics, StatisticsReport
+from pyspark_pipeline.exchange.receiver import Receiver
 from pyspark_pipeline.exchange.request import Address
 from pyspark_pipeline.exchange.send_window import WINDOW
 from pyspark_pipeline.exchange.sink_buffer import QUEUE_LENGTH, SinkBuffer
+from pyspark_pipeline.exchange.source import ExchangeSourceFactory
 from pyspark_pipeline.exchange.transport import hand_over
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, execute
 from pyspark_pipeline.exec.background import BackgroundWork
@@ -31,6 +34,7 @@ from pyspark_pipeline.exec.clock import Clocks, StepClock
 from pyspark_pipeline.exec.instance_group import InstanceGroup
 from pyspark_pipeline.local.checks import check_conditions, check_fragment, check_number
 from pyspark_pipeline.local.fragment import LocalFragment
+from pyspark_pipeline.local.statistics import statistics_of
 from pyspark_pipeline.local.wiring import Edge, Wiring
 from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.metrics.profile import added, drawn
@@ -76,6 +80,7 @@ class LocalQuery:
         self.memory = MemoryTracker("query")
         self.transport = LocalTransport(conditions)
         self.buffers: dict[tuple[int, int], SinkBuffer] = {}
+        self._receivers: dict[tuple[int, int], list[Receiver]] = {}
         self._threads = threads
         self._pack = encode_chunk if serialize else hand_over
         self._window = window
@@ -101,12 +106,23 @@ class LocalQuery:
         """Run the query; give what leaves the root fragment. Closing the generator cancels every instance.
 
         However it ends, no thread is left and every operator has been closed. Raises what an operator raised, with a
-        note (or text) that names operator, pipeline, driver, instance and fragment, or :class:`TransportError`.
+        note (or text) that names operator, pipeline, driver, instance and fragment, :class:`TransportError`, or
+        :class:`CancelledError` after :meth:`cancel`.
         """
         try:
             yield from execute(self.group, self._threads)
         finally:
+            for buffer in self.buffers.values():
+                buffer.stop()  # an operator that raised where it was cancelled did not
             self._moving.close()
+
+    def cancel(self) -> None:
+        """Stop the query, from any thread and at any time: who reads it gets :class:`CancelledError`.
+
+        A call of an operator that is being made ends first. A query that has given all its rows does not mind; one that
+        has not begun never does.
+        """
+        self.group.stop()
 
     def chunks(self) -> Iterator[pa.RecordBatch]:
         """Run the query; give the chunks of its result."""
@@ -133,6 +149,14 @@ class LocalQuery:
         for (fragment, instance), buffer in self.buffers.items():
             told[_name(fragment, instance)]["exchange"] = buffer.statistics()
         return told
+
+    def statistics(self) -> QueryStatistics:
+        """Give what all fragments did, as far as their requests have told the root.
+
+        Those that were ended because nobody wanted more may have done a little more than they told.
+        """
+        root = self._wiring.root
+        return sum((self._statistics_of(root.id, number) for number in range(root.instances)), NOTHING)
 
     def profile(self) -> str:
         """Draw each fragment's pipelines as a tree: each operator's rows, bytes, time and waits, over all instances."""
@@ -162,18 +186,30 @@ class LocalQuery:
         for input_id, queue in builder.inputs.items():
             source = self._wiring.edge_to(fragment, input_id)
             address = Address(fragment.id, number, input_id)
-            self.transport.register(address, queue, source.streams(number), ordered=source.sender.ordered)
+            receiver = self.transport.register(
+                address, queue, source.streams(number), ordered=source.sender.ordered
+            )
+            self._receivers.setdefault((fragment.id, number), []).append(receiver)
+        for pipeline in builder.pipelines:
+            if isinstance(pipeline.factories[0], ExchangeSourceFactory):
+                pipeline.factories[0].first_at_once = True
         output = self._output if edge is None else OutputQueue()
         return builder.instance(
             output, memory=memory, name=name, background=self._background, clocks=self._clocks
         )
+
+    def _statistics_of(self, fragment: int, number: int) -> QueryStatistics:
+        """Give what an instance did and heard."""
+        heard = (receiver.statistics for receiver in self._receivers.get((fragment, number), ()))
+        return sum(heard, statistics_of(self._instances[fragment][number]))
 
     def _result(self, number: int) -> Transport:
         return StreamTransport(self._output, sender=number, pack=self._pack)
 
     def _exchange(self, edge: Edge, number: int, memory: MemoryTracker) -> Transport:
         """Make the sink buffer of a sending instance, which hears of receivers that leave."""
-        addresses = edge.addresses()
+        options = edge.sender.plan.settings.options
+        addresses = self._wiring.addresses(edge)
         buffer = SinkBuffer(
             len(addresses),
             self.transport.wire(addresses),
@@ -182,13 +218,14 @@ class LocalQuery:
             ordered=edge.sender.ordered,
             window=self._window,
             queue_length=self._queue_length,
-            batch_bytes=edge.sender.plan.settings.options["exchange.chunkBytes"],
+            batch_bytes=options["exchange.chunkBytes"],
+            max_bytes=options["exchange.bufferBytes"],
             pack=self._pack,
             waiting=memory.child("sink buffer"),
             moving=self._moving.child(f"from {_name(edge.sender.id, number)}"),
+            report=StatisticsReport(partial(self._statistics_of, edge.sender.id, number)),
         )
-        for destination, address in enumerate(addresses):
-            self.transport.on_leave(address, partial(buffer.abandon, destination))
+        self.transport.on_leave(edge.receiver.id, edge.input, partial(_abandon, buffer, edge))
         self.buffers[edge.sender.id, number] = buffer
         return buffer
 
@@ -196,6 +233,11 @@ class LocalQuery:
 def run_query(fragments: Sequence[LocalFragment], **runs: Any) -> pa.Table:
     """Run a query and give its result; the keywords are those of :class:`LocalQuery`."""
     return LocalQuery(fragments, **runs).table()
+
+
+def _abandon(buffer: SinkBuffer, edge: Edge, address: Address) -> None:
+    for partition in edge.partitions_of(address.instance):
+        buffer.abandon(partition)
 
 
 def _name(fragment: int, instance: int) -> str:

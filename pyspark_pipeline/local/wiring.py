@@ -35,8 +35,12 @@ class Edge(NamedTuple):
 
     def streams(self, instance: int) -> int:
         """Count what one instance gets: a stream from each sending instance for each of its partitions."""
-        mine = sum(self.instance_of(partition) == instance for partition in range(self.sender.destinations))
-        return mine * self.sender.instances
+        return len(self.partitions_of(instance)) * self.sender.instances
+
+    def partitions_of(self, instance: int) -> range:
+        """Give the partitions that belong to an instance."""
+        first, end = (-(-i * self.sender.destinations // self.receiver.instances) for i in (instance, instance + 1))
+        return range(first, end)
 
 
 class Wiring:
@@ -52,6 +56,7 @@ class Wiring:
         if len(self._by_id) < len(fragments):
             raise UnsupportedPlanError("two fragments have the same id")
         self._from: dict[int, Edge] = {}
+        self._addresses: dict[int, list[Address]] = {}
         for fragment in self.fragments:
             self._read(fragment)
         roots = [fragment for fragment in self.fragments if fragment.id not in self._from]
@@ -68,6 +73,13 @@ class Wiring:
     def edge_to(self, fragment: LocalFragment, input_id: int) -> Edge:
         """Give where an input comes from."""
         return self._from[fragment.inputs[input_id]]
+
+    def addresses(self, edge: Edge) -> list[Address]:
+        """Give the address of every partition of an edge: one list, for all instances that send there."""
+        found = self._addresses.get(edge.sender.id)
+        if found is None:
+            found = self._addresses[edge.sender.id] = edge.addresses()
+        return found
 
     def _read(self, fragment: LocalFragment) -> None:
         nodes = nodes_of(fragment.plan.root)

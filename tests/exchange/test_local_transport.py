@@ -26,7 +26,7 @@ class Sender:
         wire = transport.wire([address])
         self.buffer = SinkBuffer(1, wire, transport.fail, sender=number, **settings)
         self.buffer.open_sink()
-        transport.on_leave(address, lambda: self.buffer.abandon(0))
+        transport.on_leave(address.fragment, address.input, lambda _: self.buffer.abandon(0))
 
     def send(self, count: int, driver: int = -1) -> None:
         for rows in range(count):

@@ -189,13 +189,20 @@ def test_a_full_buffer_tells_when_it_has_room() -> None:
     wire = Wire()
     sending = buffer(wire, destinations=2, queue_length=3, window=1)
     told: list[bool] = []
-    sending.changed.subscribe(lambda: told.append(sending.is_full()))
+    
+    def tell() -> None:
+        told.append(sending.is_full())
+
     for _ in range(8):
         assert not sending.is_full()
         sending.send(0, -1, 1, payload())
     assert sending.is_full() and sending.statistics()["queued"] == 7
+    sending.wait(tell)
+    for _ in range(3):
+        wire.answer()
+        assert told == []
     wire.answer()
-    assert told == [False] and sending.statistics()["full_times"] == 1
+    assert told == [False] and sending.statistics()["queued"] == 3 and sending.statistics()["full_times"] == 1
 
 
 def test_a_lost_request_fails_the_query_once_and_stops_the_buffer() -> None:

@@ -138,7 +138,7 @@ def test_a_loss_of_any_request_closes_every_operator_once(fuse: dict[str, int], 
         seen.append(address)
         return len(seen) - 1 == number
 
-    query = LocalQuery(sums_by_key(20_000, 7, dop=2), threads=threads, conditions=Conditions(loses=nth))
+    query = LocalQuery(sums_by_key(20_000, 7, dop=2), threads=threads, conditions=Conditions(loses=nth, timeout=1000))
     with pytest.raises(PipelineError, match="within 1000 steps"):
         query.table()
     assert fuse["closed"] == 6
