@@ -170,7 +170,7 @@ class SortSourceOperator(Operator):
             runs = [run for collector in self._shared.collectors() for run in collector.runs]
             self._merged = RunMerge(runs, self._shared.order(), self._shared.batch_rows)
         chunk = self._merged.next_chunk()
-        self.context.memory.try_hold(self._merged.nbytes)
+        self.context.memory.force(self._merged.nbytes)
         if chunk is None:
             self._done = True
             self._release()

@@ -54,6 +54,11 @@ class JoinPartition:
         """Bytes of the build side on disk; in memory it has about as many."""
         return sum(file.nbytes for file in self.build)
 
+    @property
+    def probe_bytes(self) -> int:
+        """Bytes of the probe side on disk."""
+        return sum(file.nbytes for file in self.probe)
+
     def close(self) -> None:
         """Give the disk space back."""
         for file in (*self.build, *self.probe):

@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyspark_pipeline.exec.chunk_slices import slices
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.kernels.kept_pages import KEPT
 from pyspark_pipeline.memory import Sized
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators import spill_partitions
@@ -53,7 +54,7 @@ class SpilledProbe:
     def add(self, chunk: Chunk) -> None:
         """Put a chunk aside, of its columns those that the join needs."""
         columns = [column if i in self._needed else pa.nulls(len(column)) for i, column in enumerate(chunk.columns)]
-        self._part.add(pa.RecordBatch.from_arrays(columns, chunk.schema.names))
+        self._part.add(pa.RecordBatch.from_arrays(columns, chunk.schema.names), self._context.memory)
         self._context.memory.force(self._part.nbytes)
 
     def finish(self) -> None:
@@ -73,8 +74,10 @@ class SpilledProbe:
         while (partition := self._next()) is not None:
             if _gives(self._shared.shape, partition):
                 yield from self._joined(partition)
+            nbytes = partition.build_bytes + partition.probe_bytes
             partition.close()
             self._context.memory.hold(0)
+            KEPT.left(nbytes)
 
     def _next(self) -> JoinPartition | None:
         return self._mine.pop() if self._mine else self._spill.take()
@@ -159,7 +162,7 @@ class SpilledProbe:
         for files, part in ((partition.build, build), (partition.probe, probe)):
             self._spill.own(part)
             for chunk in read_together(files):
-                part.add(chunk)
+                part.add(chunk, self._context.memory)
                 self._context.memory.force(part.nbytes)
                 yield None
             part.finish(self._context)
