@@ -44,7 +44,8 @@ def table() -> pa.Table:
     x = pa.array(chance.integers(-50, 50, ROWS), pa.int32(), mask=chance.random(ROWS) < 0.1)
     d = pa.array([Decimal(int(v)) / 100 for v in chance.integers(-9999, 9999, ROWS)], pa.decimal128(10, 2))
     s = pa.array(np.array(["", "aa", "b", None, "ccc"], dtype=object)[k % 5], pa.string())
-    return pa.table({"k": k, "s": s, "x": x, "d": d, "f": chance.random(ROWS)})
+    f = chance.integers(0, 1 << 20, ROWS) / 1024  # whose sums are exact in any order
+    return pa.table({"k": k, "s": s, "x": x, "d": d, "f": f})
 
 
 @pytest.fixture(scope="module")
