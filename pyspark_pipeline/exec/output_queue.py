@@ -43,12 +43,13 @@ class OutputQueue:
         """Say whether sinks should wait."""
         return len(self._items) >= self.capacity
 
-    def wait(self, wake: Waiter) -> None:
-        """Have ``wake`` called, once, when there is room: at once where there is."""
+    def wait(self, wake: Waiter) -> bool:
+        """Say whether there is room; where not, have ``wake`` called, once, when there is."""
         self._line.join(wake)
-        if not self.is_full():
-            self._line.leave(wake)
-            wake()
+        if self.is_full():
+            return False
+        self._line.leave(wake)
+        return True
 
     def push(self, item: Any) -> None:
         """Append an item; opaque to the queue."""
