@@ -47,7 +47,14 @@ class CorruptFileError(PipelineError):
 
 
 class ResourceExhaustedError(PipelineError):
-    """A resource ran out: says what was asked for, what was held, the limit and who holds it."""
+    """A resource ran out: says what was asked for, what was held, the limit and who holds it.
+
+    ``tells_holders``: whether the message says all that; else the driver adds what the operator's memory knows.
+    """
+
+    def __init__(self, message: str, *, tells_holders: bool = False) -> None:
+        super().__init__(message)
+        self.tells_holders = tells_holders
 
 
 class TransportError(PipelineError):
@@ -67,4 +74,4 @@ class CaptureError(PipelineError):
 
 
 class OptionError(PipelineError, ValueError):
-    """An option is unknown or its value is not allowed; names the option, the value and what is allowed."""
+    """An option or an argument is unknown or its value not allowed; names it, its value and what is allowed."""

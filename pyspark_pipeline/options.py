@@ -96,6 +96,9 @@ _ALL = (
            doc="Let the scan and the first join of a pipeline skip what the tables of its other joins cannot match."),
     Option(key="join.runtimeFilter.inListValues", kind="int", default="1024", minimum=0,
            doc="Up to so many keys of a join's table prune row groups one by one; more as the range they lie in."),
+    Option(key="join.runtimeFilter.waitMs", kind="int", default="1000", minimum=0, maximum=600000,
+           doc="A scan in another pipeline than the join whose table prunes it waits so many milliseconds for that"
+               " table, then reads, and prunes what is left when the table comes; 0 never waits."),
     Option(key="sort.gatherBytes", kind="int", default="67108864", minimum=0,
            doc="A global sort of no more bytes, by Spark's statistics, runs in one partition of the engine."),
     Option(key="jvmInput", kind="choice", default="auto", choices=("auto", "always", "never"),
@@ -117,6 +120,9 @@ _ALL = (
            doc="Groups per hundred rows from which a partial aggregation passes its rows through; 101 never does."),
     Option(key="localExchange.bufferBytes", kind="int", default="33554432", minimum=1,
            doc="Bytes a local exchange buffers before it blocks its producers."),
+    Option(key="parallelism.rowsPerDriver", kind="int", default="65536", minimum=0,
+           doc="With spark.task.cpus above 1: rows of an exchange that are worth a driver of their own in a sort or a"
+               " partial aggregation; 0 always uses all."),
     Option(key="timeSliceMs", kind="int", default="20", minimum=1,
            doc="Milliseconds a driver runs before it yields to the next."),
     Option(key="output.queueChunks", kind="int", default="16", minimum=1,
@@ -132,6 +138,8 @@ _ALL = (
     Option(key="capture.operator", kind="text", default="",
            doc="Operators (names as in a profile, or pipeline and place, 0.1; commas between) whose chunks are kept"
                " besides, for `pyspark-pipeline replay --operator`."),
+    Option(key="capture.maxBytes", kind="int", default="4294967296", minimum=1,
+           doc="Bytes that a task's capture may have, about; what comes later is not kept, the task goes on."),
     Option(key="debug.checkChunks", kind="boolean", default="false",
            doc="Check every chunk that moves between operators: types, lengths, validity. Slow; for finding bugs."),
 )

@@ -62,15 +62,21 @@ def run(root: dict[str, Any], cpus: int, **options: str) -> tuple[list[int], dic
     control = {"partition": 0, "cpus": cpus, "splits": {"0": [0, 100, 1], "1": [0, 10, 4]}}
     first = ChunkRow(partition=CONTROL, rows=0, data=pa.py_buffer(json.dumps(control).encode()))
     rows = [row for batch in run_fragment(text, iter([pack_rows([first])])) for row in unpack_rows(batch)]
-    assert rows[-1].partition == STATISTICS
+    assert rows[0].partition == STATISTICS
     schema = plain_schema([field.type for field in fields("x:bigint")])
-    values = [value for row in rows[:-1] for value in decode_chunk(row.data, schema).column(0).to_pylist()]
-    return values, json.loads(json.loads(rows[-1].data.to_pybytes())["profile"])
+    values = [value for row in rows[1:] for value in decode_chunk(row.data, schema).column(0).to_pylist()]
+    return values, json.loads(json.loads(rows[0].data.to_pybytes())["profile"])
+
+
+def how_to(part: int, names: dict[str, Any]) -> dict[str, Any]:
+    """Run a program of the how-to; give its names."""
+    code = re.findall(r"```python\n(.*?)```", HOW_TO.read_text(encoding="utf-8"), re.DOTALL)[part]
+    exec(compile(code, str(HOW_TO), "exec"), names)
+    return names
 
 
 def every_third() -> dict[str, Any]:
-    (code,) = re.findall(r"```python\n(.*?)```", HOW_TO.read_text(encoding="utf-8"), re.DOTALL)
-    exec(compile(code, str(HOW_TO), "exec"), {"__name__": __name__})
+    how_to(0, {"__name__": __name__})
     return {"op": "EveryNthExec", "output": [ID], "fields": {"n": 3}, "children": [numbers(0)]}
 
 
@@ -80,6 +86,12 @@ def test_the_operator_of_the_how_to_runs_in_a_fragment() -> None:
     source, own, _ = profile["pipelines"][0]["operators"]
     assert (source["name"], own["name"]) == ("Range", "EveryNth")
     assert (own["rows_in"], own["rows_out"]) == (100, 34)
+
+
+def test_the_test_of_the_how_to_passes() -> None:
+    names = how_to(1, how_to(0, {"__name__": __name__}))
+    values = [value for chunk in names["chunks"] for value in chunk.column(0).to_pylist()]
+    assert len(set(values)) == len(values) and 333 <= len(values) <= 335
 
 
 def test_every_driver_has_an_operator_of_its_own() -> None:

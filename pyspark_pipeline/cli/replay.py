@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 
+from pyspark_pipeline.cli.arguments import whole_number
 from pyspark_pipeline.errors import CaptureError, SparkConditionError
 from pyspark_pipeline.exchange import ERROR, STATISTICS, ChunkRow, decode_chunk, plain_schema, unpack_rows
 from pyspark_pipeline.exchange.range_sink import key_schema
 from pyspark_pipeline.metrics.profile import added, drawn
 from pyspark_pipeline.plan.nodes import Fragment
 from pyspark_pipeline.plan.ranges import RangeSample
-from pyspark_pipeline.plan.wire import decode_fragment
 from pyspark_pipeline.task.capture import Capture
 from pyspark_pipeline.task.replay_operator import OperatorReplay
 from pyspark_pipeline.task.run import condition_content, run_plan
@@ -33,20 +34,24 @@ def add_parser(commands: Any) -> None:
         description="Captures are made by queries with spark.pysparkPipeline.capture.folder=FOLDER.",
     )
     parser.add_argument("folder", help="a folder below the one that was captured to")
-    parser.add_argument("--cpus", type=int, help="drivers and threads (default: as in the task); not with --operator")
+    cpus = "drivers and threads (default: as in the task); not with --operator"
+    parser.add_argument("--cpus", type=whole_number(1), help=cpus)
     parser.add_argument(
         "--operator",
         metavar="NAME",
         help="run only this one (HashJoinProbe, or by number: 0.1); of a capture with the option capture.operator",
     )
-    parser.add_argument("--rows", type=int, default=10, help="rows to print of what each partition gets (default 10)")
+    rows = "rows to print of what each partition gets (default 10)"
+    parser.add_argument("--rows", type=whole_number(0), default=10, help=rows)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the task; print first rows, rows a partition and the profile. Return 1 where it ended in Spark's error."""
     capture = Capture(arguments.folder)
-    fragment = decode_fragment(capture.text)
+    fragment = capture.fragment()
+    for note in capture.journal.notes():
+        print(f"pyspark-pipeline: {note}", file=sys.stderr)
     if arguments.operator is None:
         return _run_task(capture, fragment, arguments)
     if arguments.cpus is not None:
@@ -56,15 +61,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run_task(capture: Capture, fragment: Fragment, arguments: argparse.Namespace) -> int:
     status = 0
+    profile: Mapping[str, Any] | None = None
     rows: dict[int, int] = {}
     for row in replayed(capture, fragment, arguments.cpus):
         if row.partition == STATISTICS:
-            _draw(json.loads(_content(row)["profile"]))
+            profile = json.loads(_content(row)["profile"])
         elif row.partition == ERROR:
             print(json.dumps(_content(row), indent=1))
             status = 1
         else:
             _show(fragment, row, arguments.rows, rows)
+    if profile is not None:
+        _draw(profile)
     for partition, count in sorted(rows.items()):
         print(f"partition {partition}: {count} rows")
     return status
@@ -95,7 +103,7 @@ def _run_operator(replay: OperatorReplay, fragment: Fragment, most: int) -> int:
 
 
 def replayed(capture: Capture, fragment: Fragment, cpus: int | None) -> Iterator[ChunkRow]:
-    """Run the task again; give the chunk rows that leave it, the last with its statistics or its error."""
+    """Run the task again; give the chunk rows that leave it, among them its statistics or its error."""
     for batch in run_plan(fragment, capture.batches(cpus), capture.read_broadcast):
         yield from unpack_rows(batch)
 

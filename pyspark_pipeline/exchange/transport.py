@@ -20,7 +20,7 @@ from typing import Protocol, TypeAlias
 import pyarrow as pa
 
 from pyspark_pipeline.exchange.chunk_row import ChunkRow
-from pyspark_pipeline.exchange.codec import Payload, encode_chunk
+from pyspark_pipeline.exchange.codec import Payload, encode_chunk, payload_bytes
 from pyspark_pipeline.exec.event import Event, Waiter
 from pyspark_pipeline.exec.output_queue import OutputQueue
 
@@ -85,16 +85,15 @@ class StreamTransport:
         with self._lock:
             sequence = self._next.get(destination, 0)
             self._next[destination] = sequence + 1
-            self._queue.push(
-                ChunkRow(
-                    partition=destination,
-                    driver=driver,
-                    sender=self._sender,
-                    sequence=sequence,
-                    rows=rows,
-                    data=payload,
-                )
+            row = ChunkRow(
+                partition=destination,
+                driver=driver,
+                sender=self._sender,
+                sequence=sequence,
+                rows=rows,
+                data=payload,
             )
+            self._queue.push(row, payload_bytes(payload))
 
     def is_abandoned(self) -> bool:
         """Spark wants all it asked for, or closes the task."""

@@ -2,8 +2,9 @@
 
 Knows no plan node. Contents: the contract (:mod:`~.operator`, :mod:`~.context`, :mod:`~.event`), what runs
 (:mod:`~.driver`, :mod:`~.states`, :mod:`~.stages`, :mod:`~.instance`, :mod:`~.instance_group`), who runs it
-(:mod:`~.serial`, :mod:`~.threaded`, :mod:`~.ready_queue`, :mod:`~.execute`), what stands between drivers
-(:mod:`~.output_queue`, :mod:`~.feed`, :mod:`~.barrier`, :mod:`~.bridge`, :mod:`~.local_exchange`), and small parts.
+(:mod:`~.serial`, :mod:`~.threaded`, :mod:`~.ready_queue`, :mod:`~.clock`, :mod:`~.execute`), what stands between
+drivers (:mod:`~.output_queue`, :mod:`~.feed`, :mod:`~.barrier`, :mod:`~.bridge`, :mod:`~.local_exchange`), how long one
+waits (:mod:`~.deadline`), and small parts.
 """
 
 from pyspark_pipeline.exec.context import OperatorContext

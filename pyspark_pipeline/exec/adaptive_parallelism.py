@@ -3,11 +3,13 @@
 The sinks of ``dop`` producer drivers hold their chunks back until the decision::
 
     COLLECTING ──a driver reaches rows_per_driver──> WIDE    source i hands over what sink i got, all dop of them
+               ──memory is short────────────────────> WIDE
                ──every driver ended before that───> NARROW   d = largest power of two ≤ rows / rows_per_driver, at
                                                              least 1; sources 0 … d-1 share the chunks in turn
 
 so a small input does not pay for ``dop`` half-empty drivers above. Sources beyond the chosen parallelism
-end at once. In WIDE a sink refuses input while its source has a chunk waiting, so it holds no more.
+end at once. In WIDE a sink refuses input while its source has a chunk waiting, so it holds no more. What
+waits is counted.
 
 One lock guards the state; the event ``changed`` is notified after it is released.
 """
@@ -18,9 +20,12 @@ import threading
 from collections import deque
 from enum import Enum
 
+from pyspark_pipeline.exec.blocking import BlockingReason
+from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.memory import MemoryTracker
 
 
 class Decision(Enum):
@@ -40,23 +45,32 @@ class AdaptiveParallelism:
         self.decision = Decision.COLLECTING
         self.chosen = dop
         self.changed = Event("parallelism is chosen, or a chunk or room has come")
-        self._chunks: list[deque[Chunk]] = [deque() for _ in range(dop)]
+        self._chunks: list[deque[tuple[Chunk, int]]] = [deque() for _ in range(dop)]
         self._rows = [0] * dop
         self._ended = [False] * dop
         self._closed = [False] * dop
         self._lock = threading.Lock()
+        self._memory: MemoryTracker | None = None
+
+    def account_to(self, instance_memory: MemoryTracker | None) -> None:
+        """Count what waits below ``instance_memory`` (the first call decides)."""
+        with self._lock:
+            if self._memory is None and instance_memory is not None:
+                self._memory = instance_memory.child("chunks held for the choice of parallelism")
 
     def has_room(self, driver: int) -> bool:
         """Say whether sink ``driver`` takes a chunk."""
         return self.decision is Decision.COLLECTING or not self._chunks[driver]
 
-    def add(self, driver: int, chunk: Chunk) -> None:
-        """Hold a chunk; decide for WIDE where the driver has enough rows."""
+    def add(self, driver: int, chunk: Chunk, nbytes: int = 0) -> None:
+        """Hold a chunk of ``nbytes``; decide for WIDE where the driver has enough rows, or memory is short."""
         with self._lock:
+            is_short = False
             if not self._closed[driver]:
-                self._chunks[driver].append(chunk)
+                is_short = not self._hold(nbytes)
+                self._chunks[driver].append((chunk, nbytes))
             self._rows[driver] += chunk.num_rows
-            if self.decision is Decision.COLLECTING and self._rows[driver] >= self.rows_per_driver:
+            if self.decision is Decision.COLLECTING and (is_short or self._rows[driver] >= self.rows_per_driver):
                 self.decision = Decision.WIDE
         if self.decision is Decision.WIDE:
             self.changed.notify()
@@ -75,9 +89,27 @@ class AdaptiveParallelism:
         held = [chunk for chunks in self._chunks for chunk in chunks]
         for driver, chunks in enumerate(self._chunks):
             chunks.clear()
-            if driver < self.chosen and not self._closed[driver]:
+            if driver < self.chosen:
                 chunks.extend(held[driver :: self.chosen])
+                if self._closed[driver]:
+                    self._drop(driver)
         self.decision = Decision.NARROW
+
+    def _hold(self, nbytes: int) -> bool:
+        """Count bytes that wait, come what may; say whether they fit."""
+        if self._memory is None or self._memory.try_consume(nbytes):
+            return True
+        self._memory.force_consume(nbytes)
+        return False
+
+    def _release(self, nbytes: int) -> None:
+        if self._memory is not None:
+            self._memory.release(nbytes)
+
+    def _drop(self, driver: int) -> None:
+        """Forget what waits for source ``driver``."""
+        self._release(sum(nbytes for _, nbytes in self._chunks[driver]))
+        self._chunks[driver].clear()
 
     def has_chunk(self, driver: int) -> bool:
         """Say whether source ``driver`` may take a chunk."""
@@ -85,7 +117,8 @@ class AdaptiveParallelism:
 
     def take(self, driver: int) -> Chunk:
         """Take the oldest chunk of source ``driver``."""
-        chunk = self._chunks[driver].popleft()
+        chunk, nbytes = self._chunks[driver].popleft()
+        self._release(nbytes)
         if not self._chunks[driver]:
             self.changed.notify()
         return chunk
@@ -103,7 +136,7 @@ class AdaptiveParallelism:
         with self._lock:
             self._closed[driver] = True
             if self.decision is not Decision.COLLECTING:
-                self._chunks[driver].clear()
+                self._drop(driver)
         self.changed.notify()
 
     def is_unwanted(self, driver: int) -> bool:
@@ -116,16 +149,18 @@ class _Sink(Operator):
         self._shared = shared
         self._driver = driver
         self._ended = False
+        self._bytes = ChunkBytes()
 
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
         context.wake_on(self._shared.changed)
+        self._shared.account_to(context.memory.parent)
 
     def need_input(self) -> bool:
         return not self._ended and self._shared.has_room(self._driver)
 
     def push_chunk(self, chunk: Chunk) -> None:
-        self._shared.add(self._driver, chunk)
+        self._shared.add(self._driver, chunk, self._bytes.estimate(chunk))
 
     def set_finishing(self) -> None:
         self._ended = True
@@ -147,6 +182,9 @@ class _Source(Operator):
     def has_output(self) -> bool:
         return self._shared.has_chunk(self._driver)
 
+    def blocking_reason(self) -> BlockingReason:
+        return BlockingReason.PRODUCER
+
     def pull_chunk(self) -> Chunk | None:
         return self._shared.take(self._driver)
 
@@ -164,9 +202,10 @@ class CollectSinkFactory(OperatorFactory):
     """Makes the sinks of the producing pipeline."""
 
     name = "CollectSink"
+    works_with = "the sources of its chunks"
 
     def __init__(self, shared: AdaptiveParallelism) -> None:
-        self._shared = shared
+        self._shared = self.meeting_place = shared
 
     def create(self, dop: int, driver_sequence: int) -> Operator:
         return _Sink(self._shared, driver_sequence)
@@ -178,7 +217,7 @@ class CollectSourceFactory(OperatorFactory):
     name = "CollectSource"
 
     def __init__(self, shared: AdaptiveParallelism) -> None:
-        self._shared = shared
+        self._shared = self.meeting_place = shared
 
     def create(self, dop: int, driver_sequence: int) -> Operator:
         return _Source(self._shared, driver_sequence)

@@ -22,16 +22,19 @@ def blamed(error: Exception, operator: OperatorId, call: str, memory: MemoryTrac
     """Turn what an operator raised into what leaves the engine.
 
     An error of the engine's own tree stays itself and gets a note. A MemoryError (pyarrow's too) becomes
-    :class:`ResourceExhaustedError` that tells what the operator's tracker ``memory`` and those above it
-    know. Everything else is a promise broken: :class:`EngineBugError` with
+    :class:`ResourceExhaustedError`. That tells what the operator's tracker ``memory`` and those above it
+    know, unless a tracker raised it. Everything else is a promise broken: :class:`EngineBugError` with
     the original traceback as text, for the original may not pickle.
     """
     where = f"in {call} of {operator}"
+    known = f"; {memory.account()}" if memory is not None else ""
+    if isinstance(error, ResourceExhaustedError) and not error.tells_holders:
+        error.args = (f"{error}{known}",)
+        error.tells_holders = True
     if isinstance(error, PipelineError):
         add_note(error, where)
         return error
     if isinstance(error, MemoryError):
-        known = f"; {memory.account()}" if memory is not None else ""
-        return ResourceExhaustedError(f"{where}: the allocator has no memory left: {error}{known}")
+        return ResourceExhaustedError(f"{where}: the allocator has no memory left: {error}{known}", tells_holders=True)
     trace = "".join(traceback.format_exception(error))
     return EngineBugError(f"{type(error).__name__}: {error}\n{where}\n{trace}")

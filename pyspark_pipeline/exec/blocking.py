@@ -26,6 +26,8 @@ class BlockingReason(Enum):
     JOIN_BUILD = "join build"
     #: The other probe drivers of a join: its partitions on disk can be joined when all are written.
     JOIN_PROBE = "join probe"
+    #: What the table of a join in another pipeline says of a scan's rows; waited for until a deadline only.
+    RUNTIME_FILTER = "runtime filter"
     #: Something else that must exist before the first chunk.
     PRECONDITION = "precondition"
     #: Background work of an operator between source and sink.

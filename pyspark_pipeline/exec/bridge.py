@@ -1,7 +1,11 @@
 """A bridge carries one value from one pipeline to another: a join's table, the state of an aggregation.
 
 Published once, read by any number of drivers, which are blocked (precondition, or no output) until then
-and subscribe to ``ready``.
+and subscribe to ``ready``. Closed when the last reader is, also after an error: the value is let go, and nobody waits
+for one any more::
+
+    empty ──publish──> ready ──close──> closed
+      └────────────────close──────────────┘
 """
 
 from __future__ import annotations
@@ -16,30 +20,50 @@ Value = TypeVar("Value")
 
 
 class Bridge(Generic[Value]):
-    """One value that is not there, and then is there for good. Any thread may ask."""
+    """One value that is not there, and then is there until the bridge is closed. Any thread may ask."""
 
-    __slots__ = ("name", "ready", "_values", "_lock")
+    __slots__ = ("name", "ready", "is_closed", "_values", "_lock")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.ready = Event(f"{name} is ready")
+        self.is_closed = False
         self._values: list[Value] = []
         self._lock = threading.Lock()
 
     def is_ready(self) -> bool:
-        """Say whether the value has been published."""
+        """Say whether nobody need wait: the value is there, or will not come (any more)."""
+        return bool(self._values) or self.is_closed
+
+    def has_value(self) -> bool:
+        """Say whether the value is there."""
         return bool(self._values)
 
     def publish(self, value: Value) -> None:
-        """Give the value and wake who waits; raise :class:`EngineBugError` the second time."""
+        """Give the value and wake who waits; raise :class:`EngineBugError` the second time.
+
+        Drops the value where the bridge is closed.
+        """
         with self._lock:
+            if self.is_closed:
+                return
             if self._values:
                 raise EngineBugError(f"{self.name} is published twice")
             self._values.append(value)
         self.ready.notify()
 
     def get(self) -> Value:
-        """Take the value; raise :class:`EngineBugError` before it is published."""
-        if not self._values:
-            raise EngineBugError(f"{self.name} is asked for before it is published")
-        return self._values[0]
+        """Take the value; raise :class:`EngineBugError` before it is published and after the bridge is closed."""
+        values = self._values
+        if not values:
+            when = "after its bridge was closed" if self.is_closed else "before it is published"
+            raise EngineBugError(f"{self.name} is asked for {when}")
+        return values[0]
+
+    def close(self) -> None:
+        """Let the value go, and wake who waits for it. Repeatable."""
+        with self._lock:
+            was_closed, self.is_closed = self.is_closed, True
+            self._values = []
+        if not was_closed:
+            self.ready.notify()

@@ -4,7 +4,8 @@
 back; move a chunk where the upper one has output and the lower one needs input; where the upper one is
 finished, tell the lower one (``set_finishing``) and leave everything above behind (``set_finished``).
 The sink finished ⇒ everything is. Nothing moved ⇒ blocked, with the reason and the operator that causes
-it. The slice used up ⇒ yield. Before each round, operators that are asked for memory put it aside.
+it. The slice used up ⇒ yield; whatever a slice took more is its overrun, be it in a call that moves a chunk or in
+one that ends an operator. Before each round, operators that are asked for memory put it aside.
 
 A driver is run by one thread at a time. ``wake`` and ``can_progress`` (while blocked) may be called from
 any thread.
@@ -13,13 +14,14 @@ any thread.
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter_ns as clock
 from typing import Protocol
 
 import pyarrow as pa
 
+from pyspark_pipeline.errors import PipelineError
 from pyspark_pipeline.exec.blocking import REASONS
 from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
+from pyspark_pipeline.exec.clock import REAL, Clocks
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.seats import Seat, Seats
 from pyspark_pipeline.exec.states import BLOCKED, FINAL, DriverState, StateMachine
@@ -48,20 +50,26 @@ class Driver:
         check: ChunkCheck | None = None,
         cpu_time: bool = False,
         timeline: bool = False,
+        clocks: Clocks = REAL,
     ) -> None:
         self.name = name
         self.machine = StateMachine(name)
         self.metrics = DriverMetrics(timeline=timeline)
+        #: How long it has run, by the clock that ends slices: what the ready queue goes by.
+        self.ran_ns = 0
         self.woken = False
         self.stopping = False
         self.scheduler: Scheduler | None = None
-        self._seats = Seats(seats, cpu_time=cpu_time)
+        self._clock = clocks.measuring
+        self._slicing = None if clocks.slicing is clocks.measuring else clocks.slicing
+        self._seats = Seats(seats, cpu_time=cpu_time, clock=clocks.measuring)
         self._bytes = [ChunkBytes() for _ in seats]
         self._slice_ns = slice_ns
         self._check = check
         self._blocked_since = 0
         self._blocker = 0
         self._reason = ""
+        self._found: PipelineError | None = None
 
     @property
     def seats(self) -> list[Seat]:
@@ -108,18 +116,21 @@ class Driver:
 
     def resume(self) -> None:
         """Go from a blocked state to READY, accounting the wait to the operator that caused it."""
-        now = clock()
+        now = self._clock()
         self.machine.move(DriverState.READY)
-        self.metrics.add_blocked(self._reason, self._blocked_since, now)
-        self._seats.metrics[self._blocker].add_blocked(self._reason, now - self._blocked_since)
+        self._end_wait(now)
 
     def can_progress(self) -> bool:
-        """Say whether running now would move, finish or end anything. Free of side effects."""
+        """Say whether running now would move, finish or end anything, or raise what an operator raised when asked."""
+        turn = self.metrics.scheduled
         try:
             if self.machine.state is DriverState.PENDING_FINISH:
                 return self._seats.pending() is None
             return self._seats.can_move()
-        except Exception:  # the driver meets the error again when it runs, and says where
+        except PipelineError as error:
+            # Where the driver has been run meanwhile, an operator was asked in the middle of its work.
+            if self.metrics.scheduled == turn:
+                self._found = error
             return True
 
     # --- running ----------------------------------------------------------------------------------
@@ -132,14 +143,19 @@ class Driver:
         self.machine.move(DriverState.RUNNING)
         self.woken = False
         self.metrics.scheduled += 1
-        start = clock()
+        start = self._clock()
+        began = start if self._slicing is None else self._slicing()
         try:
-            state = self._run(start + self._slice_ns)
+            if self._found is not None:
+                raise self._found
+            state = self._run(began + self._slice_ns)
         except BaseException:
             self._go(DriverState.INTERNAL_ERROR)
             raise
         finally:
-            self.metrics.add_active(start, clock())
+            end = self._clock()
+            self.metrics.add_active(start, end)
+            self._count_slice((end if self._slicing is None else self._slicing()) - began)
         self._go(state)
         return state
 
@@ -159,28 +175,32 @@ class Driver:
             if unready is not None:
                 return self._blocked_by(DriverState.PRECONDITION_BLOCK, unready)
             seats.forget_preconditions()
-            seats.leave_finished()
-            moved, late = self._pass(deadline)
+            moved, late = False, seats.leave_finished() and self._is_late(deadline)
+            if not late:
+                moved, late = self._pass(deadline)
             if seats.is_sink_finished():
                 continue
+            if not moved and not late:
+                if not seats.leave_finished():
+                    return self._blocked_by(*seats.what_blocks())
+                late = self._is_late(deadline)
             if late:
                 self.metrics.yields += 1
                 return DriverState.READY
-            if not moved and not seats.leave_finished():
-                return self._blocked_by(*seats.what_blocks())
 
     def _pass(self, deadline: int) -> tuple[bool, bool]:
         """Go over the pairs once; say whether a chunk moved and whether the slice is used up."""
         seats = self._seats
         operators, all_metrics, cpu = seats.operators, seats.metrics, seats.cpu_clock
+        clock, slicing = self._clock, self._slicing
         moved = False
         for index in range(seats.first, len(operators) - 1):
             upper, lower = operators[index], operators[index + 1]
-            seats.call = ("need_input", index + 1, 0)
+            seats.call = ("need_input", index + 1, -1)
             try:
                 if not lower.need_input():
                     continue
-                seats.call = ("has_output", index, 0)
+                seats.call = ("has_output", index, -1)
                 if not upper.has_output():
                     continue
                 start = clock()
@@ -211,10 +231,9 @@ class Driver:
                 metrics.longest_call_ns = middle - start
             if self.stopping:
                 return moved, False
-            if end >= deadline:
-                self._note_overrun(end - deadline)
+            if (end if slicing is None else slicing()) >= deadline:
                 return moved, True
-        seats.call = ("", 0, 0)
+        seats.call = ("", 0, -1)
         return moved, False
 
     def _count(self, index: int, chunk: pa.RecordBatch, rows: int, push_ns: int) -> None:
@@ -231,11 +250,15 @@ class Driver:
             lower.longest_call_ns = push_ns
         self.metrics.moves += 1
 
-    def _note_overrun(self, late_ns: int) -> None:
-        """Count a call so slow that it overran a slice by more than another slice."""
-        if late_ns > self._slice_ns:
+    def _is_late(self, deadline: int) -> bool:
+        return (self._slicing or self._clock)() >= deadline
+
+    def _count_slice(self, ran_ns: int) -> None:
+        """Count what was run, and by how much that was more than a slice."""
+        self.ran_ns += ran_ns
+        if ran_ns > self._slice_ns:
             self.metrics.overruns += 1
-            self.metrics.overrun_ns += late_ns
+            self.metrics.overrun_ns += ran_ns - self._slice_ns
 
     # --- the end ----------------------------------------------------------------------------------
 
@@ -251,6 +274,8 @@ class Driver:
 
     def set_cancelled(self, errors: list[BaseException]) -> None:
         """End early: tell every prepared operator that is not closed; collect the errors they raise."""
+        if self.state in BLOCKED:
+            self._end_wait(self._clock())
         self._seats.set_cancelled(errors)
         if not self.is_done:
             self._go(DriverState.CANCELED)
@@ -266,17 +291,25 @@ class Driver:
         self._reason = (said or REASONS[state]).value
         return state
 
+    def _end_wait(self, now: int) -> None:
+        """Account the wait that ends ``now`` to the operator that caused it."""
+        self.metrics.add_blocked(self._reason, self._blocked_since, now)
+        self._seats.metrics[self._blocker].add_blocked(self._reason, now - self._blocked_since)
+
     def _go(self, state: DriverState) -> None:
         self.machine.move(state)
         if state in BLOCKED:
-            self._blocked_since = clock()
+            self._blocked_since = self._clock()
 
-    def describe(self) -> str:
-        """Tell for a dump: state, whom it waits for, the call it is in, its states so far, and every operator."""
+    def headline(self) -> str:
+        """Tell, without asking an operator: state, whom it waits for, the call it is in, and its states so far."""
         blocker = ""
         if self.state in BLOCKED:
             blocker = f", waits for {self._reason}, because of {self.seats[self._blocker].id}"
         call = self._seats.current_call()
         inside = f", {call}" if call else ""
-        head = f"{self.name}: {self.state.name}{blocker}{inside} ({self.machine.story()})"
-        return "\n".join([head, *self._seats.describe()])
+        return f"{self.name}: {self.state.name}{blocker}{inside} ({self.machine.story()})"
+
+    def describe(self) -> str:
+        """Tell for a dump: the headline, and what every operator would do."""
+        return "\n".join([self.headline(), *self._seats.describe()])

@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exec.background import BackgroundWork
+from pyspark_pipeline.exec.clock import REAL, Clocks
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.driver import ChunkCheck, Driver
 from pyspark_pipeline.exec.feed import Feed
@@ -31,7 +32,7 @@ class FragmentInstance:
     ``memory`` is the instance's tracker (unlimited where None), ``feed`` reads the task's input stream, ``name`` and
     ``background`` are for an instance that runs beside others (:mod:`~.instance_group`), ``check`` looks at every
     chunk that moves (a debugging aid); with ``cpu_time`` the operators' CPU time is counted, with ``timeline`` it is
-    kept when each driver ran and was blocked.
+    kept when each driver ran and was blocked. Drivers and executor go by ``clocks``.
     """
 
     def __init__(
@@ -47,11 +48,14 @@ class FragmentInstance:
         timeline: bool = False,
         name: str = "",
         background: BackgroundWork | None = None,
+        clocks: Clocks = REAL,
     ) -> None:
         self.name = name
+        self.clocks = clocks
         self.pipelines = tuple(pipelines)
         self.output = output
         self.memory = memory if memory is not None else MemoryTracker("instance")
+        output.account_to(self.memory)
         self.feed = feed
         self.background = background or BackgroundWork()
         self.cancelled = False
@@ -65,10 +69,16 @@ class FragmentInstance:
         for pipeline in self.pipelines:
             for sequence in range(pipeline.dop):
                 driver_name, seats = self._seats(pipeline, sequence)
-                slice_ns = time_slice_ms * 1_000_000
-                self.drivers.append(
-                    Driver(driver_name, seats, slice_ns=slice_ns, check=check, cpu_time=cpu_time, timeline=timeline)
+                driver = Driver(
+                    driver_name,
+                    seats,
+                    slice_ns=time_slice_ms * 1_000_000,
+                    check=check,
+                    cpu_time=cpu_time,
+                    timeline=timeline,
+                    clocks=clocks,
                 )
+                self.drivers.append(driver)
 
     def _seats(self, pipeline: Pipeline, sequence: int) -> tuple[str, list[Seat]]:
         """Make the operators of one driver; give its name and them."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark_pipeline.exec.background import BackgroundWork
+from pyspark_pipeline.exec.clock import REAL, Clocks
 from pyspark_pipeline.exec.driver import Driver
 from pyspark_pipeline.exec.feed import Feed
 from pyspark_pipeline.exec.instance import FragmentInstance
@@ -17,16 +18,22 @@ from pyspark_pipeline.exec.output_queue import OutputQueue
 class InstanceGroup:
     """Runs ``instances``; what some of them push into ``output`` is the result.
 
-    ``feed`` is what they wait for besides each other; ``background`` was given to each of them.
+    ``feed`` is what they wait for besides each other; ``background`` and ``clocks`` were given to each of them.
     """
 
     def __init__(
-        self, instances: Sequence[FragmentInstance], output: OutputQueue, feed: Feed, background: BackgroundWork
+        self,
+        instances: Sequence[FragmentInstance],
+        output: OutputQueue,
+        feed: Feed,
+        background: BackgroundWork,
+        clocks: Clocks = REAL,
     ) -> None:
         self.instances = tuple(instances)
         self.output = output
         self.feed = feed
         self.background = background
+        self.clocks = clocks
         self.drivers: list[Driver] = [driver for instance in instances for driver in instance.drivers]
         self.cancelled = False
         self.feed_ns = 0

@@ -22,7 +22,7 @@ class OutputSinkOperator(Operator):
         return not self._ended and not self._queue.is_full()
 
     def push_chunk(self, chunk: Chunk) -> None:
-        self._queue.push(chunk)
+        self._queue.push(chunk, chunk.nbytes)
 
     def set_finishing(self) -> None:
         self._ended = True

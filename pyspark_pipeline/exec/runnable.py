@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from pyspark_pipeline.exec.background import BackgroundWork
+from pyspark_pipeline.exec.clock import Clocks
 from pyspark_pipeline.exec.driver import Driver
 from pyspark_pipeline.exec.feed import Feed
 from pyspark_pipeline.exec.output_queue import OutputQueue
@@ -33,6 +34,10 @@ class Runnable(Protocol):
     @property
     def background(self) -> BackgroundWork:
         """The work that goes on outside drivers."""
+
+    @property
+    def clocks(self) -> Clocks:
+        """The clocks that drivers and executor go by."""
 
     @property
     def drivers(self) -> Sequence[Driver]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from time import perf_counter_ns as clock
 from time import thread_time_ns
 from typing import NamedTuple, TypeVar
 
 from pyspark_pipeline.errors import PipelineError
 from pyspark_pipeline.exec.blame import blamed
+from pyspark_pipeline.exec.clock import Clock
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Operator, OperatorFactory
 from pyspark_pipeline.exec.stages import OperatorStage, StageRecord
@@ -38,16 +38,17 @@ class Seat(NamedTuple):
 class Seats:
     """The operators of a driver, source first. ``first`` is the uppermost that is not left behind.
 
-    ``call`` is what is being called: name, operator, and when it began (0: not timed).
+    ``call`` is what is being called: name, operator, and when it began (-1: not timed).
     """
 
-    def __init__(self, seats: list[Seat], *, cpu_time: bool) -> None:
+    def __init__(self, seats: list[Seat], *, cpu_time: bool, clock: Clock) -> None:
         self.all = seats
+        self._clock = clock
         self.operators = [seat.operator for seat in seats]
         self.metrics = [seat.metrics for seat in seats]
         self.cpu_clock = thread_time_ns if cpu_time else None
         self.first = 0
-        self.call = ("", 0, 0)
+        self.call = ("", 0, -1)
         self._contexts: list[OperatorContext] = []
         self._stages = StageRecord([seat.id.name for seat in seats])
         self._revocable: list[tuple[int, MemoryTracker]] = []
@@ -58,14 +59,23 @@ class Seats:
     def can_move(self) -> bool:
         """Say whether a chunk could move, the end of an operator be passed on, or memory be given back."""
         operators = self.operators
-        if self.is_asked() or operators[-1].is_finished():
+        if self.is_asked() or self.is_sink_finished():
             return True
         if self.unready_precondition() is not None:
             return False
-        for index in range(self.first, len(operators) - 1):
-            upper = operators[index]
-            if upper.is_finished() or (operators[index + 1].need_input() and upper.has_output()):
-                return True
+        call, asked = "", 0
+        try:
+            for index in range(self.first, len(operators) - 1):
+                call, asked = "is_finished", index
+                if operators[index].is_finished():
+                    return True
+                call, asked = "need_input", index + 1
+                if operators[index + 1].need_input():
+                    call, asked = "has_output", index
+                    if operators[index].has_output():
+                        return True
+        except Exception as error:
+            raise self.blamed(error, asked, call) from error
         return False
 
     def is_asked(self) -> bool:
@@ -97,17 +107,16 @@ class Seats:
         if unready is not None:
             return DriverState.PRECONDITION_BLOCK, unready
         last = len(self.operators) - 1
-        if not self.operators[last].need_input() and self.first < last:
-            return DriverState.OUTPUT_FULL, last
-        for index in range(last - 1, self.first, -1):
-            if not self.operators[index].need_input():
-                return DriverState.OPERATOR_BLOCK, index
+        for index in range(last, self.first, -1):
+            if not self.ask("need_input", index, self.operators[index].need_input):
+                return (DriverState.OUTPUT_FULL if index == last else DriverState.OPERATOR_BLOCK), index
         return (DriverState.INPUT_EMPTY if self.first == 0 < last else DriverState.OPERATOR_BLOCK), self.first
 
     def pending(self) -> int | None:
         """Give the first operator that background work still holds."""
         for index, operator in enumerate(self.operators):
-            if self._stages[index] < OperatorStage.CLOSED and operator.pending_finish():
+            is_open = self._stages[index] < OperatorStage.CLOSED
+            if is_open and self.ask("pending_finish", index, operator.pending_finish):
                 return index
         return None
 
@@ -164,10 +173,10 @@ class Seats:
         for index, operator in enumerate(self.operators):
             if OperatorStage.CREATED < self._stages[index] < OperatorStage.CLOSED:
                 self._stages.enter(index, OperatorStage.CLOSED)
-                start = clock()
+                start = self._clock()
                 busy = self.cpu_clock() if self.cpu_clock else 0
                 self._collected(errors, index, "close", operator.close)
-                self.metrics[index].close_ns += clock() - start
+                self.metrics[index].close_ns += self._clock() - start
                 if self.cpu_clock:
                     self.metrics[index].cpu_ns += self.cpu_clock() - busy
 
@@ -199,20 +208,20 @@ class Seats:
         return blamed(error, self.all[index].id, call, memory)
 
     def _measured(self, index: int, call: str, action: Callable[[], None]) -> int:
-        start = clock()
+        start = self._clock()
         busy = self.cpu_clock() if self.cpu_clock else 0
         self.call = (call, index, start)
         try:
             action()
         except Exception as error:
             raise self.blamed(error, index, call) from error
-        spent = clock() - start
+        spent = self._clock() - start
         metrics = self.metrics[index]
         if self.cpu_clock:
             metrics.cpu_ns += self.cpu_clock() - busy
         if spent > metrics.longest_call_ns:
             metrics.longest_call_ns = spent
-        self.call = ("", 0, 0)
+        self.call = ("", 0, -1)
         return spent
 
     def _collected(self, errors: list[BaseException], index: int, call: str, action: Callable[[], None]) -> None:
@@ -226,7 +235,7 @@ class Seats:
     def current_call(self) -> str:
         """Tell which call is being made, for how long; nothing where none is."""
         call, index, since = self.call
-        return f"{(clock() - since) / 1e9:.3f} s in {call} of {self.all[index].id}" if since else ""
+        return f"{(self._clock() - since) / 1e9:.3f} s in {call} of {self.all[index].id}" if since >= 0 else ""
 
     def describe(self) -> list[str]:
         """Tell a line for every operator: its stage, and what it would do."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterator
-from time import perf_counter_ns as clock
 from typing import Any
 
 from pyspark_pipeline.errors import CancelledError, EngineBugError
@@ -33,8 +32,9 @@ class SerialExecutor:
 
     def __init__(self, instance: Runnable) -> None:
         self._instance = instance
+        self._clock = instance.clocks.measuring
         self._ready = ReadyQueue()
-        self._blocked: set[Driver] = set()
+        self._blocked: dict[Driver, None] = {}  # looked at in the order in which they were blocked
         self._woken: deque[Driver] = deque()
         self._sleeper: threading.Event | None = None
         self._patience = Patience(instance.background)
@@ -57,9 +57,9 @@ class SerialExecutor:
         while True:
             while len(output) and not instance.cancelled:
                 item = output.pop()
-                given = clock()
+                given = self._clock()
                 yield item
-                instance.consumer_ns += clock() - given
+                instance.consumer_ns += self._clock() - given
             if instance.cancelled:
                 raise CancelledError(STOPPED)
             if feed is not None and feed.is_due():
@@ -72,10 +72,11 @@ class SerialExecutor:
                 return
 
     def _place(self, driver: Driver, state: DriverState) -> None:
+        self._ready.charge(driver)
         if state is DriverState.READY:
             self._ready.put(driver)
         elif state in BLOCKED:
-            self._blocked.add(driver)
+            self._blocked[driver] = None
             if driver.woken:
                 self._unblock(driver)
 
@@ -87,7 +88,7 @@ class SerialExecutor:
 
     def _unblock(self, driver: Driver) -> None:
         if driver in self._blocked:
-            self._blocked.remove(driver)
+            del self._blocked[driver]
             driver.resume()
             self._ready.put(driver)
         elif driver.is_asked:
@@ -112,9 +113,9 @@ class SerialExecutor:
         return True
 
     def _pump(self, feed: Feed) -> None:
-        start = clock()
+        start = self._clock()
         feed.pump()
-        self._instance.feed_ns += clock() - start
+        self._instance.feed_ns += self._clock() - start
 
     def _look(self) -> bool:
         """Look at every blocked driver; ready ones without a wake-up are counted and unblocked."""

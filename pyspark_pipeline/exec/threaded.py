@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from time import perf_counter_ns as clock
 from typing import Any
 
 from pyspark_pipeline.errors import CancelledError, EngineBugError
@@ -40,6 +39,7 @@ class ThreadedExecutor:
 
     def __init__(self, instance: Runnable, threads: int) -> None:
         self._instance = instance
+        self._clock = instance.clocks.measuring
         self._num_threads = threads
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
@@ -73,9 +73,9 @@ class ThreadedExecutor:
                     self._news.wait(_GATHER_SECONDS)
                 while len(output) and not instance.cancelled:
                     item = output.pop()
-                    given = clock()
+                    given = self._clock()
                     yield item
-                    instance.consumer_ns += clock() - given
+                    instance.consumer_ns += self._clock() - given
                 if not self._attend():
                     return
         finally:
@@ -104,9 +104,9 @@ class ThreadedExecutor:
             return True
         feed = self._instance.feed
         if feed is not None and not feed.is_ended() and (feed.wants_input() or (idle and not self._look())):
-            start = clock()
+            start = self._clock()
             feed.pump()
-            self._instance.feed_ns += clock() - start
+            self._instance.feed_ns += self._clock() - start
         elif not idle or not self._instance.background.is_idle():
             if not idle:
                 self._patience.renew()
@@ -170,6 +170,7 @@ class ThreadedExecutor:
         self._work.notify()
 
     def _place(self, driver: Driver, state: DriverState) -> None:
+        self._ready.charge(driver)
         if state is DriverState.READY:
             self._ready.put(driver)
         elif state in BLOCKED:

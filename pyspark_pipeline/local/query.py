@@ -4,7 +4,8 @@ Every instance of every fragment starts at once, and what one sends the others r
 (:mod:`pyspark_pipeline.exchange.sink_buffer`, :mod:`~pyspark_pipeline.exchange.local_transport`): unlike Spark's stages
 there is no barrier. A chunk is handed from instance to instance as it is, unless serialization is asked for. Receivers
 that are slow hold their senders back; receivers that want no more end them. All drivers share the threads of one
-executor; with one thread everything runs on the caller's, in an order that does not change from run to run.
+executor; with one thread everything runs on the caller's, and time slices are numbers of moves instead of milliseconds
+(:data:`MOVE_NS`), so that the same query does the same steps in every run.
 """
 
 from __future__ import annotations
@@ -29,13 +30,18 @@ from pyspark_pipeline.exchange.source import ExchangeSourceFactory
 from pyspark_pipeline.exchange.transport import hand_over
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, execute
 from pyspark_pipeline.exec.background import BackgroundWork
+from pyspark_pipeline.exec.clock import Clocks, StepClock
 from pyspark_pipeline.exec.instance_group import InstanceGroup
+from pyspark_pipeline.local.checks import check_conditions, check_fragment, check_number
 from pyspark_pipeline.local.fragment import LocalFragment
 from pyspark_pipeline.local.statistics import statistics_of
 from pyspark_pipeline.local.wiring import Edge, Wiring
 from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.metrics.profile import added, drawn
 from pyspark_pipeline.planner import FragmentBuilder
+
+#: What a move of a chunk counts for in the slices of a query on one thread: 20 moves are a slice of 20 ms.
+MOVE_NS = 1_000_000
 
 
 class LocalQuery:
@@ -44,8 +50,9 @@ class LocalQuery:
     ``threads`` run the drivers of all instances. ``conditions`` are those of the way between instances. With
     ``serialize`` chunks travel as messages, as they do through Spark. ``window`` requests may be on their way to a
     destination, ``queue_length`` wait for it. ``memory_limit`` is each instance's, in bytes. ``read_broadcast`` gives
-    the messages of Spark's broadcasts that the plans read. Raises :class:`UnsupportedPlanError` for fragments that make
-    no query.
+    the messages of Spark's broadcasts that the plans read. Drivers go by ``clocks``; by default all times are real, and
+    so are slices where there are several threads. Raises :class:`UnsupportedPlanError` for fragments that make
+    no query, :class:`OptionError` for numbers that cannot be.
     """
 
     def __init__(
@@ -59,28 +66,39 @@ class LocalQuery:
         queue_length: int = QUEUE_LENGTH,
         memory_limit: int | None = None,
         read_broadcast: ReadBroadcast = no_broadcast,
+        clocks: Clocks | None = None,
     ) -> None:
+        for name, number, least in (("threads", threads, 1), ("window", window, 1), ("queue_length", queue_length, 0)):
+            check_number(name, number, least)
+        if memory_limit is not None:
+            check_number("memory_limit", memory_limit, 1)
+        if conditions is not None:
+            check_conditions(conditions)
+        for fragment in fragments:
+            check_fragment(fragment)
+        self._wiring = Wiring(fragments)
         self.memory = MemoryTracker("query")
         self.transport = LocalTransport(conditions)
         self.buffers: dict[tuple[int, int], SinkBuffer] = {}
         self._receivers: dict[tuple[int, int], list[Receiver]] = {}
-        self._wiring = Wiring(fragments)
         self._threads = threads
         self._pack = encode_chunk if serialize else hand_over
         self._window = window
         self._queue_length = queue_length
         self._memory_limit = memory_limit
         self._read_broadcast = read_broadcast
+        self._clocks = clocks or Clocks(slicing=StepClock(MOVE_NS) if threads == 1 else None)
         self._background = BackgroundWork()
         self._moving = self.memory.child("requests on their way")
         options = self._wiring.root.plan.settings.options
         self._output = OutputQueue(options["output.queueChunks"])
+        self._output.account_to(self.memory)
         self._instances = {
             fragment.id: [self._instance(fragment, number) for number in range(fragment.instances)]
-            for fragment in fragments
+            for fragment in self._wiring.fragments
         }
         instances = [instance for made in self._instances.values() for instance in made]
-        self.group = InstanceGroup(instances, self._output, self.transport, self._background)
+        self.group = InstanceGroup(instances, self._output, self.transport, self._background, self._clocks)
 
     # --- running ----------------------------------------------------------------------------------
 
@@ -176,7 +194,9 @@ class LocalQuery:
             if isinstance(pipeline.factories[0], ExchangeSourceFactory):
                 pipeline.factories[0].first_at_once = True
         output = self._output if edge is None else OutputQueue()
-        return builder.instance(output, memory=memory, name=name, background=self._background)
+        return builder.instance(
+            output, memory=memory, name=name, background=self._background, clocks=self._clocks
+        )
 
     def _statistics_of(self, fragment: int, number: int) -> QueryStatistics:
         """Give what an instance did and heard."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from pyspark_pipeline.errors import UnsupportedPlanError
@@ -45,18 +46,20 @@ class Edge(NamedTuple):
 class Wiring:
     """The edges of a query; ``root`` is the one fragment that sends to no other.
 
+    ``fragments`` are those given, where an exchange that leaves its number of partitions open has one.
     Raises :class:`UnsupportedPlanError` for fragments that do not make one tree.
     """
 
     def __init__(self, fragments: Sequence[LocalFragment]) -> None:
-        self._by_id = {fragment.id: fragment for fragment in fragments}
+        self.fragments = _with_partitions(fragments)
+        self._by_id = {fragment.id: fragment for fragment in self.fragments}
         if len(self._by_id) < len(fragments):
             raise UnsupportedPlanError("two fragments have the same id")
         self._from: dict[int, Edge] = {}
         self._addresses: dict[int, list[Address]] = {}
-        for fragment in fragments:
+        for fragment in self.fragments:
             self._read(fragment)
-        roots = [fragment for fragment in fragments if fragment.id not in self._from]
+        roots = [fragment for fragment in self.fragments if fragment.id not in self._from]
         if len(roots) != 1:
             ids = [root.id for root in roots]
             raise UnsupportedPlanError(f"one fragment must send to no other and give the result; these do: {ids}")
@@ -106,6 +109,19 @@ class Wiring:
             raise UnsupportedPlanError(f"fragments {lost} send in a circle")
 
 
+def _with_partitions(fragments: Sequence[LocalFragment]) -> list[LocalFragment]:
+    """Give broadcasts that do not say how many instances read them the number of those that do."""
+    readers = {sender: fragment.instances for fragment in fragments for sender in fragment.inputs.values()}
+    filled = []
+    for fragment in fragments:
+        sink = fragment.plan.sink
+        if isinstance(sink, BroadcastExchange) and sink.num_partitions is None:
+            told = replace(sink, num_partitions=readers.get(fragment.id, 1))
+            fragment = replace(fragment, plan=replace(fragment.plan, sink=told))
+        filled.append(fragment)
+    return filled
+
+
 def _check_types(edge: Edge) -> None:
     sent = [field.type for field in edge.sender.plan.root.output]
     for node in nodes_of(edge.receiver.plan.root):
@@ -116,8 +132,19 @@ def _check_types(edge: Edge) -> None:
 
 
 def _check_broadcast(edge: Edge) -> None:
-    """Refuse a join that would give the rows of a broadcast side that have no match once for each instance."""
-    if not isinstance(edge.sender.plan.sink, BroadcastExchange) or edge.receiver.instances == 1:
+    """Refuse a broadcast that an instance would get twice or never.
+
+    So with a join that would give the rows of a broadcast side that have no match once for each instance.
+    """
+    if not isinstance(edge.sender.plan.sink, BroadcastExchange):
+        return
+    partitions, instances = edge.sender.destinations, edge.receiver.instances
+    if partitions != instances:
+        raise UnsupportedPlanError(
+            f"the broadcast of fragment {edge.sender.id} has num_partitions={partitions}, but fragment"
+            f" {edge.receiver.id}, which reads it, has instances={instances}: they must be equal"
+        )
+    if instances == 1:
         return
     for join in nodes_of(edge.receiver.plan.root):
         if isinstance(join, Join) and join.shape.marks_build:

@@ -7,6 +7,8 @@ is closed, and also when the process is killed. The directories are those Spark 
 
 from __future__ import annotations
 
+import contextlib
+import io
 import itertools
 import os
 import tempfile
@@ -59,7 +61,7 @@ class SpillFile:
                 self._writer = pa.ipc.new_stream(pa.PythonFile(self._handle, mode="w"), self._schema)
             self._writer.write_batch(fitting)
         except OSError as error:
-            raise ResourceExhaustedError(f"no spill file can be written: {error}") from error
+            raise _refused(chunk.nbytes, error) from error
         self.rows += chunk.num_rows
 
     def finish(self) -> None:
@@ -70,7 +72,7 @@ class SpillFile:
                 self._handle.flush()
             self.nbytes = self._handle.tell()
         except OSError as error:
-            raise ResourceExhaustedError(f"no spill file can be written: {error}") from error
+            raise _refused(io.DEFAULT_BUFFER_SIZE, error) from error
         self._writer = None
         self._finished = True
 
@@ -85,9 +87,14 @@ class SpillFile:
             yield from reader
 
     def close(self) -> None:
-        """Give the disk space back. Repeatable."""
+        """Give the disk space back. Repeatable; what is still buffered need not reach a disk that takes no more."""
         self._writer = None
-        self._handle.close()
+        with contextlib.suppress(OSError):
+            self._handle.close()
+
+
+def _refused(asked: int, error: OSError) -> ResourceExhaustedError:
+    return ResourceExhaustedError(f"no spill file can be written: asked the disk for {asked} bytes: {error}")
 
 
 def _fitted(chunk: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -135,9 +142,9 @@ class SpillFiles:
 
     def close(self) -> None:
         """Close all files. Repeatable."""
-        for file in self._open:
+        files, self._open = self._open, []
+        for file in files:
             file.close()
-        self._open = []
 
     def __len__(self) -> int:
         return len(self._open)

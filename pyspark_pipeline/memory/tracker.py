@@ -15,6 +15,8 @@ from pyspark_pipeline.errors import EngineBugError, ResourceExhaustedError
 from pyspark_pipeline.memory.arbitration import Arbiter, Holder, Revocable, Wake
 
 _HOLDERS_NAMED = 5
+#: So much who cannot do with less holds over any limit.
+LITTLE_BYTES = 1 << 20
 
 
 class MemoryTracker:
@@ -47,7 +49,7 @@ class MemoryTracker:
         """Count ``nbytes`` more as held; raise :class:`ResourceExhaustedError`, counting nothing, over a limit."""
         full = self._try(nbytes)
         if full is not None:
-            raise ResourceExhaustedError(self._complaint(full, nbytes))
+            raise ResourceExhaustedError(self._complaint(full, nbytes), tells_holders=True)
 
     def try_consume(self, nbytes: int) -> bool:
         """Count ``nbytes`` more as held and return True, or count nothing and return False."""
@@ -92,6 +94,17 @@ class MemoryTracker:
         elif change:
             with self._lock:
                 self._add(change)
+
+    def hold_least(self, nbytes: int) -> None:
+        """Set what is held to ``nbytes``, of which nothing can be put aside any more: little over any limit.
+
+        Raises :class:`ResourceExhaustedError` where more than :data:`LITTLE_BYTES` does not fit.
+        """
+        if nbytes <= LITTLE_BYTES:
+            if not self.try_hold(nbytes):
+                self.force(nbytes)
+        else:
+            self.hold(nbytes)
 
     def force_consume(self, nbytes: int) -> None:
         """Count ``nbytes`` more as held, over any limit as :meth:`force` does; for holders with several threads."""

@@ -59,7 +59,7 @@ class DriverMetrics:
             result["overruns"] = self.overruns
             result["overrun_s"] = self.overrun_ns / 1e9
         if self.blocks:
-            result["blocked_s"] = {reason: ns / 1e9 for reason, ns in self.blocked_ns.items()}
+            result["blocked_s"] = {reason: ns / 1e9 for reason, ns in self.blocked_ns.copy().items()}
             result["blocks"] = dict(self.blocks)
         if self.spans is not None:
             epoch = time.time_ns() - time.perf_counter_ns()

@@ -72,9 +72,9 @@ class OperatorMetrics:
             setattr(self, key, getattr(self, key) + getattr(other, key))
         self.longest_call_ns = max(self.longest_call_ns, other.longest_call_ns)
         self.peak_bytes += other.peak_bytes
-        for reason, nanoseconds in other.blocked_ns.items():
+        for reason, nanoseconds in other.blocked_ns.copy().items():  # its thread may be adding
             self.add_blocked(reason, nanoseconds)
-        for counter, value in other._counters.items():
+        for counter, value in other._counters.copy().items():
             self.add(counter, value)
 
     def to_dict(self) -> dict[str, Any]:

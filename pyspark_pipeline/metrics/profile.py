@@ -11,7 +11,7 @@ from typing import Any
 
 Report = Mapping[str, Any]
 
-_LARGEST = ("longest_call_s",)
+_LARGEST = ("longest_call_s", "peak_bytes")
 _HIDDEN = frozenset({"messages_received", "messages_sent", "bytes_received", "bytes_sent"})
 
 

@@ -26,7 +26,7 @@ def decompose_aggregate(node: Aggregate, builder: PipelineBuilder) -> list[Opera
     below = builder.decompose(node.child)
     Aggregator(node, builder.settings)  # refuses what it cannot run before anything runs
     if node.grouping and node.results is None and is_partial(node.calls):
-        return [*below, StreamingAggregateFactory(node, builder.settings)]
+        return [*builder.fit(below), StreamingAggregateFactory(node, builder.settings)]
     if _gives_each_group_once(node):
         below = builder.local_shuffle(below, node.grouping) if node.grouping else builder.gather(below)
     shared = AggregateContext(node, builder.settings)

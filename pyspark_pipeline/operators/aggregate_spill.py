@@ -48,15 +48,18 @@ class LeveledGroups:
         """Put all groups aside, and write what waits to be."""
         self._put_aside(context)
         if self.partitions is not None:
-            self.partitions.flush()
-        context.memory.force(self.aggregator.nbytes)
+            self.partitions.flush(context.memory)
+        context.memory.force(self._nbytes)
 
     def add(self, chunk: Chunk, context: OperatorContext) -> int:
-        """Take a chunk; put all groups aside where memory is short before or after. Give the NULLs in its keys."""
-        if not context.memory.try_hold(self.aggregator.nbytes_with(chunk.num_rows)):
+        """Take a chunk; put all groups aside where memory is short before or after. Give the NULLs in its keys.
+
+        Raises :class:`ResourceExhaustedError` where groups that are dealt out no further, or none at all, do not fit.
+        """
+        if not context.memory.try_hold(self._waiting + self.aggregator.nbytes_with(chunk.num_rows)) and self._spills:
             self._make_room(context)
         null_keys = self.aggregator.add(chunk)
-        if not context.memory.try_hold(self.aggregator.nbytes):
+        if not context.memory.try_hold(self._nbytes):
             self._make_room(context)
         return null_keys
 
@@ -77,12 +80,23 @@ class LeveledGroups:
         if self.partitions is not None:
             self.partitions.close()
 
+    @property
+    def _waiting(self) -> int:
+        """Bytes of groups put aside that are not written yet."""
+        return 0 if self.partitions is None else self.partitions.nbytes
+
+    @property
+    def _nbytes(self) -> int:
+        return self._waiting + self.aggregator.nbytes
+
     def _make_room(self, context: OperatorContext) -> None:
         nbytes = self.aggregator.nbytes
         if self._spills and self.aggregator.num_groups and nbytes >= spill_partitions.LEAST_BYTES:
             self._put_aside(context)
+        elif self._spills:
+            context.memory.force(self._nbytes)
         else:
-            context.memory.force(nbytes)
+            context.memory.hold_least(nbytes)
 
     def _put_aside(self, context: OperatorContext) -> None:
         """Write all groups and begin anew."""
@@ -94,9 +108,9 @@ class LeveledGroups:
         rows = max(_SLICE_ROWS, full.num_groups * _SLICE_BYTES // max(full.nbytes, 1))
         rows = min(rows, self._batch_rows)
         for start in range(0, full.num_groups, rows):
-            self.partitions.add(full.buffers(start, min(start + rows, full.num_groups)))
+            self.partitions.add(full.buffers(start, min(start + rows, full.num_groups)), context.memory)
         self.aggregator = Aggregator(self._node, self._settings)
-        context.memory.force(self.aggregator.nbytes + self.partitions.nbytes)
+        context.memory.force(self._nbytes)
 
 
 class SpillingAggregator:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import threading
 
+from pyspark_pipeline.exec.context import OperatorContext
+from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.streaming import StreamingOperator
@@ -16,10 +18,12 @@ from pyspark_pipeline.plan.nodes import Limit
 class RowQuota:
     """The rows still to be skipped and those that may then still pass, shared by all drivers.
 
-    ``limit`` counts the skipped rows too; None lets everything after them pass.
+    ``limit`` counts the skipped rows too; None lets everything after them pass. ``used_up`` tells the drivers that
+    have not taken the last row.
     """
 
     def __init__(self, limit: int | None, offset: int = 0) -> None:
+        self.used_up = Event("a limit is reached")
         self._end = limit
         self._offset = offset
         self._seen = 0
@@ -36,8 +40,10 @@ class RowQuota:
             first = self._seen
             last = first + rows if self._end is None else min(first + rows, self._end)
             self._seen = max(first, last)
-            skipped = min(max(self._offset - first, 0), rows)
-            return skipped, max(last - first - skipped, 0)
+        if self.is_used_up:
+            self.used_up.notify()
+        skipped = min(max(self._offset - first, 0), rows)
+        return skipped, max(last - first - skipped, 0)
 
 
 class LimitOperator(StreamingOperator):
@@ -46,6 +52,10 @@ class LimitOperator(StreamingOperator):
     def __init__(self, quota: RowQuota) -> None:
         super().__init__()
         self._quota = quota
+
+    def prepare(self, context: OperatorContext) -> None:
+        super().prepare(context)
+        context.wake_on(self._quota.used_up)
 
     def need_input(self) -> bool:
         return not self._quota.is_used_up and super().need_input()

@@ -13,20 +13,25 @@ from pyspark_pipeline.plan.nodes import Range
 
 
 class RangeOperator(Operator):
-    """Takes the next run of numbers from the factory until there are none."""
+    """Takes the next run of numbers from the factory until it finds none left.
+
+    It is finished by what it found itself: were it by what another driver took, nothing would wake its own.
+    """
 
     def __init__(self, factory: RangeFactory) -> None:
         self._factory = factory
         self._done = False
 
     def has_output(self) -> bool:
-        return not self.is_finished()
+        return not self._done
 
     def pull_chunk(self) -> Chunk | None:
-        return self._factory.next_chunk()
+        chunk = self._factory.next_chunk()
+        self._done = chunk is None
+        return chunk
 
     def is_finished(self) -> bool:
-        return self._done or self._factory.left == 0
+        return self._done
 
     def set_finished(self) -> None:
         self._done = True
@@ -42,7 +47,7 @@ class RangeFactory(OperatorFactory):
         self._step = step
         self._batch_rows = batch_rows
         self._lock = threading.Lock()
-        self.left = count
+        self._left = count
 
     def create(self, dop: int, driver_sequence: int) -> RangeOperator:
         return RangeOperator(self)
@@ -50,10 +55,10 @@ class RangeFactory(OperatorFactory):
     def next_chunk(self) -> Chunk | None:
         """Make the next chunk of at most ``batch_rows`` numbers; None where none are left."""
         with self._lock:
-            rows = min(self._batch_rows, self.left)
+            rows = min(self._batch_rows, self._left)
             first = self._next
             self._next += rows * self._step
-            self.left -= rows
+            self._left -= rows
         if not rows:
             return None
         numbers = np.int64(first) + np.arange(rows, dtype=np.int64) * np.int64(self._step)

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from pyspark_pipeline.errors import UnsupportedPlanError
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
-from pyspark_pipeline.memory import SizedValue
+from pyspark_pipeline.memory import MemoryTracker, SizedValue
 from pyspark_pipeline.operators.runtime_filters import RuntimeFilters
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.expr import Expr
@@ -52,6 +52,9 @@ class PipelineBuilder(Protocol):
     def gather(self, below: Sequence[OperatorFactory]) -> list[OperatorFactory]:
         """Give an open pipeline of one driver that gets all rows."""
 
+    def fit(self, below: Sequence[OperatorFactory]) -> list[OperatorFactory]:
+        """Give an open pipeline of as many drivers as the rows of ``below`` are worth; any driver may get any row."""
+
     def splits(self, input_id: int) -> Sequence[ScanSplit]:
         """Give the file splits of a scan of this instance."""
 
@@ -68,13 +71,21 @@ class PipelineBuilder(Protocol):
         """Say which input of a union this instance runs: its place, from 0; None for all."""
 
     def broadcast_value(
-        self, source: BroadcastSource, key: Hashable, make: Callable[[Sequence[Chunk]], SizedValue]
+        self,
+        source: BroadcastSource,
+        key: Hashable,
+        make: Callable[[Sequence[Chunk]], SizedValue],
+        user: MemoryTracker,
     ) -> SizedValue:
         """Give what ``make`` makes of a broadcast's chunks, all with rows; once a worker process for each ``key``.
 
         ``key`` is all else that decides what is made (what it is, the key columns). The value is shared with other
-        threads, tasks and fragments: it must not change after.
+        threads, tasks and fragments: it must not change after. What is made by this call is held by ``user`` until
+        :meth:`leave_broadcasts`; raises :class:`ResourceExhaustedError` where that may not hold it.
         """
+
+    def leave_broadcasts(self, user: MemoryTracker) -> None:
+        """Say that what ``user`` holds of broadcasts is for later tasks only, and the worker's."""
 
 
 Decompose = Callable[[Any, PipelineBuilder], list[OperatorFactory]]

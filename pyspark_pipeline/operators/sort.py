@@ -170,7 +170,7 @@ class SortSourceOperator(Operator):
             runs = [run for collector in self._shared.collectors() for run in collector.runs]
             self._merged = RunMerge(runs, self._shared.order(), self._shared.batch_rows)
         chunk = self._merged.next_chunk()
-        self.context.memory.try_hold(self._merged.nbytes)
+        self.context.memory.force(self._merged.nbytes)
         if chunk is None:
             self._done = True
             self._release()
@@ -223,7 +223,7 @@ class SortSourceFactory(OperatorFactory):
 @implements(Sort, execs=["SortExec"], pipeline=["SortSink", "SortSource"])
 def decompose_sort(node: Sort, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Close the child's pipeline with a sink, start one with the source."""
-    below = builder.decompose(node.child)
+    below = builder.fit(builder.decompose(node.child))
     return cut_at_sort(SortContext(node, builder.settings), below, builder)
 
 

@@ -15,6 +15,7 @@ from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions.row_order import RowOrder
+from pyspark_pipeline.kernels.kept_pages import KEPT
 from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES, SpillFiles
 from pyspark_pipeline.operators.sort_runs import MemoryRun, OrderedRun, RunMerge, SortedChunk, SortedRun, SpilledRun
 
@@ -59,6 +60,7 @@ class RunCollector:
 
     def spill(self) -> None:
         """Write everything in memory to files."""
+        self._context.memory.force(max(self._needed(), self._context.memory.held))
         self._sort()
         for place, run in enumerate(self.runs):
             if isinstance(run, MemoryRun):
@@ -70,6 +72,7 @@ class RunCollector:
             rows = max(run.chunk_rows for run in fan)
             together = RunMerge(fan, self._order, rows)
             self.runs[-_FAN:] = [self._written(together, rows, fan[0].level + 1)]
+            self._context.memory.hold(0)
 
     def finish(self) -> None:
         """Sort what is left; it stays in memory."""
@@ -122,9 +125,12 @@ class RunCollector:
         """Write a run to a file and close it."""
         file = self._files.create()
         for chunk in self._chunks_of(run):
+            if isinstance(run, RunMerge) and not file.rows:
+                self._context.memory.force(run.nbytes)
             file.write(chunk)
         file.finish()
         run.close()
+        KEPT.left(file.nbytes)
         self._context.metrics.add(SPILL_FILES)
         self._context.metrics.add(SPILLED_BYTES, file.nbytes)
         return SpilledRun(file, chunk_rows, level)

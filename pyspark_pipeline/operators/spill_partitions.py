@@ -13,11 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
+from pyspark_pipeline.exec.chunk_slices import slices
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.kept_pages import KEPT
 from pyspark_pipeline.kernels.murmur3 import hash_rows
 from pyspark_pipeline.kernels.partition import group_rows
+from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES, SpillFile, SpillFiles
 
 FAN = 16
@@ -27,6 +30,8 @@ LAST_LEVEL = 4
 LEAST_BYTES = 1 << 20
 _WRITTEN_BYTES = 4 << 20
 _READ_BYTES = 1 << 20
+#: Rows that are dealt out are joined, then put in order.
+_COPIES = 2
 _BITS = FAN.bit_length() - 1
 
 Keys = Callable[[Chunk], Sequence[pa.Array]]
@@ -45,7 +50,7 @@ class SpillPartitions:
     """``FAN`` partitions of chunks of equal columns: first all are written, then they are read.
 
     ``keys`` gives the key columns of a chunk. Small chunks are collected before they are dealt out: ``nbytes`` is
-    what waits in memory.
+    what waits in memory. The copies made then are counted in the ``memory`` of the operator whose call it is.
     """
 
     def __init__(self, level: int, keys: Keys) -> None:
@@ -56,16 +61,16 @@ class SpillPartitions:
         self._waiting: list[Chunk] = []
         self._all = SpillFiles()
 
-    def add(self, chunk: Chunk) -> None:
+    def add(self, chunk: Chunk, memory: MemoryTracker) -> None:
         """Take a chunk. Raises :class:`ResourceExhaustedError` where the disk takes no more."""
         self._waiting.append(chunk)
         self.nbytes += chunk.nbytes
         if self.nbytes >= _WRITTEN_BYTES:
-            self.flush()
+            self.flush(memory)
 
     def finish(self, context: OperatorContext) -> None:
         """Write what waits and count; no chunk may come after."""
-        self.flush()
+        self.flush(context.memory)
         made = [file for file in self.files if file is not None]
         for file in made:
             file.finish()
@@ -77,23 +82,31 @@ class SpillPartitions:
         self._waiting, self.nbytes = [], 0
         self._all.close()
 
-    def flush(self) -> None:
+    def flush(self, memory: MemoryTracker) -> None:
         """Write what waits."""
+        copied = _COPIES * self.nbytes
         waiting, self._waiting, self.nbytes = self._waiting, [], 0
-        for chunks in _joinable(waiting):
-            self._deal(_without_wide_dictionaries(concat_chunks(chunks)))
+        memory.force_consume(copied)
+        try:
+            for chunks in _joinable(waiting):
+                self._deal(_without_wide_dictionaries(concat_chunks(chunks)))
+        finally:
+            memory.release(copied)
+        KEPT.left(copied)
 
     def _deal(self, chunk: Chunk) -> None:
         places = spill_places(self._keys(chunk), chunk.num_rows, self.level)
         starts, rows = group_rows(places, FAN)
         dealt = chunk.take(pa.array(rows)) if chunk.num_columns else chunk
+        rows_of_piece = max(1, _READ_BYTES * dealt.num_rows // max(dealt.nbytes, 1))
         for place in range(FAN):
             first, last = int(starts[place]), int(starts[place + 1])
             if last > first:
                 file = self.files[place]
                 if file is None:
                     file = self.files[place] = self._all.create()
-                file.write(dealt.slice(first, last - first))
+                for piece in slices(dealt.slice(first, last - first), rows_of_piece):
+                    file.write(piece)
 
 
 def spill_places(keys: Sequence[pa.Array], rows: int, level: int) -> Array:

@@ -18,8 +18,6 @@ from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.sorts import TopN
 
 _LEAST_ROWS = 4096
-#: So few bytes are held over the limit.
-_FORCED_BYTES = 16 << 20
 
 
 class TopNOperator(Operator):
@@ -57,10 +55,7 @@ class TopNOperator(Operator):
             self._keep_best()
         if not self.context.memory.try_hold(self._bytes, may_ask=False):
             self._keep_best()
-            if self._bytes <= _FORCED_BYTES:
-                self.context.memory.force(self._bytes)
-            else:
-                self.context.memory.hold(self._bytes)
+            self.context.memory.hold_least(self._bytes)
 
     def has_output(self) -> bool:
         return self._finishing and bool(self._kept)

@@ -26,9 +26,12 @@ class BroadcastSource(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BroadcastExchange(Sink):
-    """Every chunk goes to each of the ``num_partitions`` partitions."""
+    """Every chunk goes to each of the ``num_partitions`` partitions: one for each instance that reads it.
 
-    num_partitions: int
+    None stands for their number, which a local query fills in.
+    """
+
+    num_partitions: int | None = None
 
 
 @decodes("Broadcast")

@@ -17,6 +17,7 @@ from pyspark_pipeline.exchange import ExchangeSourceFactory, SinkFactory, Transp
 from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, no_broadcast
 from pyspark_pipeline.exec import Chunk, FragmentInstance, OperatorFactory, OutputQueue, Pipeline
 from pyspark_pipeline.exec.background import BackgroundWork
+from pyspark_pipeline.exec.clock import REAL, Clocks
 from pyspark_pipeline.exec.driver import ChunkCheck
 from pyspark_pipeline.exec.feed import Feed
 from pyspark_pipeline.exec.input_queue import FedQueue, InputQueue
@@ -72,6 +73,7 @@ class FragmentBuilder(PipelineSet):
         name: str = "",
         background: BackgroundWork | None = None,
         recorder: ChunkCheck | None = None,
+        clocks: Clocks = REAL,
     ) -> FragmentInstance:
         """Make the instance that runs what :meth:`build` gave, by the fragment's options.
 
@@ -89,6 +91,7 @@ class FragmentBuilder(PipelineSet):
             timeline=options["metrics.timeline"],
             name=name,
             background=background,
+            clocks=clocks,
         )
 
     def decompose(self, node: Node) -> list[OperatorFactory]:
@@ -129,10 +132,18 @@ class FragmentBuilder(PipelineSet):
         return place
 
     def broadcast_value(
-        self, source: BroadcastSource, key: Hashable, make: Callable[[Sequence[pa.RecordBatch]], SizedValue]
+        self,
+        source: BroadcastSource,
+        key: Hashable,
+        make: Callable[[Sequence[pa.RecordBatch]], SizedValue],
+        user: MemoryTracker,
     ) -> SizedValue:
         """Give what ``make`` makes of the broadcast's chunks; ``key`` is all else that decides what it makes."""
-        return self._broadcasts.value(source, key, make)
+        return self._broadcasts.value(source, key, make, user)
+
+    def leave_broadcasts(self, user: MemoryTracker) -> None:
+        """Count what ``user`` holds of broadcasts as the worker's."""
+        self._broadcasts.leave(user)
 
     def _sink(self) -> OperatorFactory:
         types: tuple[DataType, ...] = tuple(field.type for field in self._fragment.root.output)

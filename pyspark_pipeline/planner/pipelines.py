@@ -3,6 +3,7 @@
 An open pipeline is the list of its factories, source first; its parallelism is its source's. Leaves run with
 as many drivers as the instance has threads; a source that stands behind a local exchange or a blocking sink
 has the parallelism its opener gave it. Where the instance has one thread no local exchange is ever put in.
+Before a sort or a partial aggregation the rows that come choose how many drivers go on with them.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 
 from pyspark_pipeline.exchange import ExchangeSourceFactory
 from pyspark_pipeline.exec import OperatorFactory, Pipeline
+from pyspark_pipeline.exec.adaptive_parallelism import AdaptiveParallelism, CollectSinkFactory, CollectSourceFactory
 from pyspark_pipeline.exec.chunk_check import ChunkChecker
 from pyspark_pipeline.exec.local_distribution import Distribution, pass_through
 from pyspark_pipeline.exec.local_exchange import LocalExchange
@@ -76,6 +78,17 @@ class PipelineSet:
         if self.dop_of(below) == 1:
             return list(below)
         return self._exchange([below], pass_through, 1)
+
+    def fit(self, below: Sequence[OperatorFactory]) -> list[OperatorFactory]:
+        """Open a pipeline with as many drivers as the rows of ``below`` are worth; any driver may get any row.
+
+        A scan has no more drivers at work than row groups, so what it gives stays in them.
+        """
+        rows, dop = self.settings.options["parallelism.rowsPerDriver"], self.dop_of(below)
+        if dop == 1 or not rows or not isinstance(below[0], ExchangeSourceFactory):
+            return list(below)
+        shared = AdaptiveParallelism(dop, rows_per_driver=rows)
+        return self.cut(below, CollectSinkFactory(shared), CollectSourceFactory(shared))
 
     def unite(self, branches: Sequence[Sequence[OperatorFactory]]) -> list[OperatorFactory]:
         """Open a pipeline that gets every chunk of all the open pipelines ``branches``."""

@@ -11,7 +11,10 @@ from pyspark_pipeline.metrics.profile import added, drawn, size
 
 
 def fragments(frame: Any) -> list[dict[str, Any]]:
-    """Give ``id``, ``inputs`` (ids) and ``instances`` (what each counted) of every fragment of a frame that ran."""
+    """Give ``id``, ``inputs`` (ids), ``instances`` (what each counted) of every fragment of a frame that ran.
+
+    ``omitted`` counts the instances whose reports were too many to keep.
+    """
     jvm = frame.sparkSession._jvm
     plan = frame._jdf.queryExecution().executedPlan()
     made: list[dict[str, Any]] = json.loads(jvm.org.apache.spark.sql.pysparkpipeline.PlanReport.profiles(plan))
@@ -31,10 +34,13 @@ def profile(frame: Any) -> str:
 
 def _lines(fragment: Mapping[str, Any]) -> Iterator[str]:
     kinds = added(fragment["instances"])
+    omitted = fragment.get("omitted", 0)
     source = ", ".join(str(number) for number in fragment["inputs"])
     head = f"fragment {fragment['id']}" + (f", from {source}" if source else "")
     if not kinds:
         yield f"{head}: did not run, or what it had sent was read again"
+    if omitted:
+        yield f"{head}: {omitted} more instances are not in these figures, for the reports of all are too long to keep"
     for kind in kinds:
         yield f"{head}, instances: {kind['instances']}, peak {size(kind['peak_bytes'])}"
         yield from (f"  {line}" for line in drawn(kind))

@@ -1,14 +1,16 @@
 """Keeps what a task got, so that its fragment instance runs again without Spark: for finding bugs, under a debugger.
 
-A capture is a folder: ``fragment.json``, ``input.arrow`` (the chunk rows that came, the control message first) and a
-``broadcast-ID.arrow`` (its messages) for every broadcast of the fragment. Files that the fragment scans are not copied.
-What entered single operators may be kept besides (:mod:`~.capture_operator`).
+A capture is a folder: ``fragment.json``, ``input.arrow`` (the chunk rows that came, the control message first), a
+``broadcast-ID.arrow`` (its messages) for every broadcast of the fragment, and a journal that vouches for their bytes
+(:mod:`~.capture_journal`). Files that the fragment scans are not copied. What entered single operators may be kept
+besides (:mod:`~.capture_operator`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,107 +18,162 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from pyspark_pipeline.errors import CaptureError
-from pyspark_pipeline.exchange import ChunkRow, pack_rows
+from pyspark_pipeline.exchange import ERROR, ChunkRow, pack_rows
 from pyspark_pipeline.exchange.broadcast import ReadBroadcast
 from pyspark_pipeline.exchange.chunk_row import CHUNK_ROW_SCHEMA, CONTROL, unpack_rows
 from pyspark_pipeline.plan.nodes import Fragment
+from pyspark_pipeline.plan.wire import decode_fragment
+from pyspark_pipeline.task.capture_files import CaptureFiles, read_chunks
+from pyspark_pipeline.task.capture_journal import Ending, check_files, read_journal
 
 _MESSAGES = pa.schema([("message", pa.large_binary())])
+_FRAGMENT = "fragment.json"
+_INPUT = "input.arrow"
 
 
 class CapturedTask(NamedTuple):
-    """What a task goes on with; ``folder`` is where it is captured, None where it is not."""
+    """What a task goes on with; ``files`` is where it is captured, None where it is not."""
 
     batches: Iterator[pa.RecordBatch]
     read_broadcast: ReadBroadcast
-    folder: Path | None = None
+    files: CaptureFiles | None = None
+
+    def watched(self, given: Generator[pa.RecordBatch, None, None]) -> Iterator[pa.RecordBatch]:
+        """Give what the task gives; then note in the capture how it ended."""
+        return given if self.files is None else _watched(given, self.files)
 
 
 def captured(
-    text: str,
-    fragment: Fragment,
-    batches: Iterator[pa.RecordBatch],
-    read_broadcast: ReadBroadcast,
-    folder: Path,
-    partition: int,
+    text: str, fragment: Fragment, batches: Iterator[pa.RecordBatch], read_broadcast: ReadBroadcast
 ) -> CapturedTask:
-    """Give the batches and broadcasts of a task unchanged, and keep them below ``folder``.
+    """Give the batches and broadcasts of a task unchanged, and keep them where the fragment's options ask for it.
 
     Batches are kept as they are read, broadcasts at once: a worker that holds what was made of one does not read it
     again. Tasks of other partitions keep nothing. Raises :class:`CaptureError` where the folder cannot be written.
     """
+    options = fragment.settings.options
+    if not options["capture.folder"]:
+        return CapturedTask(batches, read_broadcast)
+    partition = options["capture.partition"]
     first = next(batches, None)
     rows = [] if first is None else [row for row in unpack_rows(first) if row.partition == CONTROL]
     whole = batches if first is None else chain([first], batches)
     control = json.loads(rows[0].data.to_pybytes()) if rows else {}
     if control.get("partition") != partition:
         return CapturedTask(whole, read_broadcast)
-    place = folder / f"fragment-{fragment.id}-partition-{partition}-attempt-{control.get('taskAttempt', 0)}"
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-        (place / "fragment.json").write_text(text, encoding="utf-8")
-        for broadcast_id in fragment.broadcasts:
-            _keep_broadcast(place, broadcast_id, read_broadcast(broadcast_id))
-    except OSError as error:
-        raise CaptureError(f"a task cannot be captured in {folder}: {error}") from error
-    return CapturedTask(_kept(whole, place), read_broadcast, place)
+    name = f"fragment-{fragment.id}-partition-{partition}-attempt-{control.get('taskAttempt', 0)}"
+    files = CaptureFiles(Path(options["capture.folder"]) / name, options["capture.maxBytes"])
+    files.keep(_FRAGMENT, text.encode())
+    for broadcast_id in fragment.broadcasts:
+        _keep_broadcast(files, broadcast_id, read_broadcast(broadcast_id))
+    return CapturedTask(_kept(whole, files), read_broadcast, files)
 
 
-def _keep_broadcast(place: Path, broadcast_id: int, messages: Sequence[bytes]) -> None:
-    batch = pa.RecordBatch.from_arrays([pa.array(messages, pa.large_binary())], schema=_MESSAGES)
-    with pa.OSFile(str(_broadcast(place, broadcast_id)), "wb") as file, pa.ipc.new_stream(file, _MESSAGES) as writer:
-        writer.write_batch(batch)
+def _keep_broadcast(files: CaptureFiles, broadcast_id: int, messages: Sequence[bytes]) -> None:
+    with closing(files.open(_broadcast(broadcast_id))) as file:
+        file.write(pa.RecordBatch.from_arrays([pa.array(messages, pa.large_binary())], schema=_MESSAGES))
 
 
-def _kept(batches: Iterator[pa.RecordBatch], place: Path) -> Iterator[pa.RecordBatch]:
-    with pa.OSFile(str(place / "input.arrow"), "wb") as file, pa.ipc.new_stream(file, CHUNK_ROW_SCHEMA) as writer:
+def _kept(batches: Iterator[pa.RecordBatch], files: CaptureFiles) -> Iterator[pa.RecordBatch]:
+    with closing(files.open(_INPUT)) as file:
         for batch in batches:
-            writer.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=CHUNK_ROW_SCHEMA))
+            file.write(pa.RecordBatch.from_arrays(batch.columns, schema=CHUNK_ROW_SCHEMA))
             yield batch
 
 
-def _broadcast(place: Path, broadcast_id: int) -> Path:
-    return place / f"broadcast-{broadcast_id}.arrow"
+def _watched(given: Generator[pa.RecordBatch, None, None], files: CaptureFiles) -> Iterator[pa.RecordBatch]:
+    ending, told = Ending.CANCELLED, Ending.FINISHED
+    try:
+        with closing(given):
+            for batch in given:
+                if batch.column(0)[0].as_py() == ERROR:
+                    ending = told = Ending.FAILED
+                yield batch
+        ending = told
+    except Exception:
+        ending = Ending.FAILED
+        raise
+    finally:
+        files.end(ending)
+
+
+def _broadcast(broadcast_id: int) -> str:
+    return f"broadcast-{broadcast_id}.arrow"
 
 
 class Capture:
-    """A captured task. Raises :class:`CaptureError` where ``folder`` holds none."""
+    """A captured task, whose files are those that were written: all of them are read for that at once.
+
+    ``journal`` tells whether the capture is complete; where it is not, the files have what came until then. Raises
+    :class:`CaptureError`, which names the file, where ``folder`` holds no capture, or one that is damaged.
+    """
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+        self.journal = read_journal(self.folder)
+        check_files(self.folder, self.journal)
+
+    def fragment(self) -> Fragment:
+        """Decode the fragment."""
+        self._expect(_FRAGMENT)
+        path = self.folder / _FRAGMENT
         try:
-            self.text = (self.folder / "fragment.json").read_text(encoding="utf-8")
-        except OSError as error:
-            raise CaptureError(f"{self.folder} holds no captured task: {error}") from error
+            return decode_fragment(path.read_text(encoding="utf-8"))
+        except (OSError, LookupError, TypeError, ValueError, AttributeError) as error:
+            raise CaptureError(f"{path} is no fragment of this release: {type(error).__name__}: {error}") from error
 
     def control(self) -> Mapping[str, Any]:
         """Give the control message of the task."""
-        control, *_ = unpack_rows(next(self.batches()))
-        content: Mapping[str, Any] = json.loads(control.data.to_pybytes())
-        return content
+        return _control(self._first())
 
     def batches(self, cpus: int | None = None) -> Iterator[pa.RecordBatch]:
         """Give the chunk rows that came; the control message with ``cpus`` instead of those of the task."""
-        path = self.folder / "input.arrow"
-        try:
-            with pa.memory_map(str(path)) as file, pa.ipc.open_stream(file) as reader:
-                for number, batch in enumerate(reader):
-                    yield batch if number or cpus is None else _with_cpus(batch, cpus)
-        except (OSError, pa.ArrowInvalid) as error:
-            raise CaptureError(f"{path} cannot be read: {error}") from error
+        first = self._first()
+        yield first if cpus is None else _with_cpus(first, cpus)
+        for number, batch in enumerate(self.chunks(_INPUT)):
+            if number:
+                yield batch
 
     def read_broadcast(self, broadcast_id: int) -> Sequence[bytes]:
         """Give the messages of a broadcast."""
-        path = _broadcast(self.folder, broadcast_id)
-        try:
-            with pa.memory_map(str(path)) as file, pa.ipc.open_stream(file) as reader:
-                messages: list[bytes] = reader.read_all().column(0).to_pylist()
-                return messages
-        except (OSError, pa.ArrowInvalid) as error:
-            raise CaptureError(f"{path} cannot be read: {error}") from error
+        name = _broadcast(broadcast_id)
+        batch = next(self.chunks(name), None)
+        if batch is None:
+            raise CaptureError(f"{self.folder / name} has no messages{self._why()}")
+        messages: list[bytes] = batch.column(0).to_pylist()
+        return messages
+
+    def has(self, name: str) -> bool:
+        """Say whether a file of that name was made."""
+        return name in self.journal.marks
+
+    def chunks(self, name: str) -> Iterator[pa.RecordBatch]:
+        """Give the chunks of a file in their order, as far as it is whole."""
+        self._expect(name)
+        yield from read_chunks(self.folder / name, self.journal.marks[name].nbytes)
+
+    def _first(self) -> pa.RecordBatch:
+        """Give the batch with the control message."""
+        batch = next(self.chunks(_INPUT), None)
+        if batch is None or batch.schema != CHUNK_ROW_SCHEMA:
+            raise CaptureError(f"{self.folder / _INPUT} has no control message{self._why()}")
+        return batch
+
+    def _expect(self, name: str) -> None:
+        if not self.has(name):
+            raise CaptureError(f"{self.folder} has no whole {name}{self._why()}")
+
+    def _why(self) -> str:
+        return "".join(f"; {note}" for note in self.journal.notes())
+
+
+def _control(batch: pa.RecordBatch) -> dict[str, Any]:
+    control, *_ = unpack_rows(batch)
+    content: dict[str, Any] = json.loads(control.data.to_pybytes())
+    return content
 
 
 def _with_cpus(batch: pa.RecordBatch, cpus: int) -> pa.RecordBatch:
-    control, *rest = unpack_rows(batch)
-    changed = json.loads(control.data.to_pybytes()) | {"cpus": cpus}
-    return pack_rows([ChunkRow(partition=CONTROL, rows=0, data=pa.py_buffer(json.dumps(changed).encode())), *rest])
+    _, *rest = unpack_rows(batch)
+    message = json.dumps(_control(batch) | {"cpus": cpus}).encode()
+    return pack_rows([ChunkRow(partition=CONTROL, rows=0, data=pa.py_buffer(message)), *rest])

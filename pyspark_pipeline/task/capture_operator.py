@@ -1,22 +1,18 @@
 """Keeps the chunks that enter single operators of a task, so that one of them runs again alone.
 
-A file for every driver of such a place, ``chunks-PIPELINE.INDEX-driver-N.arrow``: Arrow IPC streams one after another,
-a new one where the columns' types change (a string column may come by dictionary or not). What an operator goes on
-with from other pipelines (the table of a join) is kept as the chunks that entered their sinks.
+A file for every driver of such a place, ``chunks-PIPELINE.INDEX-driver-N.arrow``. What an operator goes on with from
+other pipelines (the table of a join) is kept as the chunks that entered their sinks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-import pyarrow as pa
-
-from pyspark_pipeline.errors import CaptureError
 from pyspark_pipeline.exec import Chunk, OperatorFactory, Pipeline
 from pyspark_pipeline.exec.topology import operator_needs
 from pyspark_pipeline.ids import OperatorId
+from pyspark_pipeline.task.capture_files import CaptureFiles, ChunkFile
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -45,9 +41,14 @@ def places(pipelines: Sequence[Pipeline]) -> list[Place]:
     return [Place(p.id, index, factory.name) for p in pipelines for index, factory in enumerate(p.factories)]
 
 
+def words(wanted: str) -> list[str]:
+    """Split what ``capture.operator`` says."""
+    return [word for word in map(str.strip, wanted.split(",")) if word]
+
+
 def named(wanted: str, pipelines: Sequence[Pipeline]) -> list[Place]:
     """Give the places that ``wanted`` means: a number (``0.1``), a name, which several may have; commas between."""
-    each = {word.strip() for word in wanted.split(",")}
+    each = words(wanted)
     return [place for place in places(pipelines) if place.name in each or place.number in each]
 
 
@@ -59,24 +60,26 @@ def inputs_of(place: Place, pipelines: Sequence[Pipeline]) -> list[Place]:
 
 
 class OperatorRecorder:
-    """Keeps, below ``folder``, what enters the operators that ``wanted`` means; an instance without them keeps nothing.
+    """Keeps among ``files`` what enters the operators that ``wanted`` means; notes which of them are not there.
 
     It is called with each chunk that moves and with the operator that gave it, on the thread of that driver.
     """
 
-    def __init__(self, folder: Path, wanted: str) -> None:
-        self._folder = folder
+    def __init__(self, files: CaptureFiles, wanted: str) -> None:
+        self._capture = files
         self._wanted = wanted
         self._files: dict[tuple[int, int, int], ChunkFile] = {}
 
     def open(self, pipelines: Sequence[Pipeline]) -> None:
         """Make the files. Raises :class:`CaptureError` where the folder takes none."""
-        for wanted in named(self._wanted, pipelines):
-            for place in inputs_of(wanted, pipelines):
-                for driver, path in enumerate(paths(self._folder, place, pipelines)):
+        wanted = words(self._wanted)
+        self._capture.keep_operators(wanted, [word for word in wanted if not named(word, pipelines)])
+        for operator in named(self._wanted, pipelines):
+            for place in inputs_of(operator, pipelines):
+                for driver, name in enumerate(file_names(place, pipelines)):
                     key = (place.pipeline, place.index, driver)
                     if key not in self._files:
-                        self._files[key] = ChunkFile(path)
+                        self._files[key] = self._capture.open(name)
 
     def __call__(self, chunk: Chunk, operator: OperatorId) -> None:
         """Keep a chunk that leaves ``operator`` where what it enters is among the kept."""
@@ -90,49 +93,6 @@ class OperatorRecorder:
             file.close()
 
 
-def paths(folder: Path, place: Place, pipelines: Sequence[Pipeline]) -> list[Path]:
+def file_names(place: Place, pipelines: Sequence[Pipeline]) -> list[str]:
     """Name the files of a place, by driver."""
-    return [folder / f"chunks-{place.number}-driver-{n}.arrow" for n in range(pipelines[place.pipeline].dop)]
-
-
-class ChunkFile:
-    """A file of chunks of any types, to write."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._writer: pa.RecordBatchStreamWriter | None = None
-        self._schema: pa.Schema | None = None
-        try:
-            self._file = pa.OSFile(str(path), "wb")
-        except OSError as error:
-            raise CaptureError(f"{path} cannot be written: {error}") from error
-
-    def write(self, chunk: Chunk) -> None:
-        """Append a chunk. Raises :class:`CaptureError` where the disk takes no more."""
-        try:
-            if self._writer is None or chunk.schema != self._schema:
-                if self._writer is not None:
-                    self._writer.close()
-                self._schema = chunk.schema
-                self._writer = pa.ipc.new_stream(self._file, chunk.schema)
-            self._writer.write_batch(chunk)
-        except OSError as error:
-            raise CaptureError(f"{self._path} cannot be written: {error}") from error
-
-    def close(self) -> None:
-        """End the file. Repeatable."""
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            writer.close()
-        self._file.close()
-
-
-def read_chunks(path: Path) -> Iterator[Chunk]:
-    """Give the chunks of a file in their order. Raises :class:`CaptureError` where it cannot be read."""
-    try:
-        with pa.OSFile(str(path), "rb") as file:
-            end = file.size()
-            while file.tell() < end:
-                yield from pa.ipc.open_stream(file)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise CaptureError(f"{path} cannot be read: {error}") from error
+    return [f"chunks-{place.number}-driver-{n}.arrow" for n in range(pipelines[place.pipeline].dop)]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from pyspark_pipeline.errors import CaptureError
@@ -17,9 +16,10 @@ from pyspark_pipeline.exchange import ChunkRow
 from pyspark_pipeline.exec import Chunk, FragmentInstance, Operator, OperatorFactory, OutputQueue, Pipeline, execute
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.output_sink import OutputSinkFactory
+from pyspark_pipeline.options import PREFIX
 from pyspark_pipeline.plan.nodes import Field, Fragment
 from pyspark_pipeline.task.capture import Capture
-from pyspark_pipeline.task.capture_operator import Place, inputs_of, named, paths, places, read_chunks
+from pyspark_pipeline.task.capture_operator import Place, file_names, inputs_of, named, places
 from pyspark_pipeline.task.memory import instance_memory
 from pyspark_pipeline.task.run import make_builder
 
@@ -35,9 +35,9 @@ class OperatorReplay:
         queue = OutputQueue(fragment.settings.options["output.queueChunks"])
         builder = make_builder(fragment, capture.control(), queue, capture.read_broadcast)
         pipelines = builder.build()
-        self.place = _one(wanted, pipelines)
+        self.place = _one(wanted, pipelines, capture)
         self.fields: Sequence[Field] | None = builder.output_of(self.place.factory(pipelines))
-        alone = _alone(self.place, pipelines, capture.folder, queue)
+        alone = _alone(self.place, pipelines, capture, queue)
         self._instance = FragmentInstance(alone, queue, memory=instance_memory(), cpu_time=True)
 
     def outputs(self) -> Iterator[Chunk | ChunkRow]:
@@ -53,15 +53,21 @@ class OperatorReplay:
         return self._instance.metrics()
 
 
-def _one(wanted: str, pipelines: Sequence[Pipeline]) -> Place:
+def _one(wanted: str, pipelines: Sequence[Pipeline], capture: Capture) -> Place:
     found = named(wanted, pipelines)
     if len(found) == 1:
         return found[0]
     problem = "is here more than once, say which by its number" if found else "is not here"
-    raise CaptureError(f"{wanted} {problem}; operators: {', '.join(map(str, found or places(pipelines)))}")
+    told = "" if found else _missing(capture)
+    raise CaptureError(f"{wanted} {problem}{told}; operators: {', '.join(map(str, found or places(pipelines)))}")
 
 
-def _alone(place: Place, pipelines: Sequence[Pipeline], folder: Path, queue: OutputQueue) -> list[Pipeline]:
+def _missing(capture: Capture) -> str:
+    missing = capture.journal.missing_operators()
+    return f" ({missing})" if missing else ""
+
+
+def _alone(place: Place, pipelines: Sequence[Pipeline], capture: Capture, queue: OutputQueue) -> list[Pipeline]:
     """Give the pipelines that run only the operator at ``place`` and the sinks that it goes on from."""
     factory = place.factory(pipelines)
     inputs = inputs_of(place, pipelines)
@@ -71,7 +77,7 @@ def _alone(place: Place, pipelines: Sequence[Pipeline], folder: Path, queue: Out
     alone = {}
     for input_ in inputs:
         dop = pipelines[input_.pipeline].dop
-        chain = (Recorded(_kept(folder, input_, place, pipelines)), input_.factory(pipelines))
+        chain = (Recorded(capture, _kept(capture, input_, place, pipelines)), input_.factory(pipelines))
         alone[input_] = Pipeline(id=input_.pipeline, factories=chain, dop=dop)
     whole = pipelines[place.pipeline]
     if factory is not whole.factories[-1]:
@@ -80,26 +86,28 @@ def _alone(place: Place, pipelines: Sequence[Pipeline], folder: Path, queue: Out
     return list(alone.values())
 
 
-def _kept(folder: Path, input_: Place, place: Place, pipelines: Sequence[Pipeline]) -> list[Path]:
-    files = paths(folder, input_, pipelines)
-    missing = [path.name for path in files if not path.exists()]
+def _kept(capture: Capture, input_: Place, place: Place, pipelines: Sequence[Pipeline]) -> list[str]:
+    names = file_names(input_, pipelines)
+    missing = [name for name in names if not capture.has(name)]
     if missing:
-        option = f"spark.pysparkPipeline.capture.operator={place.name}"
-        raise CaptureError(f"{folder} has no chunks of {input_} ({missing[0]}): capture with {option}")
-    return files
+        option = f"{PREFIX}capture.operator={place.name}"
+        told = f"{capture.folder} has no chunks of {input_} ({missing[0]}): capture with {option}"
+        raise CaptureError(f"{told}{_missing(capture)}")
+    return names
 
 
 class RecordedOperator(Operator):
     """Gives the chunks of one file."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, capture: Capture, name: str) -> None:
+        self._capture = capture
+        self._name = name
         self._chunks: Iterator[Chunk] = iter(())
         self._next: Chunk | None = None
 
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
-        self._chunks = read_chunks(self._path)
+        self._chunks = self._capture.chunks(self._name)
         self._next = next(self._chunks, None)
 
     def has_output(self) -> bool:
@@ -124,8 +132,9 @@ class Recorded(OperatorFactory):
 
     name = "Recorded"
 
-    def __init__(self, files: Sequence[Path]) -> None:
+    def __init__(self, capture: Capture, files: Sequence[str]) -> None:
+        self._capture = capture
         self._files = files
 
     def create(self, dop: int, driver_sequence: int) -> Operator:
-        return RecordedOperator(self._files[driver_sequence])
+        return RecordedOperator(self._capture, self._files[driver_sequence])

@@ -1,8 +1,9 @@
 """Runs one fragment instance over a stream of chunk rows.
 
-The first row is the control message; the others are the inputs' chunks. What comes out is chunk rows:
-data for destinations, then one statistics message. An error that Spark must raise as its own is the last
-message instead; every other error is raised here and reaches the user with its traceback.
+The first row is the control message; the others are the inputs' chunks. What comes out is chunk rows: data for
+destinations, with a statistics message before the last of it, and before the first, second, fourth, eighth … some MiB,
+for a reader that stops early. An error that Spark must raise as its own is the last message; every other error is
+raised here and reaches the user with its traceback.
 """
 
 from __future__ import annotations
@@ -10,10 +11,9 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -30,7 +30,7 @@ from pyspark_pipeline.planner import FragmentBuilder
 from pyspark_pipeline.task.capture import captured
 from pyspark_pipeline.task.capture_operator import OperatorRecorder
 from pyspark_pipeline.task.memory import broadcast_memory, give_back, idle_broadcast_bytes, instance_memory
-from pyspark_pipeline.task.statistics import fragment_metrics, task_metrics
+from pyspark_pipeline.task.statistics import Told
 
 _PACK_BYTES = 4 << 20
 _LARGE_TEXT = 1 << 19
@@ -57,14 +57,10 @@ def run_fragment(
     Where the fragment's options ask for it, what the task gets is captured (:mod:`pyspark_pipeline.task.capture`).
     """
     fragment = _decoded(text) if len(text) < _LARGE_TEXT else _decoded_large(text)
-    options = fragment.settings.options
-    if not options["capture.folder"]:
-        return run_plan(fragment, batches, read_broadcast)
-    folder, partition = Path(options["capture.folder"]), options["capture.partition"]
-    task = captured(text, fragment, batches, read_broadcast, folder, partition)
-    wanted = options["capture.operator"]
-    recorder = OperatorRecorder(task.folder, wanted) if task.folder and wanted else None
-    return run_plan(fragment, task.batches, task.read_broadcast, recorder)
+    task = captured(text, fragment, batches, read_broadcast)
+    wanted = fragment.settings.options["capture.operator"]
+    recorder = OperatorRecorder(task.files, wanted) if task.files and wanted else None
+    return task.watched(run_plan(fragment, task.batches, task.read_broadcast, recorder))
 
 
 def run_plan(
@@ -72,7 +68,7 @@ def run_plan(
     batches: Iterator[pa.RecordBatch],
     read_broadcast: ReadBroadcast = no_broadcast,
     recorder: OperatorRecorder | None = None,
-) -> Iterator[pa.RecordBatch]:
+) -> Generator[pa.RecordBatch, None, None]:
     """Run ``fragment`` over Arrow batches of chunk rows; give batches of chunk rows.
 
     ``read_broadcast`` gives the messages of one of the fragment's broadcasts, by Spark's id; ``recorder`` keeps chunks.
@@ -106,14 +102,15 @@ def _run_within(
         builder = make_builder(fragment, control, queue, read_broadcast)
         instance = _instance(builder, client, queue, memory, recorder)
         del builder
-        yield from _run(instance, int(control.get("cpus", 1)))
-        if instance.feed is None:
-            client.expect_end()
         where = {name: control.get(name) for name in ("stage", "partition", "attempt")}
-        profile = instance.metrics() | where | {"process": os.getpid()}
-        metrics = fragment_metrics(profile, time.perf_counter() - began)
-        told = {"metrics": metrics, "task": task_metrics(profile), "profile": json.dumps(profile)}
-        yield _message(STATISTICS, told)
+        told = Told(instance, where | {"process": os.getpid()}, began)
+        for number, (pack, is_last) in enumerate(_packs(instance, int(control.get("cpus", 1))), start=1):
+            if is_last and instance.feed is None:
+                client.expect_end()
+            if is_last or number & (number - 1) == 0:
+                yield _message(STATISTICS, told.more())
+            if pack is not None:
+                yield pack
     except SparkConditionError as error:
         yield _message(ERROR, condition_content(error))
     except CorruptFileError as error:
@@ -145,7 +142,8 @@ def _instance(
     return builder.instance(queue, memory=memory, feed=feed, recorder=recorder)
 
 
-def _run(instance: FragmentInstance, threads: int) -> Iterator[pa.RecordBatch]:
+def _packs(instance: FragmentInstance, threads: int) -> Iterator[tuple[pa.RecordBatch | None, bool]]:
+    """Run the instance; give its output in batches of some MiB, and whether each is the last, which may be None."""
     sent: list[ChunkRow] = []
     held = 0
     try:
@@ -154,10 +152,9 @@ def _run(instance: FragmentInstance, threads: int) -> Iterator[pa.RecordBatch]:
                 sent.append(row)
                 held += row.data.size
                 if held >= _PACK_BYTES:
-                    yield pack_rows(sent)
+                    yield pack_rows(sent), False
                     sent, held = [], 0
-            if sent:
-                yield pack_rows(sent)
+        yield pack_rows(sent) if sent else None, True
     except MemoryError as error:  # outside every operator: reading the input, packing the output
         raise ResourceExhaustedError(f"no memory left to move chunks between Spark and the engine: {error}") from error
 

@@ -5,10 +5,13 @@ The manifest carries this table, so that the shim creates the metrics without kn
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pyspark_pipeline.exec import FragmentInstance
 from pyspark_pipeline.memory import REVOCATIONS
 from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES
 from pyspark_pipeline.metrics import Counter
@@ -111,6 +114,33 @@ def fragment_metrics(report: Mapping[str, Any], seconds: float) -> Mapping[str, 
     values["rowGroupsPrunedByJoins"] = _counted(report, PRUNED_BY_JOINS)
     values["rowsDroppedByJoins"] = _counted(report, DROPPED)
     return values
+
+
+class Told:
+    """What the JVM has been told of an instance that runs since ``began`` (s, ``time.perf_counter``), and what is new.
+
+    ``where`` (stage, partition, attempt, process) goes into the profile.
+    """
+
+    def __init__(self, instance: FragmentInstance, where: Mapping[str, Any], began: float) -> None:
+        self._instance = instance
+        self._where = where
+        self._began = began
+        self._metrics: Mapping[str, int] = {}
+        self._task: Mapping[str, int] = {}
+
+    def more(self) -> dict[str, Any]:
+        """Give what ``metrics`` and ``task`` grew by since the last call, and the whole ``profile``."""
+        profile = {**self._instance.metrics(), **self._where}
+        metrics = fragment_metrics(profile, time.perf_counter() - self._began)
+        task = task_metrics(profile)
+        told = {"metrics": _grown(metrics, self._metrics), "task": _grown(task, self._task)}
+        self._metrics, self._task = metrics, task
+        return told | {"profile": json.dumps(profile)}
+
+
+def _grown(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
+    return {name: value - before.get(name, 0) for name, value in now.items()}
 
 
 def task_metrics(report: Mapping[str, Any]) -> Mapping[str, int]:

@@ -17,7 +17,7 @@ FLOORS = (
     {"plan", "kernels", "memory"},
     {"exec", "expressions"},
     {"operators", "exchange"},
-    {"planner", "extend"},
+    {"planner", "extend", "testing"},
     {"task"},
     {"manifest"},
     {"spark", "cli", "local"},

@@ -98,3 +98,17 @@ def test_a_job_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     (finding,) = doctor.check_workers("local[2]")
     assert isinstance(finding, Finding)
     assert "ClassNotFoundException" in finding.detail
+
+
+@pytest.mark.parametrize(
+    ("words", "least"),
+    [(("--cpus", "0"), 1), (("--cpus", "-1"), 1), (("--cpus", "two"), 1), (("--rows", "-1"), 0)],
+)
+def test_a_number_that_cannot_be_is_refused(
+    words: tuple[str, str], least: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["replay", "folder", *words])
+    assert ended.value.code == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.endswith(f"argument {words[0]}: {words[1]!r}: allowed is a whole number from {least}")

@@ -13,9 +13,10 @@ import pyarrow as pa
 import pytest
 from pyspark.core.broadcast import Broadcast, _broadcastRegistry
 
-from pyspark_pipeline.errors import EngineBugError
+from pyspark_pipeline.errors import EngineBugError, ResourceExhaustedError
 from pyspark_pipeline.exchange import encode_chunk
 from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, no_broadcast
+from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.wire import decode_fragment, decode_node
 from pyspark_pipeline.spark.broadcasts import read_broadcast
@@ -188,3 +189,24 @@ def test_the_wire() -> None:
     }
     assert decode_fragment(json.dumps(text)).broadcasts == ()
     assert decode_fragment(json.dumps({**text, "broadcasts": [9, 4, 9]})).broadcasts == (9, 4, 9)
+
+
+def test_who_makes_a_value_holds_it_until_it_leaves() -> None:
+    tables, instance = MemoryTracker("tables"), MemoryTracker("instance", limit=100)
+    cache = BroadcastCache(1000, tables)
+    cache.begin_task([1, 2])
+    first, second = instance.child("first"), instance.child("second")
+    cache.value(1, "a", lambda: Made(30), first)
+    cache.value(1, "b", lambda: Made(20), first)
+    cache.value(1, "a", lambda: Made(30), second)
+    assert (first.held, second.held, tables.held) == (50, 0, 0)
+    with pytest.raises(ResourceExhaustedError, match="second asked for 60 bytes"):
+        cache.value(2, "a", lambda: Made(60), second)
+    assert cache.statistics()["values"] == 2
+    for _ in range(2):
+        cache.leave(first)
+        assert (instance.held, tables.held) == (0, 50)
+    cache.value(2, "a", lambda: Made(60), second)
+    assert (second.held, tables.held) == (60, 50)
+    cache.begin_task([])  # whoever has not left is gone
+    assert tables.held == 110

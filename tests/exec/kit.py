@@ -56,6 +56,10 @@ class Recorded(Operator):
         super().prepare(context)
         self.called("prepare")
 
+    def pending_finish(self) -> bool:
+        self.asked("pending_finish")
+        return False
+
     def set_finishing(self) -> None:
         self.called("set_finishing")
         self.finishing = True

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pickle
 import threading
-import time
+from collections.abc import Callable
 
 import pytest
 
 from pyspark_pipeline.errors import EngineBugError, PipelineError, SparkConditionError
-from pyspark_pipeline.exec import Chunk, FragmentInstance, OutputQueue, execute
+from pyspark_pipeline.exec import Chunk, FragmentInstance, Operator, OutputQueue, Pipeline, execute
+from pyspark_pipeline.exec.driver import Driver
 from pyspark_pipeline.exec.states import DriverState
+from pyspark_pipeline.testing import Clocks, StepClock, wait_until_blocked, watched
 from tests.exec.kit import Made, Recorded, Sink, Source, Step, chunk, chunks, pipeline, run, values
 
 FULL_LIFE = ["prepare", "set_finishing", "set_finished", "close"]
@@ -82,7 +84,7 @@ def test_closing_the_generator_cancels(threads: int) -> None:
 @pytest.mark.parametrize(
     "call",
     ["prepare", "has_output", "pull_chunk", "need_input", "push_chunk", "is_finished", "set_finishing", "set_finished",
-     "close"],
+     "pending_finish", "close"],
 )  # fmt: skip
 def test_an_error_in_any_call_closes_everything_once_and_says_where(threads: int, place: int, call: str) -> None:
     queue = OutputQueue()
@@ -121,6 +123,69 @@ def test_errors_of_the_tree_pass_with_a_note_and_pickle(threads: int) -> None:
 
 
 @both
+def test_an_error_in_set_cancelled_is_a_note_of_the_first(threads: int) -> None:
+    queue = OutputQueue()
+    operators = [Source(chunks(1), fails="pull_chunk"), Step(fails="set_cancelled"), Sink(queue, fails="set_cancelled")]
+    with pytest.raises(EngineBugError, match="in pull_chunk of operator 0") as caught:
+        run([pipeline(*operators)], queue, threads)
+    notes = caught.value.__notes__
+    assert "in set_cancelled of operator 1 (step)" in notes[-2]
+    assert "in set_cancelled of operator 2 (sink)" in notes[-1]
+    assert [operator.stages()[-2:] for operator in operators] == [["set_cancelled", "close"]] * 3
+
+
+@both
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_an_error_in_a_precondition_is_blamed(threads: int, nth: int) -> None:
+    asked: list[int] = []
+
+    class Unsure(Made):
+        def precondition_ready(self) -> bool:
+            asked.append(1)
+            if len(asked) == nth:
+                raise ValueError("told to fail")
+            return len(asked) > nth
+
+    queue = OutputQueue()
+    operators = [Source(chunks(1)), Step(), Sink(queue)]
+    source, _, sink = pipeline(*operators).factories
+    instance = FragmentInstance([Pipeline(id=0, factories=(source, Unsure("probe", lambda _: Step()), sink))], queue)
+    with pytest.raises(EngineBugError, match=r"told to fail\nin precondition_ready of operator 1 \(probe\)"):
+        list(execute(instance, threads))
+    assert [operators[place].stages()[-1] for place in (0, 2)] == ["close", "close"]
+
+
+@both
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("call", ["has_output", "need_input", "is_finished", "pending_finish"])
+def test_an_error_that_is_raised_once_whoever_asked_fails_the_query(threads: int, place: int, call: str) -> None:
+    """Raise at the first, second, third … asking, until the query ends before; some are asked by who looks."""
+    for nth in range(1, 100):
+        queue = OutputQueue(1)
+        operators = [Source(chunks(3)), Step(), Sink(queue)]
+        original = getattr(operators[place], call)
+        asked: list[int] = []
+
+        def once(original: Callable[[], bool] = original, asked: list[int] = asked, nth: int = nth) -> bool:
+            asked.append(1)
+            if len(asked) == nth:
+                raise ValueError("told once")
+            return original()
+
+        setattr(operators[place], call, once)
+        instance = FragmentInstance([pipeline(*operators)], queue)
+        try:
+            list(execute(instance, threads))
+        except EngineBugError as error:
+            assert f"told once\nin {call} of operator {place} (" in str(error), nth
+        else:
+            assert len(asked) < nth, f"the error of asking {nth} was lost"
+            assert (nth > 1) is ((call, place) not in {("has_output", 2), ("need_input", 0)})
+            return
+    pytest.fail("the query never ended")
+
+
+@both
 def test_an_error_while_closing_is_a_note_of_the_first(threads: int) -> None:
     queue = OutputQueue()
     source, sink = Source(chunks(1), fails="pull_chunk"), Sink(queue, fails="close")
@@ -150,11 +215,17 @@ def test_a_deadlock_is_told_with_every_driver(threads: int) -> None:
 
 
 class FromThread(Source):
-    """A source whose chunks a thread makes, with or without waking the driver."""
+    """A source whose chunks a thread makes, each when the driver waits for it; it wakes the driver, or does not.
+
+    Each takes 2 ms by ``clock``.
+    """
 
     def __init__(self, count: int, wakes: bool) -> None:
         super().__init__([])
         self.count, self.wakes, self.ended = count, wakes, False
+        self.clock = StepClock()
+        self.drivers: list[Driver] = []
+        self.taken = threading.Event()
         self.thread = threading.Thread(target=self.work)
 
     def prepare(self, context) -> None:  # type: ignore[no-untyped-def]
@@ -164,7 +235,12 @@ class FromThread(Source):
 
     def work(self) -> None:
         for i in range(self.count):
-            time.sleep(0.002)
+            assert i == 0 or self.taken.wait(10)
+            self.taken.clear()
+            if self.finished:
+                self.taken.set()
+            wait_until_blocked(self.drivers)
+            self.clock.advance(2_000_000)
             self.left.append(chunk(4 * i))
             if self.wakes:
                 self.context.wake()
@@ -173,15 +249,31 @@ class FromThread(Source):
         if self.wakes:
             self.context.wake()
 
+    def pull_chunk(self) -> Chunk | None:
+        given = super().pull_chunk()
+        self.taken.set()
+        return given
+
     def is_finished(self) -> bool:
         return self.ended and not self.left
 
     def pending_finish(self) -> bool:
         return not self.ended
 
+    def set_finished(self) -> None:
+        super().set_finished()
+        self.taken.set()
+
     def close(self) -> None:
         super().close()
         self.thread.join()
+
+
+def fed_by_thread(source: FromThread, *below: Operator, queue: OutputQueue) -> FragmentInstance:
+    """Make the instance of a pipeline below ``source``, by its clock."""
+    instance = FragmentInstance([pipeline(source, *below)], queue, clocks=Clocks(measuring=source.clock))
+    source.drivers = instance.drivers
+    return instance
 
 
 class WakesWhenClosed(Source):
@@ -208,24 +300,25 @@ def test_a_blocked_driver_that_is_woken_while_all_is_closed_stays_where_it_is(th
 @pytest.mark.parametrize("wakes", [True, False])
 def test_background_work_is_waited_for(threads: int, wakes: bool) -> None:
     queue = OutputQueue()
-    items, instance = run([pipeline(FromThread(5, wakes), Sink(queue))], queue, threads)
-    assert values(items) == list(range(20))
+    source = FromThread(5, wakes)
+    instance = fed_by_thread(source, Sink(queue), queue=queue)
+    assert values(watched(execute(instance, threads), instance)) == list(range(20))
     metrics = instance.metrics()
     if wakes:
         assert metrics["missed_wakeups"] == 0
     else:
         assert metrics["missed_wakeups"] > 0
-    blocked = metrics["pipelines"][0]["operators"][0]["blocked_s"]
-    assert blocked["split"] > 0.005
+    told = metrics["pipelines"][0]
+    waited = told["operators"][0]["blocked_s"]
+    assert waited == {"split": pytest.approx(0.01)} and told["drivers"][0]["blocked_s"] == waited
 
 
 @both
 def test_pending_finish_holds_the_driver(threads: int) -> None:
     queue = OutputQueue()
     source = FromThread(20, wakes=True)
-    limit = Step(limit=3)
-    items, instance = run([pipeline(source, limit, Sink(queue))], queue, threads)
-    assert values(items) == [0, 1, 2] and source.ended
+    instance = fed_by_thread(source, Step(limit=3), Sink(queue), queue=queue)
+    assert values(watched(execute(instance, threads), instance)) == [0, 1, 2] and source.ended
     assert "PENDING_FINISH" in instance.drivers[0].machine.story()
 
 
@@ -243,9 +336,11 @@ def test_many_chunks_through_a_small_output_queue(threads: int) -> None:
 def test_a_slow_consumer_holds_the_drivers_back(threads: int) -> None:
     queue = OutputQueue(capacity=4)
     source = Source(chunks(1000))
-    items = execute(FragmentInstance([pipeline(source, Step(), Sink(queue))], queue), threads)
+    instance = FragmentInstance([pipeline(source, Step(), Sink(queue))], queue)
+    items = execute(instance, threads)
     next(items)
-    time.sleep(0.05)
+    wait_until_blocked(instance.drivers)
+    assert instance.drivers[0].state is DriverState.OUTPUT_FULL
     assert source.log.count("pull_chunk") <= 8
     items.close()
 
@@ -309,27 +404,6 @@ def test_a_precondition_holds_a_pipeline_until_it_is_met() -> None:
     assert "PRECONDITION_BLOCK" in instance.drivers[0].machine.story()
 
 
-def test_long_drivers_yield_and_overruns_are_counted() -> None:
-    queue = OutputQueue()
-    order: list[str] = []
-
-    def slow(name: str, seconds: float) -> Step:
-        def work(given: Chunk) -> Chunk:
-            order.append(name)
-            time.sleep(seconds)
-            return given
-
-        return Step(work=work)
-
-    long = pipeline(Source(chunks(8)), slow("long", 0.012), Sink(queue))
-    short = pipeline(Source(chunks(1)), slow("short", 0.0), Sink(queue), number=1)
-    instance = FragmentInstance([long, short], queue, time_slice_ms=5)
-    list(execute(instance))
-    assert order.index("short") <= 2
-    driver = instance.metrics()["pipelines"][0]["drivers"][0]
-    assert driver["yields"] >= 4 and driver["overruns"] >= 1
-
-
 def test_a_dump_shows_the_call_a_driver_is_in() -> None:
     queue = OutputQueue()
     inside, go_on = threading.Event(), threading.Event()
@@ -350,15 +424,36 @@ def test_a_dump_shows_the_call_a_driver_is_in() -> None:
 
 @both
 def test_background_work_ends_before_anything_is_closed(threads: int) -> None:
+    """The thread goes on after the cancel, until it finds, after a while, that nothing has been closed."""
     queue = OutputQueue(capacity=1)
+    cancelled, closed = threading.Event(), threading.Event()
     ended_at_close: list[bool] = []
 
-    class Watched(FromThread):
+    class Watched(Source):
+        ended = False
+
+        def prepare(self, context) -> None:  # type: ignore[no-untyped-def]
+            super().prepare(context)
+            context.background.started("reader")
+            self.thread = threading.Thread(target=self.work)
+            self.thread.start()
+
+        def work(self) -> None:
+            cancelled.wait(10)
+            self.ended = not closed.wait(0.05)
+            self.context.background.done("reader")
+
+        def set_cancelled(self) -> None:
+            super().set_cancelled()
+            cancelled.set()
+
         def close(self) -> None:
             ended_at_close.append(self.ended)
+            closed.set()
+            self.thread.join()
             super().close()
 
-    items = execute(FragmentInstance([pipeline(Watched(20, wakes=True), Sink(queue))], queue), threads)
+    items = execute(FragmentInstance([pipeline(Watched(chunks(20)), Sink(queue))], queue), threads)
     next(items)
     items.close()
     assert ended_at_close == [True]
@@ -387,7 +482,6 @@ def test_a_wake_up_while_the_driver_runs_is_not_lost(threads: int, monkeypatch: 
     monkeypatch.setattr("pyspark_pipeline.exec.threaded._FALLBACK_SECONDS", 5.0)
     monkeypatch.setattr("pyspark_pipeline.exec.serial._FALLBACK_SECONDS", 5.0)
     queue = OutputQueue()
-    start = time.monotonic()
-    items, _ = run([pipeline(Late(chunks(1)), Sink(queue))], queue, threads)
+    items, instance = run([pipeline(Late(chunks(1)), Sink(queue))], queue, threads)
     assert values(items) == [0, 1, 2, 3]
-    assert time.monotonic() - start < 4
+    assert instance.missed_wakeups == 0  # nobody had to look after it, which happens every 5 s

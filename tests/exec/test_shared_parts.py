@@ -1,4 +1,4 @@
-"""Barrier, bridge, event, input queues and feed, ready queue: the parts that drivers share."""
+"""Barrier, bridge, event, input queues and feed: the parts that drivers share."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exec import Chunk, Event, FragmentInstance, OperatorContext, OutputQueue, execute
 from pyspark_pipeline.exec.barrier import Barrier
 from pyspark_pipeline.exec.bridge import Bridge
-from pyspark_pipeline.exec.driver import Driver
 from pyspark_pipeline.exec.input_queue import InputFeed, InputQueue
-from pyspark_pipeline.exec.ready_queue import ReadyQueue
 from tests.exec.kit import Recorded, Sink, Step, chunk, pipeline, values
 
 
@@ -58,6 +56,32 @@ def test_a_bridge_is_published_once_and_wakes() -> None:
     assert bridge.is_ready() and bridge.get() is None and woken == [1]
     with pytest.raises(EngineBugError, match="published twice"):
         bridge.publish(2)
+
+
+def test_a_closed_barrier_lets_go_what_was_handed_in_and_has_no_last_peer() -> None:
+    barrier: Barrier[str] = Barrier(2)
+    assert barrier.arrive(0, "a") is None
+    barrier.close()
+    barrier.close()
+    assert barrier.statistics() == {"arrived": 0, "peers": 2}
+    assert barrier.arrive(0, "a") is None and barrier.arrive(1, "b") is None
+    assert barrier.statistics()["arrived"] == 0
+
+
+@pytest.mark.parametrize("published", [False, True])
+def test_a_closed_bridge_wakes_who_waits_and_has_no_value(published: bool) -> None:
+    bridge: Bridge[int] = Bridge("hash table")
+    if published:
+        bridge.publish(1)
+    woken: list[bool] = []
+    bridge.ready.subscribe(lambda: woken.append(bridge.is_ready()))
+    bridge.close()
+    bridge.close()
+    assert woken == [True] and not bridge.has_value()
+    with pytest.raises(EngineBugError, match="after its bridge was closed"):
+        bridge.get()
+    bridge.publish(2)
+    assert not bridge.has_value() and woken == [True]
 
 
 def test_an_event_wakes_each_subscriber_once() -> None:
@@ -186,34 +210,3 @@ def test_errors_of_the_stream_reach_the_caller() -> None:
     with pytest.raises(OSError, match="socket"):
         list(execute(instance))
     assert source.stages()[-2:] == ["set_cancelled", "close"]
-
-
-def driver_that_ran(seconds: float) -> Driver:
-    driver = Driver("driver", [], slice_ns=1)
-    driver.metrics.active_ns = int(seconds * 1e9)
-    return driver
-
-
-def test_a_short_driver_overtakes_a_long_one() -> None:
-    ready = ReadyQueue()
-    long, short = driver_that_ran(3.5), driver_that_ran(0.0)
-    ready.put(long)
-    ready.put(short)
-    assert ready.take() is short and ready.take() is long and ready.take() is None
-
-
-def test_a_long_driver_is_not_starved() -> None:
-    ready = ReadyQueue()
-    long, short = driver_that_ran(8.0), driver_that_ran(0.0)
-    ready.put(long)
-    turns = 0
-    for _ in range(10_000):
-        ready.put(short)
-        taken = ready.take()
-        if taken is long:
-            break
-        short.metrics.active_ns += 20_000_000
-        turns += 1
-    else:
-        pytest.fail("the long driver never ran")
-    assert turns > 10

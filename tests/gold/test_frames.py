@@ -22,6 +22,7 @@ from pyspark.sql.types import LongType
 
 import pyspark_pipeline
 from pyspark_pipeline.cli.main import main
+from pyspark_pipeline.spark.profile import fragments
 from tests.support.compare import difference
 from tests.support.conversion import summary_of
 from tests.support.sessions import ENABLED, configured, run, time_limit
@@ -348,6 +349,21 @@ def test_a_query_that_ran_can_be_profiled(
         assert ("was read again" in pyspark_pipeline.profile(frame)) == (aqe == "false")
 
 
+def test_the_profile_of_a_cached_frame_is_that_of_what_made_it(spark: SparkSession, tables: TableShelf) -> None:
+    tables.use(["tame"])
+    with configured(spark, {ENABLED: "true"}):
+        cached = spark.sql("SELECT k, count(*) AS c FROM tame GROUP BY k").cache()
+        try:
+            cached.count()
+            above = cached.where("c > 0")
+            above.collect()
+            for frame in (cached, above):
+                operators = pyspark_pipeline.profile(frame)
+                assert "StreamingAggregate" in operators and "did not run" not in operators
+        finally:
+            cached.unpersist(blocking=True)
+
+
 def test_without_a_timeline_there_is_none_to_write(spark: SparkSession, tables: TableShelf, tmp_path: Path) -> None:
     tables.use(["tame"])
     with configured(spark, {ENABLED: "true"}):
@@ -363,6 +379,7 @@ def test_a_captured_task_runs_again_without_spark(
     tables.use(["tame"])
     capture = "spark.pysparkPipeline.capture."
     settings = {ENABLED: "true", f"{capture}folder": str(tmp_path), f"{capture}operator": "HashJoinProbe"}
+    settings[f"{capture}maxBytes"] = str(8 << 30)
     with configured(spark, settings):
         frame = spark.sql("SELECT /*+ BROADCAST(b) */ a.k, count(*) c FROM tame a JOIN tame b USING (id) GROUP BY a.k")
         expected = sorted((row.k or "", row.c) for row in frame.collect())
@@ -371,7 +388,9 @@ def test_a_captured_task_runs_again_without_spark(
     replays = []
     for folder in folders:
         assert main(["replay", str(folder)]) == 0
-        replays.append(capsys.readouterr().out)
+        told = capsys.readouterr()
+        assert "incomplete" not in told.err and ("asked for HashJoinProbe" in told.err) != any(folder.glob("chunks-*"))
+        replays.append(told.out)
     (result,) = (text for text in replays if "ResultSink" in text and "AggregateSource" in text)
     made = [literal_eval(line.split(": ", 1)[1]) for line in result.splitlines() if line.startswith("partition 0: {")]
     assert sorted((row["k"] or "", row["c"]) for row in made) == expected
@@ -444,3 +463,26 @@ def test_tasks_tell_what_they_read_and_held_in_sparks_own_metrics(spark: SparkSe
     assert 0 < ours["inputBytes"] <= theirs["inputBytes"]  # Spark counts footers too
     assert ours["peakExecutionMemory"] > 0
     assert ours["diskBytesSpilled"] == ours["memoryBytesSpilled"] == 0
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
+def test_a_limit_ends_the_scan_after_a_row_group_a_driver_and_tells_so(
+    spark: SparkSession, tmp_path: Path, aqe: str
+) -> None:
+    pq.write_table(pa.table({"id": range(60_000)}), tmp_path / "many.parquet", row_group_size=1000)
+    spark.read.parquet(str(tmp_path)).createOrReplaceTempView("many_groups")
+    cores = int(spark.conf.get("spark.task.cpus") or 1)
+    limits = {
+        "SELECT id FROM many_groups LIMIT 10": 10,
+        "SELECT id + 1 FROM many_groups WHERE id > 5 LIMIT 10 OFFSET 4": 10,
+        "SELECT repeat(cast(id AS string), 2) FROM many_groups LIMIT 7": 7,  # in a projection that stays in Spark
+    }
+    with configured(spark, {ENABLED: "true", "spark.sql.adaptive.enabled": aqe}):
+        for query, rows in limits.items():
+            frame = spark.sql(query)
+            assert len(frame.collect()) == rows
+            (fragment,) = fragments(frame)
+            operators = [o for i in fragment["instances"] for p in i["pipelines"] for o in p["operators"]]
+            (scan,) = (operator for operator in operators if operator["name"] == "ParquetScan")
+            assert 1 <= scan["counters"]["row_groups_read"] <= cores
+            assert scan["rows_out"] >= rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import tempfile
 from pathlib import Path
@@ -137,3 +138,25 @@ def test_a_full_disk_is_a_resource_that_ran_out(folder: Path, monkeypatch: pytes
     with pytest.raises(ResourceExhaustedError, match="No space left"):
         files.create().write(chunk(0))
     files.close()
+
+
+def test_closing_goes_on_over_files_whose_rest_the_disk_does_not_take(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(io.FileIO):
+        def write(self, data: Any) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    def made(**_: Any) -> io.BufferedRandom:
+        return io.BufferedRandom(Full(folder / f"{len(list(folder.iterdir()))}", "x+"))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", made)
+    files = SpillFiles()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        files.create().write(chunk(0))
+    with pytest.raises(ResourceExhaustedError, match=r"asked the disk for \d+ bytes: .*No space left"):
+        files.create().write(chunk(0, 100_000))
+    assert len(os.listdir("/proc/self/fd")) == before + 4
+    files.close()
+    assert len(os.listdir("/proc/self/fd")) == before and len(files) == 0

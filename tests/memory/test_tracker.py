@@ -9,6 +9,7 @@ import pytest
 
 from pyspark_pipeline.errors import EngineBugError, ResourceExhaustedError
 from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.memory.tracker import LITTLE_BYTES
 
 
 def test_parents_hold_what_children_hold() -> None:
@@ -117,4 +118,17 @@ def test_what_is_forced_goes_over_the_limit_and_others_are_refused() -> None:
     assert root.held == 80 and first.try_hold(80)
     first.close()
     second.close()
+    assert root.held == 0
+
+
+def test_little_is_held_over_the_limit_and_more_is_refused_by_name() -> None:
+    root = MemoryTracker("instance", limit=100)
+    first, second = root.child("first"), root.child("second")
+    first.hold(80)
+    second.hold_least(LITTLE_BYTES)
+    assert root.held == 80 + LITTLE_BYTES
+    with pytest.raises(ResourceExhaustedError, match=r"second asked for 1 bytes and holds \d+; instance .*first 80"):
+        second.hold_least(LITTLE_BYTES + 1)
+    first.hold(0)
+    second.hold_least(0)
     assert root.held == 0

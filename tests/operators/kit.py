@@ -130,7 +130,10 @@ class Builder(PipelineSet):
     def branch(self, union: Node) -> int:
         return 0
 
-    def broadcast_value(self, source: Any, key: Any, make: Any) -> Any:
+    def broadcast_value(self, source: Any, key: Any, make: Any, user: Any) -> Any:
+        raise AssertionError("no broadcast here")
+
+    def leave_broadcasts(self, user: Any) -> None:
         raise AssertionError("no broadcast here")
 
 

@@ -16,6 +16,7 @@ import pytest
 from pyspark_pipeline.errors import PipelineError, ResourceExhaustedError
 from pyspark_pipeline.exec.execute import execute
 from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_ids
+from pyspark_pipeline.memory import tracker
 from pyspark_pipeline.operators import aggregate_spill, spill_partitions
 from pyspark_pipeline.operators.aggregator import Aggregator
 from pyspark_pipeline.options import Options
@@ -186,6 +187,36 @@ def test_partitions_that_are_still_too_large_are_dealt_out_again(monkeypatch: py
 def test_memory_that_is_never_given_ends_at_the_last_level() -> None:
     child = given(["bigint"], ["bigint"], rows=200, groups=50)
     assert compared(complete_node(child, keys_of(child), calls_of(child)), 1) > 100
+
+
+@pytest.mark.parametrize("keys", [["k0"], []], ids=["keys", "none"])
+def test_a_group_that_alone_does_not_fit_fails_by_name(keys: list[str]) -> None:
+    rows = [(k, letter * (1 << 20)) for letter in "abcd" for k in range(2)]
+    table = pa.table({"k0": pa.array([k for k, _ in rows]), "v0": pa.array([v for _, v in rows])})
+    child = leaf("k0:bigint, v0:string", chunks_of(table, 2))
+    node = complete_node(child, [column(child, k) for k in keys], [aggregate_call("Max", column(child, "v0"))])
+    assert len(list(execute(limited(node, 16 << 20)))) >= 1
+    instance = limited(node, 1000)
+    told = r"AggregateS\w+.* asked for \d+ bytes and holds \d+; instance holds \d+ of its limit 1000 bytes .*held by"
+    with pytest.raises(ResourceExhaustedError, match=told):
+        list(execute(instance))
+    assert instance.memory.held == 0 and instance.memory.peak < 8 << 20
+
+
+def test_groups_that_the_last_level_leaves_too_many_fail_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tracker, "LITTLE_BYTES", 0)
+    child = given(["bigint"], ["bigint"], rows=200, groups=50)
+    with pytest.raises(ResourceExhaustedError, match="AggregateSource.* asked for .* of its limit 1 bytes"):
+        list(execute(limited(complete_node(child, keys_of(child), calls_of(child)), 1)))
+
+
+def test_the_longest_string_of_many_needs_little() -> None:
+    strings = pa.array(["text " * 20 + str(i) for i in range(60_000)])
+    child = leaf("v0:string", [pa.record_batch([strings], names=["c0"])])
+    node = complete_node(child, [], [aggregate_call("Max", column(child, "v0"))])
+    instance = limited(node, 1 << 20)
+    assert to_table(node, list(execute(instance))).column(0).to_pylist() == [max(strings.to_pylist())]
+    assert instance.memory.peak <= 1 << 20
 
 
 def test_rows_dealt_out_by_spark_and_to_drivers_are_dealt_out_evenly() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -9,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.errors import ResourceExhaustedError, UnsupportedPlanError
+from pyspark_pipeline.exchange.broadcast import BroadcastCache
 from pyspark_pipeline.exec import Chunk, FragmentInstance, OperatorFactory, OutputQueue, execute
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.topology import tree
@@ -20,10 +23,11 @@ from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.joins import HashJoin, Join, JoinType, NestedLoopJoin
 from pyspark_pipeline.plan.nodes import Limit, Node, Settings
+from pyspark_pipeline.plan.sorts import Sort, SortKey
 from pyspark_pipeline.plan.wire import decode_node
 from tests.exec.kit import Made, Sink
 from tests.operators.join_kit import Row, bag, join, less, side
-from tests.operators.kit import Builder, Chunks, fields
+from tests.operators.kit import Builder, Chunks, column, fields
 
 J = JoinType
 
@@ -65,6 +69,45 @@ def star(dop: int) -> tuple[Node, list[Row]]:
     second = join(first, side("b:bigint, y:string", [(i, f"y{i}") for i in range(9)], 3), J.LEFT_OUTER, False, ["b"])
     wanted = [(i % 5, i % 7, i % 5, f"x{i % 5}", i % 7, f"y{i % 7}") for i in range(70) if i % 5 < 4]
     return second, wanted
+
+
+@pytest.fixture
+def sides(monkeypatch: pytest.MonkeyPatch) -> list[weakref.ref[build_side.BuildSide]]:
+    """The built sides that are made, as long as anybody holds them."""
+    made: list[weakref.ref[build_side.BuildSide]] = []
+    make = JoinShared.build_side
+
+    def watched(shared: JoinShared, parts: Sequence[build_side.BuildCollector]) -> build_side.BuildSide:
+        side = make(shared, parts)
+        made.append(weakref.ref(side))
+        return side
+
+    monkeypatch.setattr(JoinShared, "build_side", watched)
+    return made
+
+
+@pytest.mark.parametrize("dop", [1, 3])
+def test_tables_go_when_their_joins_are_over_not_when_the_instance_is(
+    dop: int, sides: list[weakref.ref[build_side.BuildSide]]
+) -> None:
+    node, wanted = star(dop)
+    key = SortKey(expr=column(node, node.output[0].name), descending=False, nulls_first=True)
+    task = Task(Sort(output=node.output, keys=(key,), child=node), dop=dop, batch_rows=5)
+    first = next(task.chunks)
+    gc.collect()
+    assert len(sides) == 2 and [side() for side in sides] == [None, None]
+    assert first.num_rows + len(task.rows()) == len(wanted)
+
+
+@pytest.mark.parametrize("dop", [1, 3])
+def test_tables_go_when_the_query_is_cancelled(dop: int, sides: list[weakref.ref[build_side.BuildSide]]) -> None:
+    node, _ = star(dop)
+    task = Task(node, dop=dop, batch_rows=5)
+    next(task.chunks)
+    assert any(side() is not None for side in sides)
+    task.chunks.close()
+    gc.collect()
+    assert [side() for side in sides] == [None, None]
 
 
 @pytest.mark.parametrize("dop", [1, 3])
@@ -248,37 +291,67 @@ def test_leaving_early_releases_everything(dop: int) -> None:
 
 
 class Broadcasting(Builder):
-    """Gives the chunks of one broadcast, and counts what is made of them."""
+    """Gives the chunks of one broadcast; ``cache`` keeps what is made of them."""
 
-    def __init__(self, chunks: Sequence[Chunk], made: dict[Hashable, Any]) -> None:
+    def __init__(self, chunks: Sequence[Chunk], cache: BroadcastCache) -> None:
         super().__init__(settings(100))
         self.chunks = chunks
-        self.made = made
+        self.cache = cache
 
     def broadcast_value(
-        self, source: BroadcastSource, key: Hashable, make: Callable[[Sequence[Chunk]], SizedValue]
+        self,
+        source: BroadcastSource,
+        key: Hashable,
+        make: Callable[[Sequence[Chunk]], SizedValue],
+        user: MemoryTracker,
     ) -> SizedValue:
-        if (source.broadcast, key) not in self.made:
-            self.made[source.broadcast, key] = make(self.chunks)
-        return self.made[source.broadcast, key]  # type: ignore[no-any-return]
+        return self.cache.value(source.broadcast, key, lambda: make(self.chunks), user)
+
+    def leave_broadcasts(self, user: MemoryTracker) -> None:
+        self.cache.leave(user)
 
 
 @pytest.mark.parametrize("hashed", [True, False], ids=["hash", "loops"])
 def test_a_broadcast_is_built_once_for_all_tasks(hashed: bool) -> None:
     given = numbers("k", [1, 2, 3])
     source = BroadcastSource(output=given.output, broadcast=0)
-    made: dict[Hashable, Any] = {}
+    cache = BroadcastCache(0)
     keys = ["k"] if hashed else ()
     for values in ([1, 1, 5], [3], []):
         node = join(numbers("k", values), source, J.INNER, False, keys)
-        task = Task(node, builder=Broadcasting(given.chunks, made))
+        task = Task(node, builder=Broadcasting(given.chunks, cache))
         found = [row[0] for row in task.rows()]
         assert found == ([v for v in values if v < 5] if hashed else [v for v in values for _ in range(3)])
         assert len(task.instance.pipelines) == 1
-    assert len(made) == 1
-    Task(join(numbers("k", [1]), source, J.LEFT_SEMI, False, keys), builder=Broadcasting(given.chunks, made)).rows()
-    assert len(made) == 2
-    assert not hashed or all(value.nbytes > 0 for value in made.values())
+    assert cache.statistics()["values"] == 1
+    Task(join(numbers("k", [1]), source, J.LEFT_SEMI, False, keys), builder=Broadcasting(given.chunks, cache)).rows()
+    assert cache.statistics()["values"] == 2
+    assert not hashed or cache.statistics()["bytes"] > 0
+
+
+@pytest.mark.parametrize("hashed", [True, False], ids=["hash", "loops"])
+def test_the_table_of_a_broadcast_counts_where_it_is_made(hashed: bool) -> None:
+    given = numbers("k", range(1000))
+    source = BroadcastSource(output=given.output, broadcast=0)
+    tables = MemoryTracker("tables")
+    cache = BroadcastCache(0, tables)
+    node = join(numbers("k", range(1500)), source, J.INNER, False, ["k"] if hashed else ())
+    name = "HashJoinProbe" if hashed else "NestedLoopJoinProbe"
+    with pytest.raises(ResourceExhaustedError, match=rf"{name}.* asked for \d+ bytes .* of its limit 100 bytes"):
+        small = Task(node, builder=Broadcasting(given.chunks, cache), memory=MemoryTracker("task", limit=100))
+        small.rows()
+    assert small.memory.held == tables.held == cache.statistics()["values"] == 0
+    task = Task(node, builder=Broadcasting(given.chunks, cache))
+    next(task.chunks)
+    table = cache.statistics()["bytes"]
+    assert task.memory.held >= table > 0 == tables.held
+    task.chunks.close()
+    assert (task.memory.held, tables.held) == (0, table)
+    assert task.operator(name)["peak_bytes"] >= table
+    again = Task(node, builder=Broadcasting(given.chunks, cache), memory=MemoryTracker("task", limit=20_000))
+    next(again.chunks)
+    again.chunks.close()
+    assert again.memory.peak < table == tables.held
 
 
 @pytest.mark.parametrize(

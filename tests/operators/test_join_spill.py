@@ -15,8 +15,9 @@ from pyspark_pipeline.exec.instance import FragmentInstance
 from pyspark_pipeline.exec.output_queue import OutputQueue
 from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.operators import spill_partitions
+from pyspark_pipeline.operators.joins import spilled_probe
 from pyspark_pipeline.options import Options
-from pyspark_pipeline.plan.joins import Emits, HashJoin, JoinType
+from pyspark_pipeline.plan.joins import HashJoin, JoinType
 from pyspark_pipeline.plan.nodes import Limit, Node, Project, ResultSink, Settings
 from tests.operators.join_kit import Dealing, Row, bag, expected, join, less, side
 from tests.operators.kit import call, column, literal, to_table
@@ -108,9 +109,35 @@ def test_one_key_that_does_not_fit(shape: Any, conditional: bool, dop: int) -> N
     instance = limited(node, 1000, dop=dop)
     assert bag(run(node, instance, dop)) == bag(wanted(node, 1, left, right))
     assert counted(instance, "spill_files") >= 16
-    emits, keeps = node.shape.emits, node.shape.keeps_probe
-    in_blocks = emits in (Emits.BUILD_MATCHED, Emits.BUILD_UNMATCHED) or (emits is Emits.PAIRS and not keeps)
-    assert (counted(instance, "join_blocks") > 1) == in_blocks
+    assert counted(instance, "join_blocks") > 1
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
+@pytest.mark.parametrize("conditional", [False, True], ids=["keys", "condition"])
+def test_blocks_of_many_keys_and_of_null(shape: Any, conditional: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A probe row meets no block, one of them, or all, and comes as often as it must."""
+    monkeypatch.setattr(spilled_probe, "LAST_LEVEL", 0)
+    monkeypatch.setattr(spilled_probe, "_PIECE_ROWS", 7)
+    for kinds in (("bigint",), ("string",), ("date", "string")):
+        left, right = made(kinds, 300, 5), made(kinds, 330, 6)
+        node = both(kinds, left, right, shape, conditional)
+        instance = limited(node, 1, batch_rows=50)
+        assert bag(run(node, instance)) == bag(wanted(node, len(kinds), left, right))
+        assert counted(instance, "join_blocks") > 2 * counted(instance, "join_partitions")
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
+def test_one_key_stays_within_the_limit(shape: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spill_partitions, "_WRITTEN_BYTES", 1 << 20)
+    monkeypatch.setattr(spill_partitions, "_READ_BYTES", 1 << 18)
+    probe = [(7, i, "p") for i in range(3)]
+    build = [(7, i % 5, "wide " * 200) for i in range(12_000)]
+    left, right = (build, probe) if shape[1] else (probe, build)
+    first, second = side(spec(("bigint",), "l"), left, 1000), side(spec(("bigint",), "r"), right, 1000)
+    node = join(first, second, shape[0], shape[1], ["k0"], condition=less(first, second, "vl", "vr"))
+    instance = limited(node, 4 << 20)
+    assert bag(run(node, instance)) == bag(run(node, limited(node, None)))
+    assert instance.memory.peak <= 8 << 20
 
 
 def test_probes_of_a_join_on_disk_wait_for_each_other() -> None:

@@ -38,6 +38,16 @@ def test_the_quota_is_used_up_by_skipped_rows_too() -> None:
     assert quota.is_used_up
 
 
+def test_who_waits_is_woken_when_another_driver_takes_the_last_row() -> None:
+    quota = RowQuota(5)
+    woken: list[bool] = []
+    quota.used_up.subscribe(lambda: woken.append(quota.is_used_up))
+    quota.take(4)
+    assert not woken
+    quota.take(4)
+    assert woken == [True]
+
+
 def test_without_a_limit_it_is_never_used_up() -> None:
     quota = RowQuota(None, 3)
     assert quota.take(10) == (3, 7)

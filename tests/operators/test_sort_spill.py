@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from pyspark_pipeline.errors import PipelineError, ResourceExhaustedError
 from pyspark_pipeline.exec.execute import execute
 from pyspark_pipeline.operators import sort_collect
+from pyspark_pipeline.operators.sort_runs import RunMerge
 from pyspark_pipeline.plan.nodes import Limit
 from pyspark_pipeline.plan.sorts import Sort, SortKey
 from tests.operators.aggregate_kit import chunks_of, leaf
@@ -131,6 +132,23 @@ def test_few_files_are_open_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert to_table(node, list(execute(instance))).num_rows == ROWS
     assert counted(instance, "spill_files") > 400
     assert most - before < 60
+
+
+def test_what_merging_runs_holds_is_counted_over_the_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[tuple[int, int]] = []
+    merge = RunMerge.next_chunk
+
+    def watched(self: RunMerge) -> Any:
+        held.append((self.nbytes, instance.memory.held))
+        return merge(self)
+
+    instance = limited(sort(child(table("random")), ["k"], [Direction()]), 1, settings=SMALL)
+    monkeypatch.setattr(RunMerge, "next_chunk", watched)
+    list(execute(instance))
+    merging = [total for own, total in held if own]
+    assert counted(instance, "spill_files") > 16 and merging
+    assert all(merging)
+    assert instance.memory.held == 0
 
 
 def test_files_are_gone_after_a_row_that_breaks_a_rule() -> None:

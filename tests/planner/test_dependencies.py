@@ -1,6 +1,7 @@
 """The pipelines of a plan with many joins, which of them need which, and that they run in that order by themselves.
 
 The plan is TPC-H Q5 in one fragment: what each Asian nation's customers paid in 1994 to suppliers of their own nation.
+In two orders: a chain of builds, and one pipeline behind three builds (row C11).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 
 from benchmarks.tpch import data
@@ -76,7 +78,22 @@ def q5() -> Node:
     year = where(year, "o_orderdate", "LessThan", _days(1995))
     orders = joined(year, customers, {"o_custkey": "c_custkey"})
     lines = joined(scan("lineitem"), orders, {"l_orderkey": "o_orderkey"})
-    own = joined(lines, scan("supplier"), {"l_suppkey": "s_suppkey", "c_nationkey": "s_nationkey"})
+    return revenue_of(joined(lines, scan("supplier"), {"l_suppkey": "s_suppkey", "c_nationkey": "s_nationkey"}))
+
+
+def drawn_q5() -> Node:
+    """Build orders, customers, and the suppliers of Asian nations; stream lineitem past all three."""
+    asian = joined(scan("nation"), where(scan("region"), "r_name", "EqualTo", "ASIA"), {"n_regionkey": "r_regionkey"})
+    suppliers = joined(scan("supplier"), asian, {"s_nationkey": "n_nationkey"})
+    year = where(scan("orders"), "o_orderdate", "GreaterThanOrEqual", _days(1994))
+    year = where(year, "o_orderdate", "LessThan", _days(1995))
+    lines = joined(scan("lineitem"), year, {"l_orderkey": "o_orderkey"})
+    lines = joined(lines, scan("customer"), {"o_custkey": "c_custkey"})
+    return revenue_of(joined(lines, suppliers, {"l_suppkey": "s_suppkey", "c_nationkey": "s_nationkey"}))
+
+
+def revenue_of(own: Node) -> Node:
+    """Sum by nation what was joined, the most first."""
     revenue = complete_node(own, [column(own, "n_name")], [aggregate_call("Sum", column(own, "l_extendedprice"))])
     key = SortKey(expr=column(revenue, "r1"), descending=True, nulls_first=False)
     return Sort(output=revenue.output, keys=(key,), child=revenue)
@@ -121,6 +138,27 @@ def test_the_graph_of_q5_in_one_fragment(folder: Path, dop: int, after: dict[int
         *grouping[1:],
         *last,
     ]
+    assert_is_q5(table, folder)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_graph_of_q5_as_it_is_drawn(folder: Path, threads: int) -> None:
+    """P2 needs P1, P3 P2, P6 all of P3, P4 and P5, P7 P6, P8 P7; by the table each pipeline reads."""
+    made = builder(folder, 1)
+    table = to_table(drawn_q5(), run_rows(drawn_q5(), builder=made, threads=threads))
+    region, nation, supplier, customer, orders, lineitem, groups, order = range(8)
+    assert dependencies(made.pipelines) == {
+        region: [], nation: [region], supplier: [nation], customer: [], orders: [],
+        lineitem: [orders, customer, supplier], groups: [lineitem], order: [groups],
+    }  # fmt: skip
+    assert [pipeline.factories[0].name for pipeline in made.pipelines] == [
+        *["ParquetScan"] * 6, "AggregateSource", "SortSource"
+    ]  # fmt: skip
+    assert_is_q5(table, folder)
+
+
+def assert_is_q5(table: pa.Table, folder: Path) -> None:
+    """Compare with what DuckDB gives for the query."""
     with duckdb.connect() as database:
         for name, path in data.tables(folder).items():
             database.execute(f"create view {name} as select * from '{path}'")

@@ -7,7 +7,8 @@ import dataclasses
 import pytest
 
 from pyspark_pipeline.exec import Pipeline
-from pyspark_pipeline.plan.nodes import Aggregate, ExchangeSource, Limit, Node
+from pyspark_pipeline.options import Options
+from pyspark_pipeline.plan.nodes import Aggregate, ExchangeSource, Limit, Node, Settings
 from tests.operators.aggregate_kit import aggregate_call
 from tests.operators.kit import Builder, column, fields
 
@@ -15,14 +16,14 @@ SOURCE = ExchangeSource(output=fields("k:bigint, x:bigint"), input_id=0)
 MERGING = ExchangeSource(output=fields("k:bigint, s:bigint"), input_id=0)
 
 
-def cut(node: Node, dop: int) -> list[Pipeline]:
-    builder = Builder(dop=dop)
+def cut(node: Node, dop: int, **options: str) -> list[Pipeline]:
+    builder = Builder(Settings(ansi=True, time_zone="UTC", options=Options(options)), dop=dop)
     builder.add_pipeline(builder.decompose(node))
     return builder.pipelines
 
 
-def shapes(node: Node, dop: int = 3) -> list[tuple[int, list[str]]]:
-    return [(p.dop, [factory.name for factory in p.factories]) for p in cut(node, dop)]
+def shapes(node: Node, dop: int = 3, **options: str) -> list[tuple[int, list[str]]]:
+    return [(p.dop, [factory.name for factory in p.factories]) for p in cut(node, dop, **options)]
 
 
 def aggregate(*modes: str, keys: int = 1, results: bool = False) -> Aggregate:
@@ -67,8 +68,13 @@ def test_partial_without_keys_stays_parallel(node: Node) -> None:
     assert shapes(node) == [(3, ["ExchangeSource", "AggregateSink"]), (3, ["AggregateSource"])]
 
 
-def test_partial_with_keys_streams_in_every_driver() -> None:
-    assert shapes(aggregate("Partial")) == [(3, ["ExchangeSource", "StreamingAggregate"])]
+def test_partial_with_keys_streams_in_as_many_drivers_as_its_rows_are_worth() -> None:
+    held, streaming = (3, ["ExchangeSource", "CollectSink"]), (3, ["CollectSource", "StreamingAggregate"])
+    assert shapes(aggregate("Partial")) == [held, streaming]
+    assert shapes(aggregate("Partial"), 1) == [(1, ["ExchangeSource", "StreamingAggregate"])]
+    assert shapes(aggregate("Partial"), **{"parallelism.rowsPerDriver": "0"}) == [
+        (3, ["ExchangeSource", "StreamingAggregate"])
+    ]
 
 
 def test_operators_above_a_gather_have_one_driver_and_a_shuffle_widens_again() -> None:

@@ -30,6 +30,13 @@ class Outcome:
     statistics: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
 
+    def tell(self, told: dict[str, Any]) -> None:
+        """Add a statistics message: of metrics what was added, of the profile all."""
+        before = self.statistics or {"metrics": {}, "task": {}}
+        for name in ("metrics", "task"):
+            told[name] = {key: before[name].get(key, 0) + value for key, value in told[name].items()}
+        self.statistics = told
+
     def table(self, partition: int | None = None) -> pa.Table:
         return to_table(self.node, [row for row in self.rows if partition in (None, row.partition)])
 
@@ -57,14 +64,13 @@ def run_task(root: Node, sink: Sink | None = None, *, settings: Settings = DEFAU
     for batch in start(fragment(root, sink, settings), **task):
         for row in unpack_rows(batch):
             assert outcome.error is None, "an error is the last row"
-            assert outcome.statistics is None, "the statistics are the last row"
             if row.partition == STATISTICS:
-                outcome.statistics = json.loads(row.data.to_pybytes())
+                outcome.tell(json.loads(row.data.to_pybytes()))
             elif row.partition == ERROR:
                 outcome.error = json.loads(row.data.to_pybytes())
             else:
                 outcome.rows.append(row)
-    assert (outcome.statistics is None) != (outcome.error is None)
+    assert outcome.statistics is not None or outcome.error is not None
     assert not engine_threads()
     return outcome
 

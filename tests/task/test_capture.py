@@ -13,6 +13,8 @@ import pytest
 from pyspark_pipeline.cli.main import main
 from pyspark_pipeline.errors import CaptureError
 from pyspark_pipeline.exchange import CONTROL, ChunkRow, encode_chunk, pack_rows, plain_schema, unpack_rows
+from pyspark_pipeline.options import Options
+from pyspark_pipeline.plan.nodes import Fragment, Settings
 from pyspark_pipeline.task import run_fragment
 from pyspark_pipeline.task.capture import Capture, captured
 from tests.operators.kit import Chunks, fields
@@ -34,6 +36,12 @@ def given(partition: int, *chunks: list[int]) -> list[pa.RecordBatch]:
         batch = pa.RecordBatch.from_arrays([pa.array(values, pa.int64())], schema=SCHEMA)
         rows.append(ChunkRow(partition=0, rows=len(values), data=encode_chunk(batch)))
     return [pack_rows([row]) for row in rows]
+
+
+def captured_plan(folder: Path, **options: str) -> Fragment:
+    """A plan of no operator worth its name, whose tasks are captured."""
+    given_options = Options({"capture.folder": str(folder), **options})
+    return fragment(Chunks(output=()), settings=Settings(ansi=True, time_zone="UTC", options=given_options))
 
 
 def run_captured(folder: Path, batches: list[pa.RecordBatch]) -> list[ChunkRow]:
@@ -86,13 +94,14 @@ def test_broadcasts_are_kept_even_where_nobody_reads_them_again(tmp_path: Path) 
     def read(broadcast_id: int) -> list[bytes]:
         return [b"one", b"", bytes([broadcast_id])]
 
-    plan = dataclasses.replace(fragment(Chunks(output=())), id=1, broadcasts=(9,))
-    task = captured("{}", plan, iter(given(0, [1])), read, tmp_path, 0)
-    assert len(list(task.batches)) == 2 and task.folder == tmp_path / "fragment-1-partition-0-attempt-7"
-    kept = Capture(task.folder)
+    plan = dataclasses.replace(captured_plan(tmp_path), broadcasts=(9,))
+    task = captured("{}", plan, iter(given(0, [1])), read)
+    assert task.files and len(list(task.batches)) == 2
+    assert task.files.folder == tmp_path / "fragment-0-partition-0-attempt-7"
+    kept = Capture(task.files.folder)
     assert kept.read_broadcast(9) == read(9) and kept.control()["taskAttempt"] == 7
     assert [batch.num_rows for batch in kept.batches()] == [1, 1]
-    with pytest.raises(CaptureError, match=r"broadcast-8\.arrow"):
+    with pytest.raises(CaptureError, match=r"has no whole broadcast-8\.arrow"):
         kept.read_broadcast(8)
 
 
@@ -118,4 +127,4 @@ def test_what_is_no_capture_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
     file = tmp_path / "file"
     file.write_text("x")
     with pytest.raises(CaptureError, match="cannot be captured"):
-        captured("{}", fragment(Chunks(output=())), iter(given(0)), lambda _: [], file, 0)
+        captured("{}", captured_plan(file), iter(given(0)), lambda _: [])

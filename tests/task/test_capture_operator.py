@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections import Counter
@@ -20,7 +21,9 @@ from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.joins import JoinType
 from pyspark_pipeline.plan.nodes import Fragment, Node, Range, Settings
 from pyspark_pipeline.task.capture import Capture, captured
-from pyspark_pipeline.task.capture_operator import ChunkFile, OperatorRecorder, Place, read_chunks
+from pyspark_pipeline.task.capture_files import CaptureFiles, read_chunks
+from pyspark_pipeline.task.capture_journal import Ending
+from pyspark_pipeline.task.capture_operator import OperatorRecorder, Place
 from pyspark_pipeline.task.replay_operator import OperatorReplay
 from pyspark_pipeline.task.run import run_fragment, run_plan
 from tests.operators.join_kit import join
@@ -63,18 +66,20 @@ def capture(
     plan: Fragment, folder: Path, wanted: str = EVERYTHING, cpus: int = 1, splits: dict[int, Any] = SPLITS
 ) -> tuple[Capture, dict[str, Any]]:
     """Run a task and keep what entered ``wanted``; give the capture and the task's profile."""
-    given = captured("{}", plan, iter([pack_rows([control(cpus, splits)])]), lambda _: [], folder, 0)
-    assert given.folder is not None
-    recorder = OperatorRecorder(given.folder, wanted)
-    batches = run_plan(plan, given.batches, given.read_broadcast, recorder)
+    options = Options({**plan.settings.options.given, "capture.folder": str(folder)})
+    plan = dataclasses.replace(plan, settings=dataclasses.replace(plan.settings, options=options))
+    given = captured("{}", plan, iter([pack_rows([control(cpus, splits)])]), lambda _: [])
+    assert given.files is not None
+    recorder = OperatorRecorder(given.files, wanted)
+    batches = given.watched(run_plan(plan, given.batches, given.read_broadcast, recorder))
     rows = [row for batch in batches for row in unpack_rows(batch)]
-    assert rows[-1].partition == STATISTICS
-    return Capture(given.folder), json.loads(json.loads(rows[-1].data.to_pybytes())["profile"])
+    assert rows[0].partition == STATISTICS
+    return Capture(given.files.folder), json.loads(json.loads(rows[0].data.to_pybytes())["profile"])
 
 
 def entered(kept: Capture, place: Place, drivers: int) -> list[pa.RecordBatch]:
-    names = [kept.folder / f"chunks-{place.number}-driver-{driver}.arrow" for driver in range(drivers)]
-    return [chunk for name in names for chunk in read_chunks(name)]
+    names = [f"chunks-{place.number}-driver-{driver}.arrow" for driver in range(drivers)]
+    return [chunk for name in names for chunk in kept.chunks(name)]
 
 
 def bag(chunks: list[pa.RecordBatch]) -> Counter[str]:
@@ -156,13 +161,15 @@ def test_what_cannot_run_alone_says_what_it_works_with(tmp_path: Path) -> None:
 def test_a_wrong_name_tells_the_operators_there_are(tmp_path: Path) -> None:
     given = task(joined())
     kept, _ = capture(given, tmp_path, "Filtr")
-    assert sorted(path.name for path in kept.folder.iterdir()) == ["fragment.json", "input.arrow"]
+    assert sorted(path.name for path in kept.folder.iterdir()) == ["fragment.json", "input.arrow", "journal.txt"]
+    assert (kept.journal.operators, kept.journal.missing) == (("Filtr",), ("Filtr",))
+    asked = r"spark\.pysparkPipeline\.capture\.operator asked for Filtr, not in this fragment"
     operators = "0.0 Range, 0.1 Filter, 0.2 HashJoinBuild, 1.0 Range, 1.1 Filter, 1.2 Project, 1.3 HashJoinProbe"
-    with pytest.raises(CaptureError, match=rf"Filtr is not here; operators: {re.escape(operators)}, 1\.4 ResultSink$"):
+    with pytest.raises(CaptureError, match=rf"Filtr is not here \({asked}\); operators: {re.escape(operators)}, 1"):
         OperatorReplay(kept, given, "Filtr")
     with pytest.raises(CaptureError, match=r"Filter is here more than once.*operators: 0\.1 Filter, 1\.1 Filter$"):
         OperatorReplay(kept, given, "Filter")
-    with pytest.raises(CaptureError, match=r"no chunks of 1\.2 Project .*capture\.operator=Project"):
+    with pytest.raises(CaptureError, match=rf"no chunks of 1\.2 Project .*capture\.operator=Project \({asked}\)"):
         OperatorReplay(kept, given, "Project")
 
 
@@ -176,18 +183,22 @@ def test_chunks_of_changing_types_come_back_as_they_were(tmp_path: Path) -> None
         pa.RecordBatch.from_arrays([plain.slice(2), plain.slice(0, 1)], ["c0", "c0"]),
         pa.RecordBatch.from_struct_array(pa.array([{}, {}, {}], pa.struct([]))),
     ]
-    file = ChunkFile(tmp_path / "file")
+    files = CaptureFiles(tmp_path, 1 << 20)
+    file = files.open("file")
     for chunk in chunks:
         file.write(chunk)
-    file.close()
-    assert list(read_chunks(tmp_path / "file")) == chunks
-    ChunkFile(tmp_path / "empty").close()
-    assert list(read_chunks(tmp_path / "empty")) == []
+    files.open("empty")
+    files.end(Ending.FINISHED)
+    kept = Capture(tmp_path)
+    assert list(kept.chunks("file")) == chunks
+    assert kept.has("empty") and list(kept.chunks("empty")) == [] and not kept.has("other")
+    with pytest.raises(CaptureError, match="has no whole other"):
+        list(kept.chunks("other"))
     with pytest.raises(CaptureError, match="cannot be written"):
-        ChunkFile(tmp_path / "no folder" / "file")
-    (tmp_path / "empty").write_bytes(b"no Arrow at all, but some text")
+        CaptureFiles(tmp_path / "second", 1 << 20).open("no folder/file")
+    (tmp_path / "text").write_bytes(b"no Arrow at all, but some text")
     with pytest.raises(CaptureError, match="cannot be read"):
-        list(read_chunks(tmp_path / "empty"))
+        list(read_chunks(tmp_path / "text", 20))
 
 
 def run_captured(root: dict[str, Any], parent: Path, operators: str) -> Path:

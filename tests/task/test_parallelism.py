@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.nodes import (
     Aggregate,
     ExchangeSource,
@@ -19,15 +20,20 @@ from pyspark_pipeline.plan.nodes import (
     Limit,
     Project,
     Range,
+    Settings,
     SingleExchange,
 )
 from tests.operators.aggregate_kit import aggregate_call, complete_node, merge_node, partial_node, rows_of
 from tests.operators.kit import call, column, fields, literal
+from tests.operators.sort_kit import Direction, sort
 from tests.task.kit import CPUS, Outcome, run_task, scan, write_files
 
 SPEC = "k:bigint, s:string, x:int, d:decimal(10;2), f:double"
 SCAN = scan(SPEC)
 ROWS = 30_000
+SMALL = Settings(
+    ansi=True, time_zone="UTC", options=Options({"batchRows": "50", "parallelism.rowsPerDriver": "100"})
+)
 PARTITIONS = 2
 
 
@@ -134,6 +140,21 @@ def test_a_limit_counts_over_all_drivers(limit: int, splits: list[dict[str, Any]
     for cpus in CPUS:
         done = run_task(node, cpus=cpus, splits={0: splits})
         assert done.table().num_rows == min(limit, ROWS)
+
+
+@pytest.mark.parametrize(("rows", "at_work"), [(0, 0), (1, 1), (99, 1), (60_000, None)])
+def test_the_rows_that_come_choose_the_drivers_of_a_sort(rows: int, at_work: int | None) -> None:
+    numbers = Range(output=fields("n:bigint"), input_id=0)
+    sent = run_task(numbers, SingleExchange(), splits={0: [0, rows, 1]}, settings=SMALL)
+    source = ExchangeSource(output=numbers.output, input_id=0)
+    node = sort(source, ["n"], [Direction(descending=True)])
+    done = run_task(node, cpus=3, inputs=sent.rows, settings=SMALL)
+    assert done.table()["n"].to_pylist() == list(range(rows - 1, -1, -1))
+    assert done.statistics is not None
+    profile = json.loads(done.statistics["profile"])
+    (sinks,) = (p for p in profile["pipelines"] if p["operators"][0]["name"] == "CollectSource")
+    used = sum(driver["moves"] > 0 for driver in sinks["drivers"])
+    assert used == at_work or (at_work is None and used >= 1)
 
 
 def test_streaming_rows_of_an_exchange_source_and_a_range() -> None:

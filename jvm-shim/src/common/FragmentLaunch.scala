@@ -189,13 +189,17 @@ class RowGroups(rows: Iterator[InternalRow]) extends Iterator[Iterator[InternalR
   }
 }
 
-/** The data rows of a worker's output; its statistics go to the metrics, an error is raised. */
+/**
+ * The data rows of a worker's output; its statistics go to the metrics, an error is raised. Statistics come before
+ * rows, so that they arrive where the reader stops early: of metrics what was added since, of the profile all.
+ */
 class WorkerOutput(batches: Iterator[ColumnarBatch], launch: Launch) extends Iterator[InternalRow] {
   private val writer = new ChunkRowWriter
   private var batch: ColumnarBatch = _
   private var columns: ChunkVectors = _
   private var position = 0
   private var current: InternalRow = _
+  private val place = launch.profiles.reserve()
 
   override def hasNext: Boolean = {
     while (current == null && advance()) {
@@ -205,7 +209,7 @@ class WorkerOutput(batches: Iterator[ColumnarBatch], launch: Launch) extends Ite
         case ChunkRow.Statistics =>
           val statistics = Manifest.mapper.readTree(columns.data.get(i))
           FragmentMetrics.add(launch.metrics, statistics)
-          launch.profiles.add(statistics.path("profile").asText)
+          launch.profiles.put(place, statistics.path("profile").asText)
         case ChunkRow.Error =>
           throw ErrorBridge.exception(Manifest.mapper.readTree(columns.data.get(i)), launch.contexts)
         case _ => current = writer.write(columns, i)

@@ -8,7 +8,8 @@ import org.apache.commons.lang3.StringUtils
 
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
-import org.apache.spark.sql.execution.{FileSourceScanExec, InSubqueryExec, ScalarSubquery, SparkPlan}
+import org.apache.spark.sql.execution.{CollectLimitExec, FileSourceScanExec, InSubqueryExec, LocalLimitExec, ProjectExec}
+import org.apache.spark.sql.execution.{ScalarSubquery, SparkPlan}
 
 /** Puts wrapped operators that stand together into one fragment, and cuts it at its inputs. */
 object Fusion {
@@ -21,7 +22,18 @@ object Fusion {
     case e: PipelineBroadcastExchangeExec => e.mapChildren(apply)
     case op: PipelineOperatorExec => fragment(op)
     case f: PipelineFragmentExec => f
+    case c: CollectLimitExec if c.limit >= 0 => c.withNewChildren(Seq(limited(c.child, c.limit)))
     case other => other.mapChildren(apply)
+  }
+
+  /** Let no instance give more rows than the driver takes of it, so that it ends by itself. */
+  private def limited(plan: SparkPlan, rows: Int): SparkPlan = plan match {
+    case op: PipelineOperatorExec if op.original.outputOrdering.isEmpty =>
+      val first = PipelineOperatorExec(LocalLimitExec(rows, op))
+      first.copyTagsFrom(op)
+      fragment(first)
+    case p: ProjectExec => p.withNewChildren(Seq(limited(p.child, rows)))
+    case other => apply(other)
   }
 
   /** The fragment that runs `plan`; a plan that is only an input becomes a fragment that passes it on. */

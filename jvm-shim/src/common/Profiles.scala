@@ -12,12 +12,27 @@ import org.apache.spark.SparkContext
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.util.AccumulatorV2
 
-/** What the instances of a fragment counted, each as the JSON that its worker sent; those beyond a size are left out. */
+/**
+ * What the instances of a fragment counted, each as the JSON that its worker sent. Those beyond a size are left out,
+ * and counted.
+ */
 class Profiles extends AccumulatorV2[String, JavaList[String]] {
   private val kept = Collections.synchronizedList(new ArrayList[String]())
   private var length = 0L
+  private var leftOut = 0L
 
-  override def isZero: Boolean = kept.isEmpty
+  /** A place for what one instance of this task will tell, later again and more. */
+  def reserve(): Int = synchronized {
+    kept.add("")
+    kept.size - 1
+  }
+
+  def put(place: Int, profile: String): Unit = kept.set(place, profile)
+
+  /** How many instances have been left out. */
+  def omitted: Long = leftOut
+
+  override def isZero: Boolean = kept.isEmpty && leftOut == 0
 
   override def copy(): Profiles = {
     val made = new Profiles
@@ -28,16 +43,28 @@ class Profiles extends AccumulatorV2[String, JavaList[String]] {
   override def reset(): Unit = {
     kept.clear()
     length = 0L
+    leftOut = 0L
   }
 
-  override def add(profile: String): Unit = if (length < Profiles.MostLength) {
-    kept.add(profile)
-    length += profile.length
+  override def add(profile: String): Unit =
+    if (length < Profiles.MostLength) {
+      kept.add(profile)
+      length += profile.length
+    } else leftOut += 1
+
+  override def merge(other: AccumulatorV2[String, JavaList[String]]): Unit = {
+    other.value.forEach(add(_))
+    other match {
+      case profiles: Profiles => leftOut += profiles.omitted
+      case _ =>
+    }
   }
 
-  override def merge(other: AccumulatorV2[String, JavaList[String]]): Unit = other.value.forEach(add(_))
-
-  override def value: JavaList[String] = kept.synchronized { new ArrayList[String](kept) }
+  override def value: JavaList[String] = kept.synchronized {
+    val told = new ArrayList[String](kept)
+    told.removeIf(_.isEmpty)
+    told
+  }
 }
 
 object Profiles {
@@ -54,7 +81,7 @@ object Profiles {
   def json(plan: SparkPlan): String = {
     val seen = mutable.LinkedHashMap.empty[Int, PipelineFragmentExec]
     val inputs = mutable.Map.empty[Int, Seq[Int]]
-    Report.of(plan).fragments.foreach { f =>
+    Report.of(plan).fragmentsAndCached.foreach { f =>
       seen.getOrElseUpdate(f.id, f)
       inputs(f.id) = f.children.flatMap(source).distinct
     }
@@ -64,6 +91,7 @@ object Profiles {
       val instances = ArrayBuffer.empty[JsonNode]
       f.profiles.value.forEach(text => instances += Manifest.mapper.readTree(text))
       node.set[ObjectNode]("instances", Json.arr(instances.toSeq))
+      node.put("omitted", f.profiles.omitted)
       node: JsonNode
     }).toString
   }

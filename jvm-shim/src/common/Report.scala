@@ -10,6 +10,7 @@ import org.apache.spark.sql.ExtendedExplainGenerator
 
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive._
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.command.{DataWritingCommandExec, ExecutedCommandExec}
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeLike, ReusedExchangeExec}
 import org.apache.spark.sql.execution.metric.SQLMetric
@@ -17,7 +18,10 @@ import org.apache.spark.sql.util.QueryExecutionListener
 
 /** What of a plan runs in the engine: operators converted of all, transitions, reasons, fragments. */
 case class Report(operators: Int, converted: Int, transitions: Int, reasons: Seq[(String, String)],
-    fragments: Seq[PipelineFragmentExec]) {
+    fragments: Seq[PipelineFragmentExec], cached: Seq[SparkPlan]) {
+
+  /** The fragments, and those that made what the plan reads from caches. */
+  def fragmentsAndCached: Seq[PipelineFragmentExec] = fragments ++ cached.flatMap(Report.of(_).fragmentsAndCached)
 
   def line: String = {
     val first = reasons.map { case (node, why) => s"$node: $why" }.distinct.take(3)
@@ -47,7 +51,8 @@ object Report {
     val counter = new Counter
     counter.visit(plan, insideEngine = false)
     counter.transitions += (if (Counter.endsInEngine(plan)) 1 else 0)
-    Report(counter.operators, counter.converted, counter.transitions, counter.reasons.toSeq, counter.fragments.toSeq)
+    Report(counter.operators, counter.converted, counter.transitions, counter.reasons.toSeq, counter.fragments.toSeq,
+      counter.cached.toSeq)
   }
 
   def text(plan: SparkPlan): String = {
@@ -69,6 +74,7 @@ private class Counter {
   var transitions = 0
   val reasons = ArrayBuffer.empty[(String, String)]
   val fragments = ArrayBuffer.empty[PipelineFragmentExec]
+  val cached = ArrayBuffer.empty[SparkPlan]
   private val exchanges = mutable.Set.empty[Int]
 
   /** Count `plan`; `insideEngine` says whether its consumer takes chunks. */
@@ -108,6 +114,10 @@ private class Counter {
       case _: PipelineText =>
       case w if Counter.isWrapper(w) => w.children.foreach(visit(_, insideEngine))
       case other =>
+        other match {
+          case scan: InMemoryTableScanExec => cached += scan.relation.cachedPlan
+          case _ =>
+        }
         add(1, 0)
         subqueries(other)
         other.children.foreach { child =>

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,8 @@ ORDERED = [
     "boolean", "tinyint", "smallint", "int", "bigint", "float", "double",
     "decimal", "string", "binary", "date", "timestamp", "timestamp_ntz",
 ]  # fmt: skip
+#: Strings are taken so many bytes at a time, for whose best there must be room.
+_PIECE_BYTES = 1 << 18
 
 
 class ExtremeState(State):
@@ -132,6 +134,11 @@ class StringExtreme(ExtremeState):
         column = columns[0]
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
+        for start, stop in _pieces(string_parts(column)[0]):
+            self._update(groups[start:stop], column.slice(start, stop - start))
+
+    def _update(self, groups: Array, column: pa.Array) -> None:
+        """Take some rows; there is room for all their strings, of which few may stay."""
         offsets, data = string_parts(column)
         self._reserve_bytes(int(offsets[-1]) - int(offsets[0]))
         self._used = least_strings(
@@ -156,6 +163,16 @@ class StringExtreme(ExtremeState):
         offsets[1:] = ends
         mask = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
         return pa.Array.from_buffers(self.kind.arrow, stop - start, [mask, pa.py_buffer(offsets), pa.py_buffer(out)])
+
+
+def _pieces(offsets: Array) -> Iterator[tuple[int, int]]:
+    """Give the rows, from … to, of pieces of few bytes, at least one row each."""
+    start, rows = 0, offsets.size - 1
+    while start < rows:
+        stop = int(np.searchsorted(offsets, offsets[start] + _PIECE_BYTES, side="right")) - 1
+        stop = max(stop, start + 1)
+        yield start, stop
+        start = stop
 
 
 _STATES: dict[str, type[ExtremeState]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.operators import spill_partitions
 from pyspark_pipeline.operators.joins.build_side import BuildCollector
 from pyspark_pipeline.operators.joins.spill import JoinSpill
@@ -40,13 +41,13 @@ class BuildPart:
         """Bytes in memory."""
         return self.collector.nbytes + (self.partitions.nbytes if self.partitions is not None else 0)
 
-    def flush(self) -> None:
+    def flush(self, memory: MemoryTracker) -> None:
         """Write everything that is in memory."""
-        self._dealt_out().flush()
+        self._dealt_out(memory).flush(memory)
 
     def finish(self, context: OperatorContext) -> SpillPartitions:
         """Put aside what is left; give the partitions."""
-        partitions = self._dealt_out()
+        partitions = self._dealt_out(context.memory)
         partitions.finish(context)
         return partitions
 
@@ -57,12 +58,12 @@ class BuildPart:
             self.partitions.close()
 
     def _put_aside(self, context: OperatorContext) -> None:
-        context.memory.force(self._dealt_out().nbytes)
+        context.memory.force(self._dealt_out(context.memory).nbytes)
 
-    def _dealt_out(self) -> SpillPartitions:
+    def _dealt_out(self, memory: MemoryTracker) -> SpillPartitions:
         """Deal out the rows that are in memory; the last may wait for more before they are written."""
         if self.partitions is None:
             self.partitions = SpillPartitions(0, first_columns(len(self.collector.key_types)))
         for chunk in self.collector.drain():
-            self.partitions.add(chunk)
+            self.partitions.add(chunk, memory)
         return self.partitions

@@ -91,6 +91,9 @@ class BuildSide:
         self.rows = sum(part.rows for part in parts)
         keys = [[key for part in parts for key in part.keys[i]] for i in range(len(first.keys))]
         self.table = JoinTable(first.key_types, keys, self.rows, lists=lists)
+        del keys
+        for part in parts:
+            part.keys = [[] for _ in part.keys]
         self._types = types
         self.columns = []
         for place, kind in enumerate(types):

@@ -7,15 +7,16 @@ from functools import partial
 
 from pyspark_pipeline.errors import UnsupportedPlanError
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
+from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.operators.joins.build import JoinBuildFactory
-from pyspark_pipeline.operators.joins.build_side import BuildSide
+from pyspark_pipeline.operators.joins.build_side import BuildSide, build_bytes
 from pyspark_pipeline.operators.joins.key_conditions import key_condition
 from pyspark_pipeline.operators.joins.probe import JoinProbeFactory
 from pyspark_pipeline.operators.joins.row_filter import RuntimeFilterFactory
-from pyspark_pipeline.operators.joins.shared import JoinShared
+from pyspark_pipeline.operators.joins.shared import BroadcastSide, JoinShared
 from pyspark_pipeline.operators.joins.trace import trace_keys
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
-from pyspark_pipeline.operators.runtime_filters import RowFilter
+from pyspark_pipeline.operators.runtime_filters import RowFilter, ScanFilter
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.expr import ColumnRef, Expr
 from pyspark_pipeline.plan.joins import HashJoin, Join, NestedLoopJoin
@@ -58,14 +59,18 @@ def _decompose(node: Join, builder: PipelineBuilder, name: str) -> list[Operator
 
 
 def _offer_filters(node: HashJoin, shared: JoinShared, builder: PipelineBuilder) -> None:
-    """Offer the keys that will be built to what is further down the probe pipeline, which is not cut yet."""
-    trace = trace_keys(node, shared.settings)
+    """Offer the keys that will be built to what is further down the probe side, which is not cut yet."""
+    trace = trace_keys(node, shared.settings, builder.branch)
     if trace.lowest is not None:
         builder.runtime_filters.offer_rows(trace.lowest, RowFilter(shared, trace.below))
-    for place, ordinal in enumerate(trace.scanned):
-        if trace.scan is not None and ordinal is not None and ordinal < trace.scan.num_data_columns:
-            column = ColumnRef(type=trace.scan.output[ordinal].type, ordinal=ordinal)
-            builder.runtime_filters.offer_scan(trace.scan, partial(_learned, shared, place, column, builder.settings))
+    for reached in trace.scans:
+        scan = reached.scan
+        for place, ordinal in enumerate(reached.columns):
+            if ordinal is not None and ordinal < scan.num_data_columns:
+                column = ColumnRef(type=scan.output[ordinal].type, ordinal=ordinal)
+                condition = partial(_learned, shared, place, column, builder.settings)
+                offered = ScanFilter(built=shared.bridge, condition=condition, is_awaited=reached.is_apart)
+                builder.runtime_filters.offer_scan(scan, offered)
 
 
 def _learned(shared: JoinShared, place: int, column: ColumnRef, settings: Settings) -> Expr | None:
@@ -80,16 +85,20 @@ def _of_broadcast(node: Join, source: BroadcastSource, builder: PipelineBuilder)
     if node.shape.marks_build:
         raise UnsupportedPlanError("rows of a broadcast side that have no match cannot be given by one task")
 
-    def make(chunks: Sequence[Chunk]) -> BuildSide:
+    def make(memory: MemoryTracker, chunks: Sequence[Chunk]) -> BuildSide:
         collector = shared.collector()
         for chunk in chunks:
             collector.add(chunk)
-        return shared.build_side([collector])
+        memory.try_hold(collector.nbytes + build_bytes(collector.nbytes, collector.rows), may_ask=False)
+        side = shared.build_side([collector])
+        memory.hold(side.nbytes)
+        memory.hold(0)
+        return side
 
-    def fetch() -> BuildSide:
+    def fetch(memory: MemoryTracker, user: MemoryTracker) -> BuildSide:
         columns = shared.columns
         key = ("join", repr(shared.build_keys), columns.kept, columns.pairs, shared.settings)
-        return builder.broadcast_value(source, key, make)
+        return builder.broadcast_value(source, key, partial(make, memory), user)
 
-    shared = JoinShared(node, builder.settings, fetch)
+    shared = JoinShared(node, builder.settings, BroadcastSide(fetch=fetch, leave=builder.leave_broadcasts))
     return shared

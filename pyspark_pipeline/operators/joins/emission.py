@@ -3,6 +3,9 @@
 An emission gets the chunk with the entry of each of its rows and gives chunks of bounded size one by one
 (None where a piece of the work made no rows). ``matched`` holds a flag for every build row where that matters;
 drivers share it and only ever set flags.
+
+Where the built rows come in blocks, a chunk is shown to each (``met``), and what comes of its rows by whether any
+block had a match is given after the last (``due``): ``hit`` holds a flag for every row of the chunk.
 """
 
 from __future__ import annotations
@@ -39,6 +42,14 @@ class Emission(ABC):
     @abstractmethod
     def chunks(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
         """Give the output for a chunk whose rows have ``entries`` (int32; −1: none), ``found`` of them."""
+
+    def met(self, chunk: Chunk, entries: Array, found: int, hit: Array) -> Iterator[Chunk | None]:
+        """Give the output that does not depend on other blocks; flag the chunk's rows that have a match in ``hit``."""
+        yield from self.chunks(chunk, entries, found)
+
+    def due(self, chunk: Chunk, hit: Array) -> Chunk | None:
+        """Give the output that depends on whether the chunk's rows have a match, as ``hit`` says."""
+        return None
 
     def _pairs(self, chunk: Chunk, entries: Array, found: int) -> Iterator[tuple[Array, Array]]:
         """Give the pairs of rows that match, in pieces; mark the build rows in them."""
@@ -86,12 +97,19 @@ class PairEmission(Emission):
 
     def _kept_after_condition(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
         hit = np.zeros(chunk.num_rows, dtype=np.uint8)
+        yield from self.met(chunk, entries, found, hit)
+        yield self.due(chunk, hit)
+
+    def met(self, chunk: Chunk, entries: Array, found: int, hit: Array) -> Iterator[Chunk | None]:
         for probe, build in self._pairs(chunk, entries, found):
             mark_rows(probe, hit)
             yield self._joined(chunk, probe, row_numbers(build)) if probe.size else None
+
+    def due(self, chunk: Chunk, hit: Array) -> Chunk | None:
+        if not self.shape.keeps_probe:
+            return None
         unmatched = np.flatnonzero(hit == 0).astype(np.int32)
-        if unmatched.size:
-            yield self._joined(chunk, unmatched, pa.nulls(unmatched.size, pa.int32()))
+        return self._joined(chunk, unmatched, pa.nulls(unmatched.size, pa.int32())) if unmatched.size else None
 
     def _joined(self, chunk: Chunk, probe: Array | None, build: pa.Array) -> Chunk:
         """Put probe rows (None: all as they are) beside build rows (NULL: NULLs)."""
@@ -113,10 +131,20 @@ class MatchEmission(Emission):
             yield self._chosen(chunk, entries >= 0, found)
             return
         hit = np.zeros(chunk.num_rows, dtype=np.uint8)
+        yield from self.met(chunk, entries, found, hit)
+        yield self.due(chunk, hit)
+
+    def met(self, chunk: Chunk, entries: Array, found: int, hit: Array) -> Iterator[Chunk | None]:
+        if self.residual is None:
+            hit |= entries >= 0
+            yield None
+            return
         for probe, _ in self._pairs(chunk, entries, found):
             mark_rows(probe, hit)
             yield None
-        yield self._chosen(chunk, hit != 0, int(np.count_nonzero(hit)))
+
+    def due(self, chunk: Chunk, hit: Array) -> Chunk | None:
+        return self._chosen(chunk, hit != 0, int(np.count_nonzero(hit)))
 
     def _chosen(self, chunk: Chunk, hit: Array, count: int) -> Chunk | None:
         chunk = self._read(chunk)

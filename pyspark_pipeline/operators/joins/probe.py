@@ -45,7 +45,7 @@ class JoinProbeOperator(Operator):
         context.wake_on(self._shared.bridge.ready)
         if self._shared.spill is not None:
             context.wake_on(self._shared.spill.complete)
-        self._shared.open()
+        self._shared.open(context.memory)
 
     def need_input(self) -> bool:
         return self._work is None and not self._finishing and self._shared.bridge.is_ready()
@@ -155,7 +155,7 @@ class JoinProbeOperator(Operator):
 
     def _arrive(self) -> None:
         """Hand in what was put aside; where this driver is the last, go on with what is due after all chunks."""
-        built = self._shared.bridge.get() if self._shared.bridge.is_ready() else None
+        built = self._shared.bridge.get() if self._shared.bridge.has_value() else None
         if isinstance(built, JoinSpill):
             self._spilled_by(built).finish()
         if not self._shared.is_last_probe(self._sequence):

@@ -80,6 +80,10 @@ class RuntimeFilterOperator(StreamingOperator):
         self._watch(self._filters)
         return self._kept(chunk, marks, left)
 
+    def close(self) -> None:
+        super().close()
+        self._filters = []
+
     def _chosen(self, chunk: Chunk) -> list[WatchedFilter]:
         """Make the filters that drop enough rows of a sample of the chunk, those that drop most first."""
         rows = np.arange(0, chunk.num_rows, -(-chunk.num_rows // SAMPLE_ROWS), dtype=np.int32)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,10 +38,22 @@ from pyspark_pipeline.plan.nodes import Settings
 NULL_KEYS = declare_counter("join_null_keys", "NULLs in the key columns of one side of a join", unit="values")
 
 
-class JoinShared:
-    """The meeting place of one join. ``fetch`` gives the built side where no pipeline builds it (a broadcast)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BroadcastSide:
+    """A built side that no pipeline builds.
 
-    def __init__(self, join: Join, settings: Settings, fetch: Callable[[], BuildSide] | None = None) -> None:
+    ``fetch`` gives it, counted in its first argument while it is made and then in its second, the *user*, where it is
+    not older than this instance. ``leave`` ends that for a user.
+    """
+
+    fetch: Callable[[MemoryTracker, MemoryTracker], BuildSide]
+    leave: Callable[[MemoryTracker], None]
+
+
+class JoinShared:
+    """The meeting place of one join. ``broadcast``: the built side where no pipeline builds it."""
+
+    def __init__(self, join: Join, settings: Settings, broadcast: BroadcastSide | None = None) -> None:
         hashed = join if isinstance(join, HashJoin) else None
         self._join = join
         self.shape = join.shape
@@ -55,9 +68,9 @@ class JoinShared:
         self.is_unwanted = False
         self.is_void = False
         self.matched: Array | None = None
-        spills = self.build_keys and not self.is_null_aware and fetch is None
+        spills = self.build_keys and not self.is_null_aware and broadcast is None
         self.spill = JoinSpill() if spills else None
-        self._fetch = fetch
+        self._broadcast = broadcast
         self._build_barrier: Barrier[BuildPart] | None = None
         self._probe_barrier: Barrier[None] | None = None
         self._tracker: MemoryTracker | None = None
@@ -104,7 +117,7 @@ class JoinShared:
         rows = sum(part.rows for part in parts)
         nbytes = sum(part.collector.nbytes for part in parts)
         spill, needed = self.spill, held.held + build_bytes(nbytes, rows)
-        if spill is not None and (spill.is_on or was_asked or not self._fits(held, needed, nbytes)):
+        if spill is not None and (spill.is_on or was_asked or not self._fits(held, needed)):
             self._put_aside(spill, parts, context)
             held.hold(0)
             return rows
@@ -122,18 +135,18 @@ class JoinShared:
         if spill is None or self.is_unwanted:
             return
         spill.is_on = True
-        part.flush()
+        part.flush(context.memory)
         context.memory.force(part.nbytes)
         with spill.lock, self._lock:
             if self._tracker is not None and not spill.is_closed:
                 for waiting in self._handed_in:
-                    waiting.flush()
+                    waiting.flush(context.memory)
                 self._tracker.force(sum(waiting.nbytes for waiting in self._handed_in))
                 self._tracker.answer()
 
-    def _fits(self, held: MemoryTracker, needed: int, nbytes: int) -> bool:
-        """Hold what is needed to build of ``nbytes``; little is built in any case."""
-        return held.try_hold(needed) or nbytes < spill_partitions.LEAST_BYTES
+    def _fits(self, held: MemoryTracker, needed: int) -> bool:
+        """Hold what is needed to build; little is built in any case."""
+        return held.try_hold(needed) or needed < spill_partitions.LEAST_BYTES
 
     def _account(self, part: BuildPart, context: OperatorContext) -> MemoryTracker:
         """Count a driver's part as the join's, for it outlives the driver."""
@@ -183,7 +196,7 @@ class JoinShared:
     # --- runtime filters --------------------------------------------------------------------------
 
     def _built(self) -> BuildSide | None:
-        built = self.bridge.get() if self.bridge.is_ready() else None
+        built = self.bridge.get() if self.bridge.has_value() else None
         return built if isinstance(built, BuildSide) else None
 
     def built_table(self) -> JoinTable | None:
@@ -197,7 +210,7 @@ class JoinShared:
         if side is None:
             return None
         made = side.key_filter()
-        if self._tracker is not None:
+        if self._tracker is not None and self._tracker.held:
             self._tracker.force(side.nbytes)
         return made
 
@@ -214,11 +227,15 @@ class JoinShared:
             self._probe_barrier = Barrier(dop)
             self._probes = dop
 
-    def open(self) -> None:
-        """Fetch the built side where it is a broadcast; the first probe driver does it for all."""
+    def open(self, memory: MemoryTracker) -> None:
+        """Fetch the built side where it is a broadcast; the first probe driver does it for all.
+
+        Raises :class:`ResourceExhaustedError`, naming the operator of ``memory``, where it does not fit.
+        """
         with self._lock:
-            if self._fetch is not None and not self.bridge.is_ready():
-                self._publish(self._fetch())
+            if self._broadcast is not None and not self.bridge.is_ready():
+                user = self._tracker = (memory.parent or memory).child("the table of a broadcast")
+                self._publish(self._broadcast.fetch(memory, user))
 
     def is_last_probe(self, driver_sequence: int) -> bool:
         """Learn that a probe driver has done all its chunks; say whether it was the last."""
@@ -237,12 +254,19 @@ class JoinShared:
         self.unwanted.notify()
 
     def probe_closed(self) -> None:
-        """Learn that a probe driver is closed; the last one releases the built side."""
+        """Learn that a probe driver is closed; the last one releases the built side, and what is built of it yet."""
         with self._lock:
             self._closed += 1
             if self._closed < self._probes:
                 return
+            self._handed_in = []
+        if self._build_barrier is not None:
+            self._build_barrier.close()
+        self.bridge.close()
+        self.matched = None
         if self._tracker is not None:
+            if self._broadcast is not None:
+                self._broadcast.leave(self._tracker)
             self._tracker.close()
         if self.spill is not None:
             self.spill.close()

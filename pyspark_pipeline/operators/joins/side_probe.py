@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from pyspark_pipeline.exec.chunk_slices import slices
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import compile_expressions
 from pyspark_pipeline.kernels.buffers import Array, count_nulls
@@ -58,17 +59,32 @@ class SideProbe:
 
     def join(self, chunk: Chunk) -> Iterator[Chunk | None]:
         """Give the output for one chunk; one larger than a batch is worked on in slices."""
-        batch_rows = self._shared.batch_rows
-        for start in range(0, chunk.num_rows, batch_rows):
-            piece = chunk if chunk.num_rows <= batch_rows else chunk.slice(start, batch_rows)
-            keys = self._keys.evaluate(piece)
-            entries, found = self._prober.find(keys, piece.num_rows)
-            self._metrics.add(PROBE_ROWS, piece.num_rows)
-            self._metrics.add(FOUND_ROWS, found)
-            self._metrics.add(NULL_KEYS, count_nulls(keys))
-            if self._shared.is_null_aware:
-                entries, found = _nulls_found(keys[0], entries, found, self._side.rows)
-            yield from self._emission.chunks(piece, entries, found)
+        for piece in slices(chunk, self._shared.batch_rows):
+            yield from self._emission.chunks(piece, *self._found(piece))
+
+    def join_block(self, chunk: Chunk, hit: Array, *, is_last: bool) -> Iterator[Chunk | None]:
+        """Give the output for one chunk where the side is one block of several, the last or not.
+
+        ``hit`` (uint8, shape (rows,)) flags the rows that have a match in a block before, and afterwards in this one.
+        """
+        at = 0
+        for piece in slices(chunk, self._shared.batch_rows):
+            flags = hit[at : at + piece.num_rows]
+            at += piece.num_rows
+            yield from self._emission.met(piece, *self._found(piece), flags)
+            if is_last:
+                yield self._emission.due(piece, flags)
+
+    def _found(self, piece: Chunk) -> tuple[Array, int]:
+        """Give the entry of every row (−1: none) and how many have one."""
+        keys = self._keys.evaluate(piece)
+        entries, found = self._prober.find(keys, piece.num_rows)
+        self._metrics.add(PROBE_ROWS, piece.num_rows)
+        self._metrics.add(FOUND_ROWS, found)
+        self._metrics.add(NULL_KEYS, count_nulls(keys))
+        if self._shared.is_null_aware:
+            entries, found = _nulls_found(keys[0], entries, found, self._side.rows)
+        return entries, found
 
     def rest(self) -> Iterator[Chunk | None]:
         """Give the build rows that are due after all probe rows."""

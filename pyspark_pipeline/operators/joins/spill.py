@@ -45,9 +45,19 @@ class JoinPartition:
         return sum(file.rows for file in self.build)
 
     @property
+    def probe_rows(self) -> int:
+        """Rows of the probe side."""
+        return sum(file.rows for file in self.probe)
+
+    @property
     def build_bytes(self) -> int:
         """Bytes of the build side on disk; in memory it has about as many."""
         return sum(file.nbytes for file in self.build)
+
+    @property
+    def probe_bytes(self) -> int:
+        """Bytes of the probe side on disk."""
+        return sum(file.nbytes for file in self.probe)
 
     def close(self) -> None:
         """Give the disk space back."""

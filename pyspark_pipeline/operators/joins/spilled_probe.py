@@ -1,8 +1,8 @@
 """The probe of a join that is on disk: probe rows are put aside, then partition after partition is joined.
 
 A partition whose build side is still too large is dealt out again. What that cannot divide, one key, is built in
-blocks that each meet all probe rows, where the join's output for a probe row does not depend on all build rows
-together; else it is held over the limit.
+blocks that each meet all probe rows; a bit for every probe row tells whether any block had a match, where the join's
+output depends on that.
 """
 
 from __future__ import annotations
@@ -12,11 +12,15 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from pyspark_pipeline.exec.chunk_slices import slices
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.kernels.kept_pages import KEPT
+from pyspark_pipeline.memory import Sized
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators import spill_partitions
 from pyspark_pipeline.operators.joins.build_side import BuildCollector, build_bytes
+from pyspark_pipeline.operators.joins.probe_hits import ProbeHits
 from pyspark_pipeline.operators.joins.shared import JoinShared
 from pyspark_pipeline.operators.joins.side_probe import ProbeExpressions, SideProbe
 from pyspark_pipeline.operators.joins.spill import JoinPartition, JoinSpill, partitions_of
@@ -28,7 +32,8 @@ PARTITIONS = declare_counter("join_partitions", "Partitions of spilled joins", u
 BLOCKS = declare_counter("join_blocks", "Blocks of build rows of one key that did not fit in memory", unit="blocks")
 
 _KEEPS_PROBE = (Emits.PROBE_UNMATCHED, Emits.PROBE_FLAGGED)
-_GIVES_BUILD = (Emits.BUILD_MATCHED, Emits.BUILD_UNMATCHED)
+#: Blocks grow by so many rows: the index of a table may need much for each.
+_PIECE_ROWS = 1 << 13
 
 
 class SpilledProbe:
@@ -49,7 +54,7 @@ class SpilledProbe:
     def add(self, chunk: Chunk) -> None:
         """Put a chunk aside, of its columns those that the join needs."""
         columns = [column if i in self._needed else pa.nulls(len(column)) for i, column in enumerate(chunk.columns)]
-        self._part.add(pa.RecordBatch.from_arrays(columns, chunk.schema.names))
+        self._part.add(pa.RecordBatch.from_arrays(columns, chunk.schema.names), self._context.memory)
         self._context.memory.force(self._part.nbytes)
 
     def finish(self) -> None:
@@ -69,8 +74,10 @@ class SpilledProbe:
         while (partition := self._next()) is not None:
             if _gives(self._shared.shape, partition):
                 yield from self._joined(partition)
+            nbytes = partition.build_bytes + partition.probe_bytes
             partition.close()
             self._context.memory.hold(0)
+            KEPT.left(nbytes)
 
     def _next(self) -> JoinPartition | None:
         return self._mine.pop() if self._mine else self._spill.take()
@@ -79,50 +86,73 @@ class SpilledProbe:
         memory = self._context.memory
         nbytes, rows = partition.build_bytes, partition.build_rows
         needed = nbytes + build_bytes(nbytes, rows)
-        is_whole = memory.try_hold(needed)
-        if not is_whole and needed >= spill_partitions.LEAST_BYTES:
-            if partition.level < LAST_LEVEL and rows != partition.above:
-                yield from self._dealt_out(partition)
-                return
-            is_whole = not self._comes_in_blocks()
-        self._context.metrics.add(PARTITIONS)
-        if is_whole:
+        fits = memory.try_hold(needed)
+        if not fits and needed < spill_partitions.LEAST_BYTES:
             memory.force(needed)
-        yield from self._built(partition, is_whole)
+            fits = True
+        if not fits and partition.level < LAST_LEVEL and rows != partition.above:
+            yield from self._dealt_out(partition)
+            return
+        self._context.metrics.add(PARTITIONS)
+        yield from self._whole(partition) if fits else self._in_blocks(partition)
 
-    def _comes_in_blocks(self) -> bool:
-        """Say whether build rows can be joined some after the others."""
-        shape = self._shared.shape
-        return shape.emits in _GIVES_BUILD or (shape.emits is Emits.PAIRS and not shape.keeps_probe)
-
-    def _built(self, partition: JoinPartition, is_whole: bool) -> Iterator[Chunk | None]:
-        """Build the partition, or one block of it after the other, and let its probe rows pass."""
+    def _whole(self, partition: JoinPartition) -> Iterator[Chunk | None]:
+        """Build the partition and let its probe rows pass."""
         collector = self._shared.collector()
         for chunk in read_together(partition.build):
-            if not is_whole and collector.rows and not self._has_room(collector, chunk):
-                self._context.metrics.add(BLOCKS)
-                yield from self._probed(collector, partition)
-                collector = self._shared.collector()
             collector.restore(chunk)
             yield None
-        if not is_whole:
-            self._context.metrics.add(BLOCKS)
-        yield from self._probed(collector, partition)
+        yield from self._probed(collector, partition, None, is_last=True)
 
-    def _has_room(self, collector: BuildCollector, chunk: Chunk) -> bool:
-        nbytes, rows = collector.nbytes + chunk.nbytes, collector.rows + chunk.num_rows
-        return self._context.memory.try_hold(nbytes + build_bytes(nbytes, rows))
+    def _in_blocks(self, partition: JoinPartition) -> Iterator[Chunk | None]:
+        """Build one block of the partition after the other, and let all its probe rows pass each."""
+        hits = ProbeHits(partition.probe_rows) if _tells_hits(self._shared.shape) else None
+        self._context.memory.hold_least(_bytes_of(hits))
+        collector = self._shared.collector()
+        for chunk in read_together(partition.build):
+            for piece in slices(chunk, _PIECE_ROWS):
+                if not self._has_room(collector, piece, hits):
+                    yield from self._block(collector, partition, hits, is_last=False)
+                    collector = self._shared.collector()
+                    self._has_room(collector, piece, hits)
+                collector.restore(piece)
+            yield None
+        yield from self._block(collector, partition, hits, is_last=True)
 
-    def _probed(self, collector: BuildCollector, partition: JoinPartition) -> Iterator[Chunk | None]:
+    def _has_room(self, collector: BuildCollector, piece: Chunk, hits: ProbeHits | None) -> bool:
+        """Hold what a block with one more piece needs; one piece is a block in any case."""
+        nbytes, rows = collector.nbytes + piece.nbytes, collector.rows + piece.num_rows
+        needed = nbytes + build_bytes(nbytes, rows) + _bytes_of(hits)
+        if self._context.memory.try_hold(needed):
+            return True
+        if not collector.rows:
+            self._context.memory.force(needed)
+        return not collector.rows
+
+    def _block(
+        self, collector: BuildCollector, partition: JoinPartition, hits: ProbeHits | None, *, is_last: bool
+    ) -> Iterator[Chunk | None]:
+        self._context.metrics.add(BLOCKS)
+        yield from self._probed(collector, partition, hits, is_last=is_last)
+
+    def _probed(
+        self, collector: BuildCollector, partition: JoinPartition, hits: ProbeHits | None, *, is_last: bool
+    ) -> Iterator[Chunk | None]:
+        """Let the probe rows pass what was collected; what its table needs is held."""
         shared = self._shared
         side = shared.build_side([collector])
-        self._context.memory.force(side.nbytes)
         matched = np.zeros(side.rows, dtype=np.uint8) if shared.shape.marks_build else None
+        self._context.memory.force(side.nbytes + _bytes_of(matched) + _bytes_of(hits))
         probe = SideProbe(shared, self._expressions, side, matched, self._context.metrics)
-        for chunk in read_together(partition.probe):
-            yield from probe.join(chunk)
+        for place, chunk in enumerate(read_together(partition.probe)):
+            if hits is None:
+                yield from probe.join(chunk)
+                continue
+            flags = hits.of(place, chunk.num_rows)
+            yield from probe.join_block(chunk, flags, is_last=is_last)
+            hits.keep(place, flags)
         yield from probe.rest()
-        self._context.memory.hold(0)
+        self._context.memory.force(_bytes_of(hits))
 
     def _dealt_out(self, partition: JoinPartition) -> Iterator[Chunk | None]:
         """Deal both sides out at the next level."""
@@ -132,7 +162,7 @@ class SpilledProbe:
         for files, part in ((partition.build, build), (partition.probe, probe)):
             self._spill.own(part)
             for chunk in read_together(files):
-                part.add(chunk)
+                part.add(chunk, self._context.memory)
                 self._context.memory.force(part.nbytes)
                 yield None
             part.finish(self._context)
@@ -144,6 +174,15 @@ def _needed_columns(shared: JoinShared) -> set[int]:
     columns = shared.columns
     needed = {i for i, kind in enumerate(columns.probe) if kind is not None} | columns_read(shared.probe_keys)
     return needed | set(columns.residual.probe if columns.residual is not None else ())
+
+
+def _tells_hits(shape: JoinShape) -> bool:
+    """Say whether what comes of a probe row depends on all blocks together."""
+    return shape.keeps_probe or shape.emits in (*_KEEPS_PROBE, Emits.PROBE_MATCHED)
+
+
+def _bytes_of(held: Sized | None) -> int:
+    return 0 if held is None else held.nbytes
 
 
 def _gives(shape: JoinShape, partition: JoinPartition) -> bool:

@@ -2,22 +2,34 @@
 
 Only joins from which such a row vanishes, and only keys that are plain columns. On the way down are filters and
 projections none of whose expressions can raise an error (which a row that is dropped earlier would not), and
-other joins that stream the key's side and give none of their built rows by whether they were met.
+other joins that stream the key's side and give none of their built rows by whether they were met. Below a union there
+are scans of several inputs, which run in pipelines of their own where the instance runs more than one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pyspark_pipeline.expressions import ExpressionSettings, can_raise
 from pyspark_pipeline.plan.expr import ColumnRef, Expr
 from pyspark_pipeline.plan.joins import Emits, HashJoin, Join
 from pyspark_pipeline.plan.nodes import Filter, Node, ParquetScan, Project
+from pyspark_pipeline.plan.unions import Union
 
 _DROPS_UNMATCHED = (Emits.PAIRS, Emits.PROBE_MATCHED, Emits.BUILD_MATCHED)
 
 Ordinals = tuple[int | None, ...]
+Branch = Callable[[Union], int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A scan, in which of its columns the keys are, and whether it stands apart: in another pipeline than the probe."""
+
+    scan: ParquetScan
+    columns: Ordinals
+    is_apart: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,13 +37,12 @@ class Trace:
     """Where the probe keys of a join are columns further down; None for a key that is no column there.
 
     ``lowest``: the lowest other join on whose probe side all keys are; at ``below`` of its probe side's columns.
-    ``scan``: what the rows are read by; at ``scanned`` of its columns.
+    ``scans``: what the rows are read by.
     """
 
     lowest: Join | None = None
     below: tuple[int, ...] = ()
-    scan: ParquetScan | None = None
-    scanned: Ordinals = ()
+    scans: tuple[Reached, ...] = ()
 
 
 def drops_unmatched(join: Join) -> bool:
@@ -40,16 +51,17 @@ def drops_unmatched(join: Join) -> bool:
     return isinstance(join, HashJoin) and shape.emits in _DROPS_UNMATCHED and not shape.keeps_probe
 
 
-def trace_keys(join: HashJoin, settings: ExpressionSettings) -> Trace:
-    """Follow the probe keys of ``join`` down; what :func:`drops_unmatched` is not true of is followed nowhere."""
+def trace_keys(join: HashJoin, settings: ExpressionSettings, branch: Branch) -> Trace:
+    """Follow the probe keys of ``join`` down; what :func:`drops_unmatched` is not true of is followed nowhere.
+
+    ``branch`` says which input of a union the instance runs; None for all.
+    """
     if not drops_unmatched(join):
         return Trace()
     at: Node = join.probe
     columns = _columns(join.probe_keys)
     lowest, below = None, columns
     while any(column is not None for column in columns):
-        if isinstance(at, ParquetScan):
-            return Trace(lowest=lowest, below=_all(below), scan=at, scanned=columns)
         step = _step(at, columns, settings)
         if step is None:
             break
@@ -57,7 +69,24 @@ def trace_keys(join: HashJoin, settings: ExpressionSettings) -> Trace:
         if isinstance(at, Join) and None not in columns:
             lowest, below = at, columns
         at = child
-    return Trace(lowest=lowest, below=_all(below))
+    scans = tuple(_scans(join.probe, _columns(join.probe_keys), settings, branch))
+    return Trace(lowest=lowest, below=_all(below), scans=scans)
+
+
+def _scans(
+    at: Node, columns: Ordinals, settings: ExpressionSettings, branch: Branch, is_apart: bool = False
+) -> Iterator[Reached]:
+    """Find the scans that read some of the ``columns`` of a node."""
+    if all(column is None for column in columns):
+        return
+    if isinstance(at, ParquetScan):
+        yield Reached(at, columns, is_apart)
+    elif isinstance(at, Union):
+        place = branch(at)
+        for child in at.inputs if place is None else [at.inputs[place]]:
+            yield from _scans(child, columns, settings, branch, is_apart or place is None)
+    elif (step := _step(at, columns, settings)) is not None:
+        yield from _scans(*step, settings, branch, is_apart)
 
 
 def _step(at: Node, columns: Ordinals, settings: ExpressionSettings) -> tuple[Node, Ordinals] | None:

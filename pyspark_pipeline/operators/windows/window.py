@@ -7,6 +7,7 @@ from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.expressions.values import decode
 from pyspark_pipeline.kernels.buffers import make_chunk
+from pyspark_pipeline.memory.tracker import LITTLE_BYTES
 from pyspark_pipeline.operators import spill_partitions
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.windows.boundaries import Boundaries, WindowRows
@@ -84,7 +85,10 @@ class WindowOperator(Operator):
         self._count()
 
     def _count(self) -> None:
-        """Count the bytes held; put rows that wait aside where they are too many."""
+        """Count the bytes held; put rows that wait aside where they are too many.
+
+        Raises :class:`ResourceExhaustedError` where what the functions keep does not fit.
+        """
         rest = sum(source.nbytes for source in self._readings.sources)
         held = self._held.nbytes
         if self.context.memory.try_hold(held + rest):
@@ -92,7 +96,10 @@ class WindowOperator(Operator):
         if not self.has_output() and held >= spill_partitions.LEAST_BYTES:
             self._held.spill()
             held = self._held.nbytes
-        self.context.memory.force(held + rest)
+        if self.has_output() or rest <= LITTLE_BYTES:
+            self.context.memory.force(held + rest)
+        else:
+            self.context.memory.hold(held + rest)
 
     def has_output(self) -> bool:
         return self._given < self._ready

@@ -1,0 +1,91 @@
+"""A deadline wakes who waits when the time is up or the wait is ended, and leaves no thread."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from pyspark_pipeline.exec import Chunk, FragmentInstance, OperatorContext, OutputQueue, execute
+from pyspark_pipeline.exec.background import BackgroundWork
+from pyspark_pipeline.exec.blocking import BlockingReason
+from pyspark_pipeline.exec.deadline import Deadline
+from tests.exec.kit import Recorded, Sink, chunk, pipeline, values
+
+HOUR_MS = 3_600_000
+
+
+def deadlines() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith("pipeline-deadline")]
+
+
+def test_it_passes_by_itself() -> None:
+    background, deadline, passed = BackgroundWork(), Deadline("filter", 1), threading.Event()
+    deadline.passed.subscribe(passed.set)
+    assert not deadline.is_passed() and background.is_idle()
+    deadline.start(background)
+    assert passed.wait(20) and deadline.is_passed()
+    assert background.wait_until_idle(20)
+    deadline.close()
+    assert deadlines() == []
+
+
+@pytest.mark.parametrize("close", [False, True])
+def test_it_can_be_ended_before(close: bool) -> None:
+    background, deadline, passed = BackgroundWork(), Deadline("filter", HOUR_MS), threading.Event()
+    deadline.passed.subscribe(passed.set)
+    deadline.start(background)
+    assert background.names() == ["filter"] and not deadline.is_passed()
+    if close:
+        deadline.close()
+        assert deadlines() == [] and background.is_idle()
+    deadline.end()
+    assert deadline.is_passed() and passed.wait(20)
+    deadline.close()
+    assert background.is_idle()
+
+
+def test_one_of_no_time_starts_nothing() -> None:
+    background, deadline = BackgroundWork(), Deadline("filter", 0)
+    deadline.start(background)
+    assert deadline.is_passed() and background.is_idle() and deadlines() == []
+
+
+class Hoping(Recorded):
+    """A source that hopes for something that never comes, until a deadline that starts when its driver is blocked."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        super().__init__()
+        self.deadline = deadline
+        self.left = [chunk(0)]
+
+    def prepare(self, context: OperatorContext) -> None:
+        super().prepare(context)
+        context.wake_on(self.deadline.passed)
+
+    def blocking_reason(self) -> BlockingReason:
+        self.deadline.start(self.context.background)
+        return BlockingReason.RUNTIME_FILTER
+
+    def has_output(self) -> bool:
+        return bool(self.left) and self.deadline.is_passed()
+
+    def pull_chunk(self) -> Chunk | None:
+        return self.left.pop()
+
+    def is_finished(self) -> bool:
+        return not self.left
+
+    def close(self) -> None:
+        super().close()
+        self.deadline.close()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_driver_that_only_a_deadline_can_wake_goes_on(threads: int) -> None:
+    queue = OutputQueue()
+    instance = FragmentInstance([pipeline(Hoping(Deadline("filter", 5)), Sink(queue))], queue)
+    assert values(list(execute(instance, threads))) == [0, 1, 2, 3]
+    assert instance.metrics()["pipelines"][0]["drivers"][0]["blocks"] == {"runtime filter": 1}
+    assert "INPUT_EMPTY" in instance.drivers[0].machine.story()
+    assert deadlines() == []

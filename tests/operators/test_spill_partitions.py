@@ -1,0 +1,46 @@
+"""Rows that are put aside by the hash of their keys: what is copied on the way is counted."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from pyspark_pipeline.errors import ResourceExhaustedError
+from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.operators.spill_partitions import FAN, SpillPartitions, first_columns, read_together
+from tests.operators.spill_kit import spill_folder  # noqa: F401 (a fixture for every test)
+
+WIDE = pa.record_batch([pa.array([7] * 200), pa.array(["wide " * 20] * 200)], names=["c0", "c1"])
+
+
+def test_copies_are_counted_while_rows_are_dealt_out() -> None:
+    memory = MemoryTracker("operator")
+    memory.hold(5)
+    part = SpillPartitions(0, first_columns(1))
+    part.add(WIDE.slice(0, 10), memory)
+    assert memory.peak == 5
+    part.add(WIDE, memory)
+    assert memory.held == 5 and memory.peak > 5 + 2 * WIDE.nbytes and part.nbytes == 0
+    part.close()
+
+
+def test_copies_are_not_counted_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", "/not-there")
+    memory = MemoryTracker("operator")
+    part = SpillPartitions(0, first_columns(1))
+    with pytest.raises(ResourceExhaustedError):
+        part.add(WIDE, memory)
+    assert memory.held == 0
+    part.close()
+
+
+def test_a_partition_that_gets_much_at_once_is_read_in_pieces() -> None:
+    part = SpillPartitions(0, first_columns(1))
+    part.add(WIDE, MemoryTracker("operator"))
+    files = [file for file in part.files if file is not None]
+    assert len(files) == 1 and len(part.files) == FAN
+    files[0].finish()
+    read = list(read_together(files))
+    assert len(read) > 10 and max(chunk.nbytes for chunk in read) <= 3000
+    assert pa.Table.from_batches(read).to_pydict() == pa.Table.from_batches([WIDE]).to_pydict()
+    part.close()

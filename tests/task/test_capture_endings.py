@@ -1,0 +1,254 @@
+"""A capture tells whether it is complete; one of a task that failed, was killed, or reached the limit runs again."""
+
+from __future__ import annotations
+
+import errno
+import json
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pytest
+
+from pyspark_pipeline.cli.main import main
+from pyspark_pipeline.errors import CaptureError, EngineBugError
+from pyspark_pipeline.exchange import unpack_rows
+from pyspark_pipeline.operators.filter import FilterOperator
+from pyspark_pipeline.task import run_fragment
+from pyspark_pipeline.task.capture import Capture
+from pyspark_pipeline.task.capture_files import CaptureFiles
+from pyspark_pipeline.task.capture_journal import Ending, JournalWriter
+from tests.planner.test_mechanism_fragment import REF, node
+from tests.task.test_capture import FILTER, INPUT, given
+
+RISKY = {
+    "class": "Divide", "type": "double", "nullable": True, "fields": {"evalMode": "ANSI"},
+    "args": [{"literal": 1.0, "type": "double"},
+             {"class": "Cast", "type": "double", "nullable": False, "args": [REF], "fields": {}}],
+}  # fmt: skip
+QUOTIENT = {"id": 9, "name": "q", "type": "double", "nullable": True}
+
+
+def fragment_text(folder: Path, root: dict[str, Any] = FILTER, **options: str) -> str:
+    settings = {"ansi": True, "timeZone": "UTC", "options": {"capture.folder": str(folder), **options}}
+    return json.dumps({"version": 1, "id": 4, "root": root, "sink": {"kind": "result"}, "settings": settings})
+
+
+def count(batches: Iterator[pa.RecordBatch]) -> int:
+    return sum(row.rows for batch in batches for row in unpack_rows(batch))
+
+
+def only(folder: Path) -> Path:
+    (found,) = folder.iterdir()
+    return found
+
+
+def replayed(folder: Path, capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> tuple[str, list[str]]:
+    """Replay; give the last line printed and the notes."""
+    assert main(["replay", str(folder), *words]) == status
+    told = capsys.readouterr()
+    return told.out.splitlines()[-1] if told.out else "", told.err.splitlines()
+
+
+def test_the_error_of_spark_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    project = node("ProjectExec", [QUOTIENT], INPUT, projectList=[RISKY])
+    list(run_fragment(fragment_text(tmp_path, project), iter(given(0, [1], [0], [2]))))
+    kept = Capture(only(tmp_path))
+    assert kept.journal.ending is Ending.FAILED
+    _, notes = replayed(kept.folder, capsys, status=1)
+    assert notes == ["pyspark-pipeline: the capture is incomplete: the task failed, and read no more than this"]
+
+
+def test_a_task_that_failed_fails_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(self: FilterOperator, chunk: pa.RecordBatch) -> pa.RecordBatch:
+        raise IndexError("not this chunk")
+
+    monkeypatch.setattr(FilterOperator, "transform", broken)
+    text = fragment_text(tmp_path, **{"capture.operator": "Filter"})
+    with pytest.raises(EngineBugError, match="not this chunk"):
+        list(run_fragment(text, iter(given(0, [1, 2, 3]))))
+    folder = only(tmp_path)
+    assert Capture(folder).journal.ending is Ending.FAILED
+    for words in ((), ("--operator", "Filter")):
+        last, (note, error, *_) = replayed(folder, capsys, *words, status=1)
+        assert "the task failed" in note and "not this chunk" in error and not last
+    monkeypatch.undo()
+    assert replayed(folder, capsys)[0] == "partition 0: 2 rows"
+    assert replayed(folder, capsys, "--operator", "Filter")[0].startswith("0.1 Filter: 3 rows in, 2 rows out")
+
+
+@pytest.mark.parametrize(("divisor", "ending"), [(1, Ending.CANCELLED), (0, Ending.FAILED)])
+def test_a_task_whose_reader_leaves_is_cancelled_unless_it_had_failed(
+    divisor: int, ending: Ending, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = node("ProjectExec", [QUOTIENT], INPUT, projectList=[RISKY])
+    task = run_fragment(fragment_text(tmp_path, project), iter(given(0, [divisor, 2], [3])))
+    next(task)
+    task.close()  # type: ignore[attr-defined]
+    kept = Capture(only(tmp_path))
+    assert kept.journal.ending is ending
+    _, (note,) = replayed(kept.folder, capsys, status=int(ending is Ending.FAILED))
+    assert ("the task was cancelled" in note) == (ending is Ending.CANCELLED)
+
+
+def test_a_killed_task_runs_as_far_as_it_had_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = f"""
+        import os, signal
+        from tests.task.test_capture_endings import fragment_text, given, Path
+        from pyspark_pipeline.task import run_fragment
+
+        def batches():
+            yield from given(0, *[[1, 2, 3]] * 20)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        options = {{"capture.operator": "Filter", "batchRows": "3"}}
+        list(run_fragment(fragment_text(Path({str(tmp_path)!r}), **options), batches()))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=False, timeout=120)
+    assert done.returncode == -9
+    folder = only(tmp_path)
+    assert Capture(folder).journal.ending is None
+    note = "pyspark-pipeline: the capture is incomplete: it has no end, so the task was killed or still runs"
+    assert replayed(folder, capsys) == ("partition 0: 40 rows", [note])
+    with (folder / "input.arrow").open("ab") as file:
+        file.write(b"\xff\xff\xff\xff half a message")
+    with (folder / "journal.txt").open("ab") as journal:
+        journal.write(b'1234abcd {"file": "inp')
+    assert replayed(folder, capsys) == ("partition 0: 40 rows", [note])
+    last, notes = replayed(folder, capsys, "--operator", "Filter")
+    entered = int(last.split()[2])
+    assert 0 < entered <= 60 and last.split()[5] == f"{entered // 3 * 2}" and notes == [note]
+
+
+def test_at_the_limit_capturing_stops_and_the_task_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chunks = [list(range(1000 * i, 1000 * i + 1000)) for i in range(20)]
+    options = {"capture.maxBytes": "60000", "capture.operator": "Filter,ResultSink"}
+    assert count(run_fragment(fragment_text(tmp_path, **options), iter(given(0, *chunks)))) == 19_998
+    kept = Capture(only(tmp_path))
+    assert kept.journal.cut == 60_000 and kept.journal.ending is Ending.FINISHED
+    assert 30_000 < sum(path.stat().st_size for path in kept.folder.glob("*.arrow")) < 62_000
+    last, notes = replayed(kept.folder, capsys)
+    cut = "the capture is cut where it reached spark.pysparkPipeline.capture.maxBytes=60000"
+    assert notes == [f"pyspark-pipeline: {cut}"]
+    rows = int(last.split()[2])
+    assert 1000 < rows < 10_000 and rows % 1000 == 998
+    assert replayed(kept.folder, capsys, "--operator", "Filter")[1] == notes
+
+
+@pytest.mark.parametrize("limit", [1, 700])
+def test_a_limit_for_next_to_nothing_leaves_a_capture_that_says_so(
+    limit: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = {"capture.maxBytes": str(limit)}
+    assert count(run_fragment(fragment_text(tmp_path, **options), iter(given(0, [1, 2], [3])))) == 2
+    folder = only(tmp_path)
+    assert main(["replay", str(folder)]) == 1
+    assert f"capture.maxBytes={limit}" in capsys.readouterr().err
+
+
+def test_a_dictionary_counts_once_where_it_is_written_once(tmp_path: Path) -> None:
+    files = CaptureFiles(tmp_path, 300_000)
+    words = pa.array(["x" * 1000 + str(i) for i in range(100)])
+    file = files.open("chunks.arrow")
+    for _ in range(50):
+        column = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), words)
+        file.write(pa.RecordBatch.from_arrays([column], ["c0"]))
+    files.end(Ending.FINISHED)
+    kept = Capture(tmp_path)
+    assert kept.journal.cut is None and len(list(kept.chunks("chunks.arrow"))) == 50
+
+
+def test_an_older_capture_in_the_same_folder_is_forgotten(tmp_path: Path) -> None:
+    for operators in ("Filter", "ResultSink"):
+        list(run_fragment(fragment_text(tmp_path, **{"capture.operator": operators}), iter(given(0, [1]))))
+    kept = Capture(only(tmp_path))
+    assert kept.has("chunks-0.2-driver-0.arrow") and not kept.has("chunks-0.1-driver-0.arrow")
+
+
+def test_an_operator_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = {"capture.operator": "Filtr, Filter,9.9,"}
+    list(run_fragment(fragment_text(tmp_path, **options), iter(given(0, [1, 2]))))
+    folder = only(tmp_path)
+    told = "spark.pysparkPipeline.capture.operator asked for Filtr, 9.9, not in this fragment"
+    assert replayed(folder, capsys)[1] == [f"pyspark-pipeline: {told}"]
+    assert Capture(folder).journal.operators == ("Filtr", "Filter", "9.9")
+    assert main(["replay", str(folder), "--operator", "Filtr"]) == 1
+    assert f"Filtr is not here ({told}); operators: 0.0 Exchange" in capsys.readouterr().err.splitlines()[-1]
+
+
+class _FullDisk:
+    """A file that takes no more after so many bytes."""
+
+    def __init__(self, file: IO[bytes], left: int) -> None:
+        self._file = file
+        self._left = left
+
+    def write(self, data: Any) -> int:
+        self._left -= memoryview(data).nbytes
+        if self._left < 0:
+            self._file.write(memoryview(data)[:1])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return self._file.write(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def test_a_full_disk_fails_the_task_and_what_was_kept_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened = Path.open
+
+    def limited(path: Path, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+        file = opened(path, mode, *args, **kwargs)
+        return _FullDisk(file, 10_000) if path.name == "input.arrow" and mode == "wb" else file
+
+    monkeypatch.setattr(Path, "open", limited)
+    chunks = [list(range(500)) for _ in range(10)]
+    with pytest.raises(CaptureError, match=r"input\.arrow cannot be written: .*No space left"):
+        list(run_fragment(fragment_text(tmp_path), iter(given(0, *chunks))))
+    folder = only(tmp_path)
+    assert Capture(folder).journal.ending is None
+    last, (note,) = replayed(folder, capsys)
+    assert "it has no end" in note and 0 < int(last.split()[2]) < 4980
+
+
+def test_a_full_disk_at_the_end_leaves_the_capture_without_an_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append = JournalWriter.append
+
+    def failing(self: JournalWriter, entry: dict[str, Any]) -> None:
+        if "end" in entry:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        append(self, entry)
+
+    monkeypatch.setattr(JournalWriter, "append", failing)
+    assert count(run_fragment(fragment_text(tmp_path), iter(given(0, [1, 2])))) == 1
+    assert Capture(only(tmp_path)).journal.ending is None
+
+
+def test_drivers_on_several_threads_keep_whole_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for limit in (1 << 30, 200_000):
+        parent = tmp_path / str(limit)
+        options = {"capture.operator": "Filter,ResultSink", "capture.maxBytes": str(limit), "batchRows": "500"}
+        batches = given(0, *([list(range(500))] * 60))
+        control = json.loads(next(unpack_rows(batches[0])).data.to_pybytes()) | {"cpus": 3}
+        batches[0] = _with_control(batches[0], control)
+        assert count(run_fragment(fragment_text(parent, **options), iter(batches))) == 60 * 498
+        kept = Capture(only(parent))
+        assert (kept.journal.cut is None) == (limit > 200_000)
+        entered = sum(c.num_rows for n in range(3) for c in kept.chunks(f"chunks-0.1-driver-{n}.arrow"))
+        assert entered == 30_000 if kept.journal.cut is None else 0 < entered < 30_000
+        assert replayed(kept.folder, capsys, "--operator", "Filter")[0].startswith("0.1 Filter: ")
+
+
+def _with_control(batch: pa.RecordBatch, control: dict[str, Any]) -> pa.RecordBatch:
+    columns = [*batch.columns[:-1], pa.array([json.dumps(control).encode()], pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
