@@ -16,7 +16,6 @@ from pyspark_pipeline.exchange.channel import Channel
 from pyspark_pipeline.exchange.codec import plain_schema
 from pyspark_pipeline.exchange.shared_rest import SharedRest
 from pyspark_pipeline.exchange.transport import Transport
-from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk, Operator
@@ -86,13 +85,9 @@ class ExchangeSinkOperator(Operator):
         return (destination,)
 
     def need_input(self) -> bool:
-        return not self._finishing and not self._transport.is_full()
-
-    def blocking_reason(self) -> BlockingReason | None:
-        """Stand in the transport's line where the driver is about to block because it is full."""
-        if not self._finishing:
-            self._transport.wait(self.context.wake)
-        return None
+        if self._finishing:
+            return False
+        return not self._transport.is_full() or self._transport.wait(self.context.wake)
 
     def push_chunk(self, chunk: Chunk) -> None:
         if chunk.num_rows:

@@ -109,12 +109,13 @@ class SinkBuffer:
         """Say whether the drivers must wait: sinks have not all ended, or requests are on their way."""
         return not self._finishing or self._in_flight > 0
 
-    def wait(self, wake: Waiter) -> None:
-        """Have ``wake`` called, once, when there is room; at once where there is, or nothing is wanted."""
+    def wait(self, wake: Waiter) -> bool:
+        """Say whether there is room; where not, have ``wake`` called, once, when there is."""
         self._line.join(wake)
-        if not self._is_full or self.is_abandoned():
-            self._line.leave(wake)
-            wake()
+        if self._is_full:
+            return False
+        self._line.leave(wake)
+        return True
 
     # --- what the sinks do ------------------------------------------------------------------------
 

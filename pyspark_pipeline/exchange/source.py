@@ -9,7 +9,6 @@ from functools import partial
 from pyspark_pipeline.exchange.chunk_row import ChunkRow
 from pyspark_pipeline.exchange.codec import payload_bytes, plain_schema, unpack_payload
 from pyspark_pipeline.exchange.driver_queues import DriverQueues
-from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulator
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.input_queue import InputQueue
@@ -46,16 +45,13 @@ class ExchangeSourceOperator(Operator):
         context.wake_on(self._queue.ended)
         self._queue.account_to(context.memory.parent or context.memory, _row_bytes)
 
-    def blocking_reason(self) -> BlockingReason | None:
-        """Stand in the queue's line: the driver is about to block because nothing is here."""
-        self._stands_in_line = True
-        self._queue.wait(self.context.wake)
-        return None
-
     def has_output(self) -> bool:
         if self._dropped:
             return False
-        return self._chunks.has_chunk() or self._queue.has_items() or self._has_rest()
+        if self._chunks.has_chunk() or self._has_rest() or self._queue.has_items():
+            return True
+        self._stands_in_line = True
+        return self._queue.wait(self.context.wake)
 
     def _has_rest(self) -> bool:
         return not self._chunks.is_empty() and self._queue.is_finished()

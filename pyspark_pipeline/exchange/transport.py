@@ -39,8 +39,8 @@ class Transport(Protocol):
     def changed(self) -> Event:
         """The event that all is over: nothing more is wanted, or nothing is pending any more."""
 
-    def wait(self, wake: Waiter) -> None:
-        """Have ``wake`` called, once, when sinks may take input; at once where they may."""
+    def wait(self, wake: Waiter) -> bool:
+        """Say whether sinks may take input; where they may not, have ``wake`` called, once, when they may."""
 
     def is_full(self) -> bool:
         """Say whether sinks should take no input now."""

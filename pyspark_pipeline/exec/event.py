@@ -47,6 +47,9 @@ class Event:
 class Line:
     """Waiters that found nothing, first come, first woken; each is woken once and then stands here no more.
 
+    A driver joins by asking (``has_output`` of a source, ``need_input`` of a sink): whoever is told no is in the line,
+    whatever its driver then says that it waits for.
+
     No wake-up is lost if a waiter joins *before* it looks for the last time, if whoever adds something wakes
     afterwards, and if whoever takes something and leaves something wakes one more.
     """

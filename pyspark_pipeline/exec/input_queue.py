@@ -64,15 +64,16 @@ class InputQueue:
             self._memory = memory.child(self.name)
             self._size = size
 
-    def wait(self, wake: Waiter) -> None:
-        """Have ``wake`` called, once, when an item is here; at once where one is or none will come."""
+    def wait(self, wake: Waiter) -> bool:
+        """Say whether an item is here; where none is, have ``wake`` called, once, when one is."""
         self._line.join(wake)
-        if self._items or self._ended or self._dropped:
-            self._line.leave(wake)
-            wake()
+        if not self._items:
+            return False
+        self._line.leave(wake)
+        return True
 
     def leave(self, wake: Waiter) -> None:
-        """Have ``wake`` not called any more; whatever woke the driver, it takes items now."""
+        """Have ``wake`` not called any more: whatever woke the driver, it takes items now."""
         self._line.leave(wake)
 
     def take(self) -> Any | None:

@@ -61,12 +61,13 @@ class OutputQueue:
         """Say whether sinks should wait."""
         return len(self._items) >= self.capacity or self._held >= self.max_bytes
 
-    def wait(self, wake: Waiter) -> None:
-        """Have ``wake`` called, once, when there is room: at once where there is."""
+    def wait(self, wake: Waiter) -> bool:
+        """Say whether there is room; where not, have ``wake`` called, once, when there is."""
         self._line.join(wake)
-        if not self.is_full():
-            self._line.leave(wake)
-            wake()
+        if self.is_full():
+            return False
+        self._line.leave(wake)
+        return True
 
     def push(self, item: Any, nbytes: int = 0) -> None:
         """Append an item of ``nbytes``; opaque to the queue."""

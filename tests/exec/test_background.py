@@ -47,14 +47,15 @@ def test_each_item_wakes_one_of_those_that_wait_and_the_end_wakes_all() -> None:
     waiters = [lambda number=number: woken.append(number) for number in range(5)]
     for waiter in waiters:
         queue.ended.subscribe(waiter)
-        queue.wait(waiter)
+        assert not queue.wait(waiter)
     queue.put("a")
     queue.put("b")
     assert woken == [0, 1]
     assert queue.take() == "a"
     assert woken == [0, 1, 2]  # something is left: one more may take it
-    queue.wait(waiters[0])
-    assert woken == [0, 1, 2, 0]  # something is here: at once
+    assert queue.wait(waiters[0])  # something is here: no need to stand in the line
+    queue.put("c")
+    assert woken == [0, 1, 2, 3]
     queue.end()
     assert woken[4:] == [0, 1, 2, 3, 4]
 
