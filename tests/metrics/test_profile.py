@@ -27,12 +27,13 @@ def report(limit: int | None = None, dop: int = 1) -> Any:
 
 
 def test_instances_with_the_same_pipelines_are_added_up_and_others_stay_apart() -> None:
-    kinds = added([report(), report(limit=2), report(dop=2)])
+    one, limited, two = report(), report(limit=2), report(dop=2)
+    kinds = added([one, limited, two])
     assert [kind["instances"] for kind in kinds] == [2, 1]
     sinks = [kind["pipelines"][0]["operators"][-1] for kind in kinds]
     assert [(sink["name"], sink["rows_in"]) for sink in sinks] == [("SortSink", 6), ("SortSink", 3)]
     assert [pipeline["drivers"] for pipeline in kinds[0]["pipelines"]] == [3, 3]
-    assert kinds[0]["peak_bytes"] == max(report()["peak_bytes"], report(dop=2)["peak_bytes"])
+    assert kinds[0]["peak_bytes"] == max(one["peak_bytes"], two["peak_bytes"])
 
 
 def test_a_pipeline_stands_below_the_operator_that_needs_it() -> None:
