@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.exchange.codec import payload_bytes
 from pyspark_pipeline.exchange.transport import Transport
+from pyspark_pipeline.exec.chunk_slices import slices
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,8 +62,8 @@ class Channel:
         chunk = self._waiting[0] if len(self._waiting) == 1 else pa.concat_batches(self._waiting)
         self._waiting = []
         self.rows = self.nbytes = 0
-        for start in range(0, chunk.num_rows, self.chunk_rows):
-            self.send_chunk(chunk.slice(start, self.chunk_rows))
+        for piece in slices(chunk, self.chunk_rows):
+            self.send_chunk(piece)
 
     def drop(self) -> None:
         """Forget what waits."""

@@ -33,6 +33,11 @@ class QueryStatistics:
         )
 
 
+def is_told(number: int) -> bool:
+    """Say whether what is sent as ``number`` (from 1) carries statistics: 1, 2, 4, 8 … do."""
+    return number & (number - 1) == 0
+
+
 NOTHING = QueryStatistics()
 
 
@@ -47,7 +52,7 @@ class StatisticsReport:
     def next(self, *, is_last: bool) -> QueryStatistics | None:
         """Give what to tell with one more request; None where it tells nothing."""
         self._requests += 1
-        if not is_last and self._requests & (self._requests - 1):
+        if not is_last and not is_told(self._requests):
             return None
         total = self._total()
         news, self._told = total - self._told, total

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from pyspark_pipeline.exchange.codec import plain_chunk
 from pyspark_pipeline.exchange.sink import ExchangeSinkOperator
+from pyspark_pipeline.exec.chunk_slices import slices
 from pyspark_pipeline.exec.operator import Chunk
 
 
@@ -13,9 +12,8 @@ class ResultSinkOperator(ExchangeSinkOperator):
     """Sends every chunk at once and in order, as partition 0; what has more rows than a message may, in slices."""
 
     def accept(self, chunk: Chunk) -> None:
-        plain = plain_chunk(chunk, self.schema)
-        for start in range(0, plain.num_rows, self.settings.batch_rows):
-            self.channel(0).send_chunk(plain.slice(start, self.settings.batch_rows))
+        for piece in slices(plain_chunk(chunk, self.schema), self.settings.batch_rows):
+            self.channel(0).send_chunk(piece)
 
     def held_bytes(self) -> int:
         return 0
@@ -48,10 +46,6 @@ class RoundRobinSinkOperator(ExchangeSinkOperator):
     def accept(self, chunk: Chunk) -> None:
         plain = plain_chunk(chunk, self.schema)
         per_row = self.bytes_of.estimate(plain) / plain.num_rows
-        for part in self._runs(plain):
+        for part in slices(plain, -(-plain.num_rows // self._destinations)):
             self.channel(self.start).add_rows(part, int(per_row * part.num_rows))
             self.start = (self.start + 1) % self._destinations
-
-    def _runs(self, plain: pa.RecordBatch) -> list[pa.RecordBatch]:
-        length = -(-plain.num_rows // self._destinations)
-        return [plain.slice(at, length) for at in range(0, plain.num_rows, length)]

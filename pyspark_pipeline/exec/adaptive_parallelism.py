@@ -25,7 +25,7 @@ from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
-from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.memory import MemoryTracker, WaitingBytes
 
 
 class Decision(Enum):
@@ -50,13 +50,12 @@ class AdaptiveParallelism:
         self._ended = [False] * dop
         self._closed = [False] * dop
         self._lock = threading.Lock()
-        self._memory: MemoryTracker | None = None
+        self._memory = WaitingBytes("chunks held for the choice of parallelism")
 
     def account_to(self, instance_memory: MemoryTracker | None) -> None:
         """Count what waits below ``instance_memory`` (the first call decides)."""
         with self._lock:
-            if self._memory is None and instance_memory is not None:
-                self._memory = instance_memory.child("chunks held for the choice of parallelism")
+            self._memory.account_to(instance_memory)
 
     def has_room(self, driver: int) -> bool:
         """Say whether sink ``driver`` takes a chunk."""
@@ -67,7 +66,7 @@ class AdaptiveParallelism:
         with self._lock:
             is_short = False
             if not self._closed[driver]:
-                is_short = not self._hold(nbytes)
+                is_short = not self._memory.holds(nbytes)
                 self._chunks[driver].append((chunk, nbytes))
             self._rows[driver] += chunk.num_rows
             if self.decision is Decision.COLLECTING and (is_short or self._rows[driver] >= self.rows_per_driver):
@@ -95,20 +94,9 @@ class AdaptiveParallelism:
                     self._drop(driver)
         self.decision = Decision.NARROW
 
-    def _hold(self, nbytes: int) -> bool:
-        """Count bytes that wait, come what may; say whether they fit."""
-        if self._memory is None or self._memory.try_consume(nbytes):
-            return True
-        self._memory.force_consume(nbytes)
-        return False
-
-    def _release(self, nbytes: int) -> None:
-        if self._memory is not None:
-            self._memory.release(nbytes)
-
     def _drop(self, driver: int) -> None:
         """Forget what waits for source ``driver``."""
-        self._release(sum(nbytes for _, nbytes in self._chunks[driver]))
+        self._memory.release(sum(nbytes for _, nbytes in self._chunks[driver]))
         self._chunks[driver].clear()
 
     def has_chunk(self, driver: int) -> bool:
@@ -118,7 +106,7 @@ class AdaptiveParallelism:
     def take(self, driver: int) -> Chunk:
         """Take the oldest chunk of source ``driver``."""
         chunk, nbytes = self._chunks[driver].popleft()
-        self._release(nbytes)
+        self._memory.release(nbytes)
         if not self._chunks[driver]:
             self.changed.notify()
         return chunk

@@ -13,24 +13,22 @@ from typing import Any, Protocol
 
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exec.event import Event, Line, Waiter
-from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.memory import MemoryTracker, WaitingBytes
 
 
 class InputQueue:
     """Items of one input, or splits of one scan: the feed (or who adds splits) puts, any driver takes.
 
-    Every item wakes one driver of those that :meth:`wait`. ``ended`` is notified when no more items come or are wanted,
-    ``changed`` then and for every item.
+    Every item wakes one driver of those that :meth:`wait`. ``ended`` is notified when no more items come or are wanted.
     """
 
     __slots__ = (
-        "name", "changed", "ended", "bound", "taken", "_items", "_ended", "_dropped", "_wanted", "_all_have_room",
+        "name", "ended", "bound", "taken", "_items", "_ended", "_dropped", "_wanted", "_all_have_room",
         "_line", "_memory", "_size",
     )  # fmt: skip
 
     def __init__(self, name: str, *, bound: int = 2) -> None:
         self.name = name
-        self.changed = Event(f"{name} has items or has ended")
         self.ended = Event(f"{name} has ended")
         self.bound = bound
         self.taken = 0
@@ -40,7 +38,7 @@ class InputQueue:
         self._wanted: Event | None = None
         self._all_have_room: Callable[[], bool] | None = None
         self._line = Line()
-        self._memory: MemoryTracker | None = None
+        self._memory = WaitingBytes(name)
         self._size: Callable[[Any], int] | None = None
 
     def __len__(self) -> int:
@@ -61,7 +59,7 @@ class InputQueue:
     def account_to(self, memory: MemoryTracker, size: Callable[[Any], int]) -> None:
         """Count the bytes of what waits, by ``size``, in a tracker below ``memory``; the first call decides."""
         if self._size is None:
-            self._memory = memory.child(self.name)
+            self._memory.account_to(memory)
             self._size = size
 
     def wait(self, wake: Waiter) -> bool:
@@ -83,7 +81,7 @@ class InputQueue:
         except IndexError:
             return None
         self.taken += 1
-        self._release(nbytes)
+        self._memory.release(nbytes)
         if self._items:
             self._line.wake_one()
         if self._wanted is not None and (self.has_room() or (self._all_have_room and self._all_have_room())):
@@ -124,7 +122,6 @@ class InputQueue:
         self._dropped = True
         self._clear()
         self.ended.notify()
-        self.changed.notify()
         if self._wanted is not None:
             self._wanted.notify()
 
@@ -133,31 +130,24 @@ class InputQueue:
         if self._dropped:
             return
         nbytes = self._size(item) if self._size is not None else 0
-        if nbytes and self._memory is not None:
-            self._memory.force_consume(nbytes)
+        self._memory.hold(nbytes)
         self._items.append((item, nbytes))
         if self.is_dropped():  # just now
             self._clear()
         self._line.wake_one()
-        self.changed.notify()
 
     def end(self) -> None:
         """Learn that no more items come. Repeatable."""
         if not self._ended:
             self._ended = True
             self.ended.notify()
-            self.changed.notify()
 
     def _clear(self) -> None:
         while self._items:
             try:
-                self._release(self._items.popleft()[1])
+                self._memory.release(self._items.popleft()[1])
             except IndexError:  # a driver took the last one
                 return
-
-    def _release(self, nbytes: int) -> None:
-        if nbytes and self._memory is not None:
-            self._memory.release(nbytes)
 
 
 class FedQueue(Protocol):

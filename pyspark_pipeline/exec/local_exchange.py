@@ -23,7 +23,7 @@ from collections import deque
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.exec.local_distribution import Distribution
 from pyspark_pipeline.exec.operator import Chunk
-from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.memory import MemoryTracker, WaitingBytes
 
 
 class _Queue:
@@ -56,7 +56,7 @@ class LocalExchange:
         self._producers_left = 0
         self._open = num_consumers
         self._queues = [_Queue(f"{name} has chunks for driver {i}") for i in range(num_consumers)]
-        self._memory: MemoryTracker | None = None
+        self._memory = WaitingBytes(name)
         self._lock = threading.Lock()
 
     def changed(self, consumer: int) -> Event:
@@ -64,16 +64,10 @@ class LocalExchange:
         return self._queues[consumer].changed
 
     def account_to(self, instance_memory: MemoryTracker | None) -> None:
-        """Count the buffered bytes below ``instance_memory`` (the first call decides).
-
-        What waits here is to leave the operators their memory: at most an eighth of the instance's limit.
-        """
+        """Count the buffered bytes below ``instance_memory``, whose limit bounds them (the first call decides)."""
         with self._lock:
-            missing = self._memory is None and instance_memory is not None
-        if missing and instance_memory is not None:
-            self._memory = instance_memory.child(self.name)
-            if instance_memory.limit is not None:
-                self.max_bytes = min(self.max_bytes, max(1, instance_memory.limit // 8))
+            self._memory.account_to(instance_memory)
+            self.max_bytes = self._memory.bounded(self.max_bytes)
 
     # --- producers --------------------------------------------------------------------------------
 
@@ -95,8 +89,7 @@ class LocalExchange:
     def put(self, consumer: int, piece: Chunk, nbytes: int) -> None:
         """Queue a piece for a consumer."""
         queue = self._queues[consumer]
-        if self._memory is not None:
-            self._memory.force_consume(nbytes)
+        self._memory.hold(nbytes)
         with self._lock:
             dropped = queue.closed
             first = not queue.pieces
@@ -106,7 +99,7 @@ class LocalExchange:
                 self._buffered += nbytes
                 self.peak_bytes = max(self.peak_bytes, self._buffered)
                 self.full_times += self.is_full() and not was_full
-        if dropped and self._memory is not None:
+        if dropped:
             self._memory.release(nbytes)
         elif first:
             queue.changed.notify()
@@ -165,8 +158,7 @@ class LocalExchange:
         self._freed(freed, True)
 
     def _freed(self, nbytes: int, wake: bool) -> None:
-        if self._memory is not None and nbytes:
-            self._memory.release(nbytes)
+        self._memory.release(nbytes)
         if wake:
             self.room.notify()
 

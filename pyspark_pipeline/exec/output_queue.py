@@ -16,10 +16,9 @@ from collections import deque
 from typing import Any
 
 from pyspark_pipeline.exec.event import Event, Line, Waiter
-from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.memory import MemoryTracker, WaitingBytes
 
 _MOST_BYTES = 64 << 20
-_SHARE = 8
 
 
 class OutputQueue:
@@ -42,17 +41,14 @@ class OutputQueue:
         self.full_times = 0
         self._items: deque[tuple[Any, int]] = deque()
         self._held = 0
-        self._memory: MemoryTracker | None = None
+        self._memory = WaitingBytes("output queue")
         self._lock = threading.Lock()
         self._line = Line()
 
     def account_to(self, instance_memory: MemoryTracker) -> None:
-        """Count what waits below ``instance_memory``, an eighth of its limit at most; the first call decides."""
-        if self._memory is not None:
-            return
-        self._memory = instance_memory.child("output queue")
-        if instance_memory.limit is not None:
-            self.max_bytes = min(self.max_bytes, max(1, instance_memory.limit // _SHARE))
+        """Count what waits below ``instance_memory``, whose limit bounds it; the first call decides."""
+        self._memory.account_to(instance_memory)
+        self.max_bytes = self._memory.bounded(self.max_bytes)
 
     def __len__(self) -> int:
         return len(self._items)
@@ -74,7 +70,8 @@ class OutputQueue:
         with self._lock:
             was_full = self.is_full()
             self._items.append((item, nbytes))
-            self._count(nbytes)
+            self._held += nbytes
+            self._memory.hold(nbytes)
             self.pushed += 1
             is_first = len(self._items) == 1
             gets_full = not was_full and self.is_full()
@@ -88,7 +85,8 @@ class OutputQueue:
         with self._lock:
             was_full = self.is_full()
             item, nbytes = self._items.popleft()
-            self._count(-nbytes)
+            self._held -= nbytes
+            self._memory.release(nbytes)
             has_room, size = not self.is_full(), len(self._items)
         if was_full and has_room:
             self.drained.notify()
@@ -107,14 +105,8 @@ class OutputQueue:
         """Drop all items: nobody wants them any more."""
         with self._lock:
             self._items.clear()
-            self._count(-self._held)
-
-    def _count(self, nbytes: int) -> None:
-        self._held += nbytes
-        if self._memory is not None and nbytes > 0:
-            self._memory.force_consume(nbytes)
-        elif self._memory is not None:
-            self._memory.release(-nbytes)
+            self._memory.release(self._held)
+            self._held = 0
 
     def statistics(self) -> dict[str, int]:
         """Say how many items wait, went through, and how often the queue was full."""

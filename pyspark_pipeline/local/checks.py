@@ -25,8 +25,10 @@ def check_conditions(conditions: Conditions) -> None:
     """Raise :class:`OptionError` for a way between instances that cannot be."""
     for name, least in (("latency", 0), ("jitter", 0), ("timeout", 1)):
         check_number(f"conditions.{name}", getattr(conditions, name), least)
-    if not 0 <= conditions.loss <= 1:
-        raise OptionError(f"conditions.loss is {conditions.loss!r}: allowed is a share from 0 to 1")
+    for name in ("loss", "answer_loss"):
+        share = getattr(conditions, name)
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+            raise OptionError(f"conditions.{name} is {share!r}: allowed is a share from 0 to 1")
 
 
 def check_fragment(fragment: LocalFragment) -> None:

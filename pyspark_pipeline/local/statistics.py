@@ -5,9 +5,6 @@ from __future__ import annotations
 from pyspark_pipeline.exchange.query_statistics import QueryStatistics
 from pyspark_pipeline.exchange.source import ExchangeSourceFactory
 from pyspark_pipeline.exec import FragmentInstance
-from pyspark_pipeline.exec.local_exchange_operators import LocalExchangeSourceFactory
-
-_PASSES_ON = (ExchangeSourceFactory, LocalExchangeSourceFactory)
 
 
 def statistics_of(instance: FragmentInstance) -> QueryStatistics:
@@ -16,7 +13,7 @@ def statistics_of(instance: FragmentInstance) -> QueryStatistics:
     for driver in instance.drivers:
         source = driver.seats[0]
         active += driver.metrics.active_ns
-        if not isinstance(source.factory, _PASSES_ON) and source.factory.meeting_place is None:
+        if not isinstance(source.factory, ExchangeSourceFactory) and source.factory.meeting_place is None:
             rows += source.metrics.rows_out
             nbytes += source.metrics.bytes_out
     return QueryStatistics(scan_rows=rows, scan_bytes=nbytes, active_ns=active)

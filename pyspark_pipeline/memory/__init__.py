@@ -3,5 +3,6 @@
 from pyspark_pipeline.memory.arbitration import REVOCATIONS, Revocable
 from pyspark_pipeline.memory.sized import Sized, SizedValue
 from pyspark_pipeline.memory.tracker import MemoryTracker
+from pyspark_pipeline.memory.waiting import WaitingBytes
 
-__all__ = ["REVOCATIONS", "MemoryTracker", "Revocable", "Sized", "SizedValue"]
+__all__ = ["REVOCATIONS", "MemoryTracker", "Revocable", "Sized", "SizedValue", "WaitingBytes"]

@@ -109,8 +109,8 @@ class ParquetFileReader:
             self._midpoints = footer.midpoints
             self._places = [find_column(self._schema, field, case_sensitive, self.path) for field in fields]
             self._leaves = {self.metadata.schema.column(i).path: i for i in range(len(self.metadata.schema))}
-            names = {self._schema.field(place).name for place in self._places if place is not None}
-            self._leaves_read = [leaf for path, leaf in self._leaves.items() if path.split(".")[0] in names]
+            self._names = sorted({self._schema.field(place).name for place in self._places if place is not None})
+            self._leaves_read = [leaf for path, leaf in self._leaves.items() if path.split(".")[0] in self._names]
             self._calendar = LegacyCalendar(self.path, self.metadata.metadata, calendar)
             self._read_with = self.metadata
             if narrow and self._can_read_narrow():
@@ -176,27 +176,24 @@ class ParquetFileReader:
     def chunks(self, index: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """Read a row group as chunks of the data columns, at most ``batch_rows`` rows each."""
         with naming_file(self.path):
-            names = sorted({self._schema.field(place).name for place in self._places if place is not None})
-            if not names:
+            if not self._names:
                 yield from self._empty_chunks(index, batch_rows)
                 return
-            encoded = [name for name in names if self._reads_as_dictionary(index, name)]
+            encoded = [name for name in self._names if self._reads_as_dictionary(index, name)]
             with self._opened(tuple(encoded)) as file:
-                batches = self._batches(file, index, batch_rows, names)
+                batches = self._batches(file, index, batch_rows)
                 makers: list[Column] | None = None
                 for batch in batches:
                     if batch.num_rows:
                         makers = makers or [self._maker(i, batch.schema) for i in range(len(self._fields))]
                         yield make_chunk([make(batch) for make in makers], batch.num_rows)
 
-    def _batches(
-        self, file: pq.ParquetFile, index: int, batch_rows: int, names: list[str]
-    ) -> Iterator[pa.RecordBatch]:
+    def _batches(self, file: pq.ParquetFile, index: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """Read a small row group in one go, which is a tenth cheaper, a large one bit by bit."""
         if self.metadata.row_group(index).num_rows <= batch_rows:
-            return iter(file.read_row_group(index, columns=names, use_threads=False).to_batches())
+            return iter(file.read_row_group(index, columns=self._names, use_threads=False).to_batches())
         batches: Iterator[pa.RecordBatch] = file.iter_batches(
-            batch_rows, row_groups=[index], columns=names, use_threads=False
+            batch_rows, row_groups=[index], columns=self._names, use_threads=False
         )
         return batches
 

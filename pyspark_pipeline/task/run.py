@@ -21,6 +21,7 @@ import pyarrow as pa
 from pyspark_pipeline.errors import CorruptFileError, ResourceExhaustedError, SparkConditionError
 from pyspark_pipeline.exchange import ERROR, STATISTICS, ChunkRow, ExchangeClient, StreamTransport, pack_rows
 from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, ReadBroadcast, no_broadcast
+from pyspark_pipeline.exchange.query_statistics import is_told
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, execute
 from pyspark_pipeline.exec.input_queue import InputFeed
 from pyspark_pipeline.memory import MemoryTracker
@@ -107,7 +108,7 @@ def _run_within(
         for number, (pack, is_last) in enumerate(_packs(instance, int(control.get("cpus", 1))), start=1):
             if is_last and instance.feed is None:
                 client.expect_end()
-            if is_last or number & (number - 1) == 0:
+            if is_last or is_told(number):
                 yield _message(STATISTICS, told.more())
             if pack is not None:
                 yield pack

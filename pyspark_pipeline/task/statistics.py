@@ -133,7 +133,7 @@ class Told:
         """Give what ``metrics`` and ``task`` grew by since the last call, and the whole ``profile``."""
         profile = {**self._instance.metrics(), **self._where}
         metrics = fragment_metrics(profile, time.perf_counter() - self._began)
-        task = task_metrics(profile)
+        task = task_metrics(profile, metrics)
         told = {"metrics": _grown(metrics, self._metrics), "task": _grown(task, self._task)}
         self._metrics, self._task = metrics, task
         return told | {"profile": json.dumps(profile)}
@@ -143,16 +143,16 @@ def _grown(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
     return {name: value - before.get(name, 0) for name, value in now.items()}
 
 
-def task_metrics(report: Mapping[str, Any]) -> Mapping[str, int]:
-    """Give what an instance adds to each of :data:`TASK_METRICS`; ``report`` as for :func:`fragment_metrics`."""
+def task_metrics(report: Mapping[str, Any], metrics: Mapping[str, int]) -> Mapping[str, int]:
+    """Give what an instance adds to each of :data:`TASK_METRICS`; ``metrics`` is what it adds to the fragment's."""
     operators = [operator for pipeline in report["pipelines"] for operator in pipeline["operators"]]
-    spilled = _counted(report, SPILLED_BYTES)
+    spilled = metrics["spilledBytes"]
     return {
-        "bytesRead": _counted(report, COLUMN_BYTES),
+        "bytesRead": metrics["columnBytes"],
         "recordsRead": sum(_of(op, "rows_out") for op in operators if op["name"] in _READERS),
         "memoryBytesSpilled": spilled,
         "diskBytesSpilled": spilled,
-        "peakExecutionMemory": report["peak_bytes"],
+        "peakExecutionMemory": metrics["peakMemory"],
     }
 
 

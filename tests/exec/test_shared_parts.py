@@ -110,10 +110,10 @@ class QueueSource(Recorded):
 
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
-        context.wake_on(self.queue.changed)
+        context.wake_on(self.queue.ended)
 
     def has_output(self) -> bool:
-        return self.queue.has_items()
+        return self.queue.wait(self.context.wake)
 
     def pull_chunk(self) -> Chunk | None:
         return self.queue.take()

@@ -17,8 +17,20 @@ from pyspark_pipeline.exchange import CONTROL, ERROR, STATISTICS, ChunkRow, pack
 from pyspark_pipeline.plan.nodes import Fragment, Node, ParquetScan, ResultSink, Settings, Sink
 from pyspark_pipeline.task.run import run_plan
 from tests.operators.kit import DEFAULTS, fields, to_table
+from tests.planner.test_mechanism_fragment import REF, node
 
 CPUS = (1, 3)
+
+
+def one_by(child: dict[str, Any]) -> dict[str, Any]:
+    """Write ``1 / x`` over ``child`` in ANSI mode: 0 is an error of Spark's."""
+    divisor = {"class": "Cast", "type": "double", "nullable": False, "args": [REF], "fields": {}}
+    quotient = {
+        "class": "Divide", "type": "double", "nullable": True, "fields": {"evalMode": "ANSI"},
+        "args": [{"literal": 1.0, "type": "double"}, divisor],
+    }  # fmt: skip
+    output = [{"id": 9, "name": "q", "type": "double", "nullable": True}]
+    return node("ProjectExec", output, child, projectList=[quotient])
 
 
 @dataclass

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -19,7 +18,7 @@ from pyspark_pipeline.task import run_fragment
 from pyspark_pipeline.task.capture import Capture, captured
 from tests.operators.kit import Chunks, fields
 from tests.planner.test_mechanism_fragment import ID, ONE, REF, node, run_json
-from tests.task.kit import fragment
+from tests.task.kit import fragment, one_by
 
 INPUT = {"op": "Input", "output": [ID], "input": 0}
 FILTER = node(
@@ -106,13 +105,7 @@ def test_broadcasts_are_kept_even_where_nobody_reads_them_again(tmp_path: Path) 
 
 
 def test_an_error_of_spark_ends_the_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    risky: dict[str, Any] = {
-        "class": "Divide", "type": "double", "nullable": True, "fields": {"evalMode": "ANSI"},
-        "args": [{"literal": 1.0, "type": "double"},
-                 {"class": "Cast", "type": "double", "nullable": False, "args": [REF], "fields": {}}],
-    }  # fmt: skip
-    quotient = {"id": 9, "name": "q", "type": "double", "nullable": True}
-    project = node("ProjectExec", [quotient], INPUT, projectList=[risky])
+    project = one_by(INPUT)
     settings = {"ansi": True, "timeZone": "UTC", "options": {"capture.folder": str(tmp_path)}}
     text = json.dumps({"version": 1, "id": 4, "root": project, "sink": {"kind": "result"}, "settings": settings})
     assert list(run_fragment(text, iter(given(0, [1, 0]))))

@@ -22,15 +22,8 @@ from pyspark_pipeline.task import run_fragment
 from pyspark_pipeline.task.capture import Capture
 from pyspark_pipeline.task.capture_files import CaptureFiles
 from pyspark_pipeline.task.capture_journal import Ending, JournalWriter
-from tests.planner.test_mechanism_fragment import REF, node
+from tests.task.kit import one_by
 from tests.task.test_capture import FILTER, INPUT, given
-
-RISKY = {
-    "class": "Divide", "type": "double", "nullable": True, "fields": {"evalMode": "ANSI"},
-    "args": [{"literal": 1.0, "type": "double"},
-             {"class": "Cast", "type": "double", "nullable": False, "args": [REF], "fields": {}}],
-}  # fmt: skip
-QUOTIENT = {"id": 9, "name": "q", "type": "double", "nullable": True}
 
 
 def fragment_text(folder: Path, root: dict[str, Any] = FILTER, **options: str) -> str:
@@ -55,7 +48,7 @@ def replayed(folder: Path, capsys: pytest.CaptureFixture[str], *words: str, stat
 
 
 def test_the_error_of_spark_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    project = node("ProjectExec", [QUOTIENT], INPUT, projectList=[RISKY])
+    project = one_by(INPUT)
     list(run_fragment(fragment_text(tmp_path, project), iter(given(0, [1], [0], [2]))))
     kept = Capture(only(tmp_path))
     assert kept.journal.ending is Ending.FAILED
@@ -87,7 +80,7 @@ def test_a_task_that_failed_fails_again(
 def test_a_task_whose_reader_leaves_is_cancelled_unless_it_had_failed(
     divisor: int, ending: Ending, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    project = node("ProjectExec", [QUOTIENT], INPUT, projectList=[RISKY])
+    project = one_by(INPUT)
     task = run_fragment(fragment_text(tmp_path, project), iter(given(0, [divisor, 2], [3])))
     next(task)
     task.close()  # type: ignore[attr-defined]

@@ -29,8 +29,8 @@ from pyspark_pipeline.task.run import run_fragment, run_plan
 from tests.operators.join_kit import join
 from tests.operators.kit import call, column, fields, literal
 from tests.operators.sort_kit import Direction, sort
-from tests.planner.test_mechanism_fragment import AGGREGATE, ID, REF, node
-from tests.task.kit import control, fragment
+from tests.planner.test_mechanism_fragment import AGGREGATE, ID
+from tests.task.kit import control, fragment, one_by
 
 SPLITS = {0: [0, 500, 1], 1: [100, 300, 1]}
 EVERYTHING = ",".join(f"{pipeline}.{index}" for pipeline in range(6) for index in range(6))
@@ -228,13 +228,7 @@ def test_the_command_runs_one_operator(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_an_error_of_spark_ends_the_replay_of_an_operator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    risky = {
-        "class": "Divide", "type": "double", "nullable": True, "fields": {"evalMode": "ANSI"},
-        "args": [{"literal": 1.0, "type": "double"},
-                 {"class": "Cast", "type": "double", "nullable": False, "args": [REF], "fields": {}}],
-    }  # fmt: skip
-    quotient = {"id": 9, "name": "q", "type": "double", "nullable": True}
-    project = node("ProjectExec", [quotient], {"op": "RangeExec", "output": [ID], "scan": 0}, projectList=[risky])
+    project = one_by({"op": "RangeExec", "output": [ID], "scan": 0})
     folder = run_captured(project, tmp_path, "Project")
     assert main(["replay", str(folder), "--operator", "Project"]) == 1
     assert json.loads(capsys.readouterr().out)["condition"] == "DIVIDE_BY_ZERO"
