@@ -120,11 +120,17 @@ class AdaptiveParallelism:
         return ended and not self._chunks[driver]
 
     def close(self, driver: int) -> None:
-        """Drop what source ``driver`` would get. Its sink ends once WIDE is decided. Repeatable."""
+        """Drop what source ``driver`` would get. Its sink ends once WIDE is decided. Repeatable.
+
+        What waits for the decision is dropped when the last source closes.
+        """
         with self._lock:
             self._closed[driver] = True
             if self.decision is not Decision.COLLECTING:
                 self._drop(driver)
+            elif all(self._closed):
+                for each in range(self.dop):
+                    self._drop(each)
         self.changed.notify()
 
     def is_unwanted(self, driver: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exec import Chunk, FragmentInstance, OutputQueue, Pipeline, execute
 from pyspark_pipeline.exec.adaptive_parallelism import (
     AdaptiveParallelism,
@@ -12,6 +13,7 @@ from pyspark_pipeline.exec.adaptive_parallelism import (
     Decision,
 )
 from pyspark_pipeline.exec.output_sink import OutputSinkFactory
+from pyspark_pipeline.memory import MemoryTracker
 from tests.exec.kit import Made, Source, Step, chunk, values
 
 
@@ -58,3 +60,20 @@ def test_sources_that_end_early_end_their_sinks(threads: int) -> None:
     instance = FragmentInstance([into, Pipeline(id=1, factories=steps, dop=2)], queue)
     assert sorted(values(list(execute(instance, threads)))) == [0, 0, 1, 1, 2, 2]
     assert sum(driver.metrics.moves for driver in instance.drivers[:2]) < 1000
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_nothing_stays_counted_where_a_driver_fails_before_the_decision(threads: int) -> None:
+    def broken(piece: Chunk) -> Chunk:
+        raise ValueError("not this chunk")
+
+    queue, shared, memory = OutputQueue(), AdaptiveParallelism(2, rows_per_driver=8000), MemoryTracker("instance")
+    given = [[chunk(4 * j) for j in range(count)] for count in (50, 1)]
+    breaks = Made("step", lambda i: Step(work=broken) if i else Step())
+    made = Made("source", lambda i: Source(given[i]))
+    into = Pipeline(id=0, factories=(made, breaks, CollectSinkFactory(shared)), dop=2)
+    steps = (CollectSourceFactory(shared), OutputSinkFactory(queue))
+    instance = FragmentInstance([into, Pipeline(id=1, factories=steps, dop=2)], queue, memory=memory)
+    with pytest.raises(EngineBugError, match="not this chunk"):
+        list(execute(instance, threads))
+    assert not memory.held, memory.holders()
