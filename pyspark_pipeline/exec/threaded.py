@@ -59,13 +59,8 @@ class ThreadedExecutor:
         instance, output = self._instance, self._instance.output
         instance.prepare()
         self._listen()
-        for driver in instance.drivers:
-            driver.scheduler = self
-        for driver in instance.drivers:
-            state = driver.submit()
-            with self._lock:
-                self._place(driver, state)
         try:
+            self._submit()
             self._start()
             while True:
                 self._news.clear()
@@ -80,6 +75,14 @@ class ThreadedExecutor:
                     return
         finally:
             self._join()
+
+    def _submit(self) -> None:
+        for driver in self._instance.drivers:
+            driver.scheduler = self
+        for driver in self._instance.drivers:
+            state = driver.submit()
+            with self._lock:
+                self._place(driver, state)
 
     def _listen(self) -> None:
         self._instance.output.filled.subscribe(self._news.set)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pyspark_pipeline.errors import EngineBugError
-from pyspark_pipeline.exec import FragmentInstance, OutputQueue, Pipeline, execute
+from pyspark_pipeline.exec import FragmentInstance, OperatorContext, OutputQueue, Pipeline, execute
 from pyspark_pipeline.exec.blocking import REASONS, BlockingReason
+from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.exec.local_distribution import pass_through
 from pyspark_pipeline.exec.local_exchange import LocalExchange
 from pyspark_pipeline.exec.local_exchange_operators import LocalExchangeSinkFactory, LocalExchangeSourceFactory
@@ -75,3 +76,31 @@ def test_an_operator_that_fails_to_give_its_reason_is_blamed(threads: int) -> No
     with pytest.raises(EngineBugError, match=r"in blocking_reason of operator 0 \(waiting\) of pipeline 0"):
         list(execute(FragmentInstance([pipeline(source, Sink(queue))], queue), threads))
     assert source.log[-1] == "close"
+
+
+class Telling(Waiting):
+    """Waits for ``event``; tells it when cancelled, if it is the one that fails."""
+
+    def __init__(self, event: Event, fails: str = "") -> None:
+        super().__init__(None, fails)
+        self.event = event
+
+    def prepare(self, context: OperatorContext) -> None:
+        super().prepare(context)
+        context.wake_on(self.event)
+
+    def set_cancelled(self) -> None:
+        super().set_cancelled()
+        if self.fails:
+            self.event.notify()
+
+
+@both
+def test_a_driver_that_waits_already_ends_quietly_where_another_fails_to_start(threads: int) -> None:
+    queue, event = OutputQueue(), Event("news")
+    waits, fails = Telling(event), Telling(event, fails="blocking_reason")
+    pipelines = [pipeline(waits, Sink(queue)), pipeline(fails, Sink(queue), number=1)]
+    with pytest.raises(EngineBugError, match=r"in blocking_reason of operator 0 \(telling\) of pipeline 1") as caught:
+        list(execute(FragmentInstance(pipelines, queue), threads))
+    assert not any("may not go" in note for note in getattr(caught.value, "__notes__", []))
+    assert waits.log[-1] == fails.log[-1] == "close"
