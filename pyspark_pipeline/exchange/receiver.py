@@ -91,6 +91,8 @@ class Receiver:
             self._withheld.setdefault(full, deque()).append((answer, request.drivers))
         if self._takes_all():
             self.look()
+        elif full is not None and self._full_for((full,)) is None:  # room came before the answer was among the withheld
+            self._look_at(full)
 
     def _put_in_order(self, request: Request) -> bool:
         """Deliver what has its turn now; False where the request came before."""

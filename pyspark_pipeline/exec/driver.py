@@ -108,9 +108,9 @@ class Driver:
         """Leave NOT_READY: READY where there is something to do, else the blocked state that says why not."""
         state = DriverState.READY
         if not self.can_progress():
-            state = self._blocked_by(*self._seats.what_blocks())
-            if state not in (DriverState.PRECONDITION_BLOCK, DriverState.INPUT_EMPTY):
-                state = DriverState.READY
+            blocked = self._seats.what_blocks()
+            if blocked is not None and blocked[0] in (DriverState.PRECONDITION_BLOCK, DriverState.INPUT_EMPTY):
+                state = self._blocked_by(*blocked)
         self._go(state)
         return state
 
@@ -182,7 +182,10 @@ class Driver:
                 continue
             if not moved and not late:
                 if not seats.leave_finished():
-                    return self._blocked_by(*seats.what_blocks())
+                    blocked = seats.what_blocks()
+                    if blocked is None:
+                        continue
+                    return self._blocked_by(*blocked)
                 late = self._is_late(deadline)
             if late:
                 self.metrics.yields += 1

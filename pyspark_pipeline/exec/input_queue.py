@@ -19,7 +19,8 @@ from pyspark_pipeline.memory import MemoryTracker, WaitingBytes
 class InputQueue:
     """Items of one input, or splits of one scan: the feed (or who adds splits) puts, any driver takes.
 
-    Every item wakes one driver of those that :meth:`wait`. ``ended`` is notified when no more items come or are wanted.
+    Every item wakes one driver of those that :meth:`wait`. ``ended`` is notified when no more items come or are wanted,
+    and again when the last of those that were still here is taken.
     """
 
     __slots__ = (
@@ -84,6 +85,8 @@ class InputQueue:
         self._memory.release(nbytes)
         if self._items:
             self._line.wake_one()
+        elif self._ended:
+            self.ended.notify()
         if self._wanted is not None and (self.has_room() or (self._all_have_room and self._all_have_room())):
             self._wanted.notify()
         return item

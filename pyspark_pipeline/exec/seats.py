@@ -101,15 +101,22 @@ class Seats:
         """Ask for no precondition again: all are met."""
         self._preconditions = []
 
-    def what_blocks(self) -> tuple[DriverState, int]:
-        """Find, from the sink upwards, the operator because of which no chunk moves."""
+    def what_blocks(self) -> tuple[DriverState, int] | None:
+        """Find, from the sink upwards, the operator because of which no chunk moves; None where one can by now.
+
+        An operator that answers yes stands in no line any more: none may block after that for what it asked for.
+        """
         unready = self.unready_precondition()
         if unready is not None:
             return DriverState.PRECONDITION_BLOCK, unready
         last = len(self.operators) - 1
-        for index in range(last, self.first, -1):
+        if self.first < last and not self.ask("need_input", last, self.operators[last].need_input):
+            return DriverState.OUTPUT_FULL, last
+        if self.can_move():
+            return None
+        for index in range(last - 1, self.first, -1):
             if not self.ask("need_input", index, self.operators[index].need_input):
-                return (DriverState.OUTPUT_FULL if index == last else DriverState.OPERATOR_BLOCK), index
+                return DriverState.OPERATOR_BLOCK, index
         return (DriverState.INPUT_EMPTY if self.first == 0 < last else DriverState.OPERATOR_BLOCK), self.first
 
     def pending(self) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -122,6 +123,27 @@ def test_answers_are_withheld_while_the_queue_is_over_its_bound() -> None:
         pump(transport)
     assert seen == 100 and not sender.buffer.is_pending()
     assert receiver.withheld_times > 10
+
+
+class EmptiedMeanwhile(InputQueue):
+    """A driver takes everything just after somebody saw that there is no room."""
+
+    def full_for(self, drivers: Sequence[int]) -> int | None:
+        full = super().full_for(drivers)
+        if full is not None:
+            taken(self)
+        return full
+
+
+def test_no_answer_stays_withheld_where_room_came_before_it_was() -> None:
+    transport, queue = LocalTransport(), EmptiedMeanwhile("input 0", bound=1)
+    receiver = transport.register(HERE, queue, streams=1)
+    sender = Sender(transport, window=1)
+    sender.send(10)
+    sender.buffer.close_sink()
+    pump(transport)
+    assert receiver.withheld_times == 9 and "0 answers withheld" in receiver.describe()
+    assert taken(queue) and queue.is_finished() and not sender.buffer.is_pending()
 
 
 def test_every_sender_is_answered_though_all_wait_for_one_place() -> None:
