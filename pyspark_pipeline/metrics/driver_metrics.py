@@ -1,6 +1,7 @@
 """What one driver did besides the calls of its operators: time active, waits by reason, yields, overruns.
 
 Where its timeline is kept, also when: spans of running and of being blocked; between them the driver was ready.
+The first :data:`MOST_SPANS` are kept, those after are counted.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-_MOST_SPANS = 10_000
+MOST_SPANS = 10_000
 
 
 class DriverMetrics:
@@ -18,10 +19,14 @@ class DriverMetrics:
     the driver did, ``running`` or the reason of its wait.
     """
 
-    __slots__ = ("active_ns", "scheduled", "moves", "yields", "overruns", "overrun_ns", "blocked_ns", "blocks", "spans")
+    __slots__ = (
+        "active_ns", "scheduled", "moves", "yields", "overruns", "overrun_ns", "blocked_ns", "blocks", "spans",
+        "spans_left_out",
+    )  # fmt: skip
 
     def __init__(self, *, timeline: bool = False) -> None:
         self.spans: list[tuple[int, int, str]] | None = [] if timeline else None
+        self.spans_left_out = 0
         self.active_ns = 0
         self.scheduled = 0
         self.moves = 0
@@ -44,8 +49,12 @@ class DriverMetrics:
         self.blocks[reason] = self.blocks.get(reason, 0) + 1
 
     def _keep(self, since: int, until: int, what: str) -> None:
-        if self.spans is not None and len(self.spans) < _MOST_SPANS:
+        if self.spans is None:
+            return
+        if len(self.spans) < MOST_SPANS:
             self.spans.append((since, until, what))
+        else:
+            self.spans_left_out += 1
 
     def to_dict(self) -> dict[str, Any]:
         """Make the JSON form."""
@@ -66,4 +75,6 @@ class DriverMetrics:
             result["timeline"] = [
                 ((since + epoch) // 1000, (until - since) // 1000, what) for since, until, what in self.spans
             ]
+        if self.spans_left_out:
+            result["timeline_left_out"] = self.spans_left_out
         return result

@@ -67,7 +67,9 @@ def _events(made: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         yield _name("process_name", place, process)
         drivers = [(p["id"], number, d) for p in report["pipelines"] for number, d in enumerate(p["drivers"])]
         for thread, (pipeline, number, driver) in enumerate(drivers):
-            yield _name("thread_name", f"pipeline {pipeline}, driver {number}", process, thread)
+            left_out = driver.get("timeline_left_out", 0)
+            told = f", {left_out} later spans left out" if left_out else ""
+            yield _name("thread_name", f"pipeline {pipeline}, driver {number}{told}", process, thread)
             yield from _spans(driver.get("timeline", ()), process, thread)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -16,6 +17,7 @@ from pyspark_pipeline.local.write import fragment, source
 from pyspark_pipeline.operators.filter import FilterOperator
 from pyspark_pipeline.operators.project import ProjectOperator
 from pyspark_pipeline.operators.range import RangeOperator
+from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.nodes import Limit, RoundRobinExchange, SingleExchange
 from tests.local.kit import (
     NUMBERS,
@@ -39,6 +41,16 @@ RUNS = st.fixed_dictionaries(
         ),
     }
 )
+TIGHT = st.fixed_dictionaries(
+    {
+        "batchRows": st.sampled_from(["7", "100", "131072"]),
+        "exchange.chunkBytes": st.sampled_from(["1", "4096", "262144"]),
+        "exchange.bufferBytes": st.sampled_from(["1", "5000", "67108864"]),
+        "localExchange.bufferBytes": st.sampled_from(["1", "1000", "33554432"]),
+        "output.queueChunks": st.sampled_from(["1", "2", "16"]),
+        "timeSliceMs": st.sampled_from(["1", "20"]),
+    }
+)
 INSTANCES, DOP, PARTITIONS = st.integers(1, 4), st.integers(1, 3), st.integers(1, 5)
 COUNTS = st.sampled_from([0, 1, 99, 5000])
 many = settings(deadline=None, max_examples=40)
@@ -54,6 +66,12 @@ def nothing_left(query: LocalQuery) -> None:
     assert query.group.missed_wakeups == 0
 
 
+def with_options(fragments: list[LocalFragment], options: dict[str, str]) -> list[LocalFragment]:
+    """Give the fragments with other options."""
+    plans = [replace(each.plan, settings=replace(each.plan.settings, options=Options(options))) for each in fragments]
+    return [replace(each, plan=plan) for each, plan in zip(fragments, plans, strict=True)]
+
+
 def limited(limit: int, instances: int, dop: int, partitions: int) -> list[LocalFragment]:
     below = numbers(1, RoundRobinExchange(num_partitions=partitions), 10**8, instances=instances, dop=dop)
     middle = pass_on(2, below, SingleExchange(), instances=partitions, dop=dop)
@@ -62,25 +80,32 @@ def limited(limit: int, instances: int, dop: int, partitions: int) -> list[Local
 
 
 @many
-@given(RUNS, COUNTS, INSTANCES, DOP, PARTITIONS)
-def test_sums_by_key(runs: dict[str, object], count: int, instances: int, dop: int, partitions: int) -> None:
-    query = LocalQuery(sums_by_key(count, 7, instances=instances, dop=dop, partitions=partitions), **runs)
+@given(RUNS, TIGHT, COUNTS, INSTANCES, DOP, PARTITIONS)
+def test_sums_by_key(
+    runs: dict[str, object], tight: dict[str, str], count: int, instances: int, dop: int, partitions: int
+) -> None:
+    fragments = sums_by_key(count, 7, instances=instances, dop=dop, partitions=partitions)
+    query = LocalQuery(with_options(fragments, tight), **runs)
     assert rows(query.table()) == [(k, total) for k, total in expected_sums(count, 7) if k < count]
     nothing_left(query)
 
 
 @many
-@given(RUNS, COUNTS, INSTANCES)
-def test_joins_with_a_broadcast_side(runs: dict[str, object], count: int, instances: int) -> None:
-    query = LocalQuery(broadcast_join(count, 20, instances), **runs)
+@given(RUNS, TIGHT, COUNTS, INSTANCES)
+def test_joins_with_a_broadcast_side(
+    runs: dict[str, object], tight: dict[str, str], count: int, instances: int
+) -> None:
+    query = LocalQuery(with_options(broadcast_join(count, 20, instances), tight), **runs)
     assert rows(query.table()) == sorted((n % 20, n, n % 20) for n in range(count) if n % 20 < 10)
     nothing_left(query)
 
 
 @many
-@given(RUNS, st.sampled_from([0, 1, 100, 3000]), INSTANCES, DOP, PARTITIONS)
-def test_limits(runs: dict[str, object], limit: int, instances: int, dop: int, partitions: int) -> None:
-    query = LocalQuery(limited(limit, instances, dop, partitions), **runs)
+@given(RUNS, TIGHT, st.sampled_from([0, 1, 100, 3000]), INSTANCES, DOP, PARTITIONS)
+def test_limits(
+    runs: dict[str, object], tight: dict[str, str], limit: int, instances: int, dop: int, partitions: int
+) -> None:
+    query = LocalQuery(with_options(limited(limit, instances, dop, partitions), tight), **runs)
     assert query.table().num_rows == limit
     assert {driver.state.value for driver in query.group.drivers} == {"finished"}
     nothing_left(query)

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from pyspark_pipeline.exec import Chunk, FragmentInstance, OutputQueue, Pipeline, execute
-from pyspark_pipeline.metrics import OperatorMetrics, declare_counter, declared_counters
+from pyspark_pipeline.metrics import OperatorMetrics, declare_counter, declared_counters, driver_metrics
 from tests.exec.kit import Made, Sink, Source, Step, chunks, pipeline
 
 SEEN = declare_counter("test_chunks_seen", "Chunks a test saw", unit="chunks")
@@ -96,3 +96,14 @@ def test_merging_adds_and_keeps_the_largest() -> None:
     left.merge(right)
     assert (left.rows_in, left.longest_call_ns, left.value(WIDEST), left.value(SEEN)) == (7, 9, 3, 2)
     assert left.to_dict()["blocked_s"] == {"consumer": 1.0}
+
+
+def test_a_timeline_tells_how_many_spans_it_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_metrics, "MOST_SPANS", 3)
+    kept = driver_metrics.DriverMetrics(timeline=True)
+    for turn in range(4):
+        kept.add_active(10 * turn, 10 * turn + 4)
+        kept.add_blocked("split", 10 * turn + 4, 10 * turn + 10)
+    told = kept.to_dict()
+    assert [what for _, _, what in told["timeline"]] == ["running", "split", "running"]
+    assert told["timeline_left_out"] == 5 and told["blocks"] == {"split": 4}
