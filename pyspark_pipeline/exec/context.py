@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark_pipeline.exec.background import BackgroundWork
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.ids import OperatorId
-from pyspark_pipeline.memory import REVOCATIONS, MemoryTracker, Revocable
+from pyspark_pipeline.memory import REVOCATIONS, MemoryTracker, Revocable, SpillRoom
 from pyspark_pipeline.metrics import OperatorMetrics
 
 
@@ -18,12 +18,14 @@ class OperatorContext:
 
     ``wake`` makes the driver look again: any thread, any time, cheap. Shared state (a bridge, a queue)
     gets it by :meth:`wake_on`. ``is_cancelled`` is for loops that work long inside one call.
+    ``spill`` is for its :class:`~pyspark_pipeline.memory.spill_files.SpillFiles`.
     ``background`` must hold an entry while a thread works for the operator.
     """
 
     id: OperatorId
     dop: int
     memory: MemoryTracker
+    spill: SpillRoom
     metrics: OperatorMetrics
     wake: Callable[[], None]
     is_cancelled: Callable[[], bool]

@@ -20,7 +20,7 @@ from pyspark_pipeline.exec.output_queue import OutputQueue
 from pyspark_pipeline.exec.seats import Seat
 from pyspark_pipeline.exec.topology import operator_needs, tree
 from pyspark_pipeline.ids import DriverSequence, OperatorId, OperatorIndex, PipelineId
-from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.memory import MemoryTracker, SpillRoom
 from pyspark_pipeline.metrics import OperatorMetrics
 
 _BACKGROUND_END_SECONDS = 30.0
@@ -41,6 +41,7 @@ class FragmentInstance:
         output: OutputQueue,
         *,
         memory: MemoryTracker | None = None,
+        spill: SpillRoom | None = None,
         feed: Feed | None = None,
         time_slice_ms: int = 20,
         check: ChunkCheck | None = None,
@@ -55,6 +56,7 @@ class FragmentInstance:
         self.pipelines = tuple(pipelines)
         self.output = output
         self.memory = memory if memory is not None else MemoryTracker("instance")
+        self.spill = spill or SpillRoom()
         output.account_to(self.memory)
         self.feed = feed
         self.background = background or BackgroundWork()
@@ -113,6 +115,7 @@ class FragmentInstance:
             id=seat.id,
             dop=self._dops[seat.id.pipeline],
             memory=self.memory.child(str(seat.id)),
+            spill=self.spill,
             metrics=seat.metrics,
             wake=driver.wake,
             is_cancelled=self._is_cancelled,

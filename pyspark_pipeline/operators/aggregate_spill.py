@@ -103,7 +103,7 @@ class LeveledGroups:
         if not self.aggregator.num_groups:
             return
         if self.partitions is None:
-            self.partitions = SpillPartitions(self._level, first_columns(len(self._node.grouping)))
+            self.partitions = SpillPartitions(self._level, first_columns(len(self._node.grouping)), context.spill)
         full = self.aggregator
         rows = max(_SLICE_ROWS, full.num_groups * _SLICE_BYTES // max(full.nbytes, 1))
         rows = min(rows, self._batch_rows)

@@ -16,7 +16,7 @@ from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions.row_order import RowOrder
 from pyspark_pipeline.kernels.kept_pages import KEPT
-from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES, SpillFiles
+from pyspark_pipeline.memory.spill_files import SpillFiles, count_spill
 from pyspark_pipeline.operators.sort_runs import MemoryRun, OrderedRun, RunMerge, SortedChunk, SortedRun, SpilledRun
 
 _MOST_BYTES = 1 << 30
@@ -40,7 +40,7 @@ class RunCollector:
         self._gets_runs = gets_runs
         self._batch_rows = batch_rows
         self._context = context
-        self._files = SpillFiles()
+        self._files = SpillFiles(context.spill)
         self._chunks: list[Chunk] = []
         self._rows = 0
         self._bytes = 0
@@ -130,9 +130,8 @@ class RunCollector:
             file.write(chunk)
         file.finish()
         run.close()
-        KEPT.left(file.nbytes)
-        self._context.metrics.add(SPILL_FILES)
-        self._context.metrics.add(SPILLED_BYTES, file.nbytes)
+        KEPT.left(file.memory_bytes)
+        count_spill(self._context.metrics, [file])
         return SpilledRun(file, chunk_rows, level)
 
     def _chunks_of(self, run: MemoryRun | RunMerge) -> Iterator[Chunk]:

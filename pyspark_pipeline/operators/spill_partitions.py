@@ -20,8 +20,8 @@ from pyspark_pipeline.kernels.buffers import Array
 from pyspark_pipeline.kernels.kept_pages import KEPT
 from pyspark_pipeline.kernels.murmur3 import hash_rows
 from pyspark_pipeline.kernels.partition import group_rows
-from pyspark_pipeline.memory import MemoryTracker
-from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES, SpillFile, SpillFiles
+from pyspark_pipeline.memory import MemoryTracker, SpillRoom
+from pyspark_pipeline.memory.spill_files import SpillFile, SpillFiles, count_spill
 
 FAN = 16
 #: Rows are dealt out at levels 0 … this.
@@ -53,13 +53,13 @@ class SpillPartitions:
     what waits in memory. The copies made then are counted in the ``memory`` of the operator whose call it is.
     """
 
-    def __init__(self, level: int, keys: Keys) -> None:
+    def __init__(self, level: int, keys: Keys, room: SpillRoom) -> None:
         self.level = level
         self.nbytes = 0
         self.files: list[SpillFile | None] = [None] * FAN
         self._keys = keys
         self._waiting: list[Chunk] = []
-        self._all = SpillFiles()
+        self._all = SpillFiles(room)
 
     def add(self, chunk: Chunk, memory: MemoryTracker) -> None:
         """Take a chunk. Raises :class:`ResourceExhaustedError` where the disk takes no more."""
@@ -74,8 +74,7 @@ class SpillPartitions:
         made = [file for file in self.files if file is not None]
         for file in made:
             file.finish()
-        context.metrics.add(SPILL_FILES, len(made))
-        context.metrics.add(SPILLED_BYTES, sum(file.nbytes for file in made))
+        count_spill(context.metrics, made)
 
     def close(self) -> None:
         """Drop everything. Repeatable."""

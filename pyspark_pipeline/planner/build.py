@@ -22,7 +22,7 @@ from pyspark_pipeline.exec.driver import ChunkCheck
 from pyspark_pipeline.exec.feed import Feed
 from pyspark_pipeline.exec.input_queue import FedQueue, InputQueue
 from pyspark_pipeline.ids import OperatorId
-from pyspark_pipeline.memory import MemoryTracker, SizedValue
+from pyspark_pipeline.memory import MemoryTracker, SizedValue, SpillRoom
 from pyspark_pipeline.operators import decompose_node
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.nodes import ExchangeSource, ExecutorCalendar, Fragment, Node, ScanSplit
@@ -84,6 +84,7 @@ class FragmentBuilder(PipelineSet):
             self.pipelines,
             output,
             memory=memory,
+            spill=self.spill_room(),
             feed=feed,
             time_slice_ms=options["timeSliceMs"],
             check=_both(recorder, self.checker()),
@@ -93,6 +94,11 @@ class FragmentBuilder(PipelineSet):
             background=background,
             clocks=clocks,
         )
+
+    def spill_room(self) -> SpillRoom:
+        """Make what an instance goes by where it spills."""
+        options = self.settings.options
+        return SpillRoom(codec=options["spill.codec"], max_bytes=options["spill.maxBytes"])
 
     def decompose(self, node: Node) -> list[OperatorFactory]:
         """Cut the tree below ``node``; give the factories of the pipeline still open at its root."""

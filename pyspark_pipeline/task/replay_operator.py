@@ -38,7 +38,8 @@ class OperatorReplay:
         self.place = _one(wanted, pipelines, capture)
         self.fields: Sequence[Field] | None = builder.output_of(self.place.factory(pipelines))
         alone = _alone(self.place, pipelines, capture, queue)
-        self._instance = FragmentInstance(alone, queue, memory=instance_memory(), cpu_time=True)
+        memory, room = instance_memory(), builder.spill_room()
+        self._instance = FragmentInstance(alone, queue, memory=memory, spill=room, cpu_time=True)
 
     def outputs(self) -> Iterator[Chunk | ChunkRow]:
         """Run it; give the chunks that leave it, or, of an exchange's sink, the chunk rows that it sends."""

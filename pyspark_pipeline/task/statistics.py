@@ -13,7 +13,7 @@ from typing import Any
 
 from pyspark_pipeline.exec import FragmentInstance
 from pyspark_pipeline.memory import REVOCATIONS
-from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES
+from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES, SPILLED_MEMORY
 from pyspark_pipeline.metrics import Counter
 from pyspark_pipeline.operators.joins.row_filter import DROPPED
 from pyspark_pipeline.operators.parquet_scan import COLUMN_BYTES, PRUNED_BY_JOINS
@@ -81,8 +81,8 @@ JVM_METRICS = (
 TASK_METRICS = {
     "bytesRead": ("Input size", "compressed bytes of the columns of the row groups that scans read"),
     "recordsRead": ("Input records", "rows that scans and ranges gave"),
-    "memoryBytesSpilled": ("Spill (memory)", "bytes that operators spilled; they are written as they were held"),
-    "diskBytesSpilled": ("Spill (disk)", "the same"),
+    "memoryBytesSpilled": ("Spill (memory)", "bytes that what operators spilled had in memory"),
+    "diskBytesSpilled": ("Spill (disk)", "bytes of their spill files"),
     "peakExecutionMemory": ("Peak execution memory", "bytes that the instance's operators held at most"),
 }
 """Spark's own metrics of a task that the shim adds to: their names for users, and what is in them."""
@@ -146,12 +146,11 @@ def _grown(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
 def task_metrics(report: Mapping[str, Any], metrics: Mapping[str, int]) -> Mapping[str, int]:
     """Give what an instance adds to each of :data:`TASK_METRICS`; ``metrics`` is what it adds to the fragment's."""
     operators = [operator for pipeline in report["pipelines"] for operator in pipeline["operators"]]
-    spilled = metrics["spilledBytes"]
     return {
         "bytesRead": metrics["columnBytes"],
         "recordsRead": sum(_of(op, "rows_out") for op in operators if op["name"] in _READERS),
-        "memoryBytesSpilled": spilled,
-        "diskBytesSpilled": spilled,
+        "memoryBytesSpilled": _counted(report, SPILLED_MEMORY),
+        "diskBytesSpilled": metrics["spilledBytes"],
         "peakExecutionMemory": metrics["peakMemory"],
     }
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.errors import EngineBugError, ResourceExhaustedError
+from pyspark_pipeline.memory import SpillRoom
 from pyspark_pipeline.memory.spill_files import SpillFiles, spill_directories
 
 
@@ -32,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_chunks_come_back_in_order_and_again(folder: Path) -> None:
-    files = SpillFiles()
+    files = SpillFiles(SpillRoom())
     file = files.create()
     given = [chunk(0), chunk(3), chunk(6, 100_000)]
     for one in given:
@@ -51,7 +52,7 @@ def test_chunks_come_back_in_order_and_again(folder: Path) -> None:
 
 @pytest.mark.parametrize("dictionary_first", [True, False])
 def test_dictionaries_may_come_and_go_and_change(folder: Path, dictionary_first: bool) -> None:
-    file = SpillFiles().create()
+    file = SpillFiles(SpillRoom()).create()
     other = pa.record_batch([pa.array([9], pa.int64()), pa.array(["new"]).dictionary_encode()], names=["a", "b"])
     given = [with_dictionary(chunk(0)), chunk(3), other]
     for one in given if dictionary_first else given[::-1][1:]:
@@ -65,7 +66,7 @@ def test_dictionaries_may_come_and_go_and_change(folder: Path, dictionary_first:
 
 
 def test_an_empty_file_and_rows_without_columns(folder: Path) -> None:
-    files = SpillFiles()
+    files = SpillFiles(SpillRoom())
     empty = files.create()
     empty.finish()
     assert list(empty.read()) == []
@@ -76,7 +77,7 @@ def test_an_empty_file_and_rows_without_columns(folder: Path) -> None:
 
 
 def test_nothing_is_left_in_the_folder_even_while_open(folder: Path) -> None:
-    files = SpillFiles()
+    files = SpillFiles(SpillRoom())
     file = files.create()
     file.write(chunk(0))
     file.finish()
@@ -88,7 +89,7 @@ def test_nothing_is_left_in_the_folder_even_while_open(folder: Path) -> None:
 
 
 def test_a_dropped_file_is_closed_early(folder: Path) -> None:
-    files = SpillFiles()
+    files = SpillFiles(SpillRoom())
     one, two = files.create(), files.create()
     files.drop(one)
     assert len(files) == 1
@@ -97,7 +98,7 @@ def test_a_dropped_file_is_closed_early(folder: Path) -> None:
 
 
 def test_reading_before_the_end_is_a_bug(folder: Path) -> None:
-    file = SpillFiles().create()
+    file = SpillFiles(SpillRoom()).create()
     with pytest.raises(EngineBugError):
         next(file.read())
 
@@ -114,7 +115,7 @@ def test_directories_are_sparks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_directory_that_is_not_there_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path}/no,{tmp_path}")
-    files = SpillFiles()
+    files = SpillFiles(SpillRoom())
     for _ in range(3):
         files.create().write(chunk(0))
     files.close()
@@ -134,7 +135,7 @@ def test_a_full_disk_is_a_resource_that_ran_out(folder: Path, monkeypatch: pytes
             self.closed = True
 
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: Full())
-    files = SpillFiles()
+    files = SpillFiles(SpillRoom())
     with pytest.raises(ResourceExhaustedError, match="No space left"):
         files.create().write(chunk(0))
     files.close()
@@ -151,7 +152,7 @@ def test_closing_goes_on_over_files_whose_rest_the_disk_does_not_take(
         return io.BufferedRandom(Full(folder / f"{len(list(folder.iterdir()))}", "x+"))
 
     monkeypatch.setattr(tempfile, "TemporaryFile", made)
-    files = SpillFiles()
+    files = SpillFiles(SpillRoom())
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
         files.create().write(chunk(0))
@@ -160,3 +161,37 @@ def test_closing_goes_on_over_files_whose_rest_the_disk_does_not_take(
     assert len(os.listdir("/proc/self/fd")) == before + 4
     files.close()
     assert len(os.listdir("/proc/self/fd")) == before and len(files) == 0
+
+
+@pytest.mark.parametrize("codec", ["none", "lz4", "zstd"])
+def test_every_codec_gives_back_what_was_written(folder: Path, codec: str) -> None:
+    room = SpillRoom(codec=codec)
+    file = SpillFiles(room).create()
+    given = [chunk(0, 50_000), with_dictionary(chunk(7, 10)), chunk(9, 1)]
+    for one in given:
+        file.write(one)
+    file.finish()
+    texts = [value for one in given for value in one.column(1).to_pylist()]
+    assert [value for one in file.read() for value in one.column(1).to_pylist()] == texts
+    assert file.memory_bytes == sum(one.nbytes for one in given)
+    assert (file.nbytes < file.memory_bytes) == (codec != "none")
+    assert room.held == file.nbytes
+    file.close()
+    file.close()
+    assert room.held == 0
+
+
+def test_files_get_no_more_bytes_than_they_may_have(folder: Path) -> None:
+    room = SpillRoom(max_bytes=200_000)
+    one, other = SpillFiles(room), SpillFiles(room)
+    one.create().write(chunk(0, 5000))
+    held = room.held
+    file = other.create()
+    with pytest.raises(
+        ResourceExhaustedError, match=rf"asked for \d+ bytes, {held} are in files, .*spill\.maxBytes allows 200000"
+    ):
+        file.write(chunk(0, 20_000))
+    assert room.held == held
+    other.close()
+    one.close()
+    assert room.held == 0

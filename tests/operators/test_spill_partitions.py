@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.errors import ResourceExhaustedError
-from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.memory import MemoryTracker, SpillRoom
 from pyspark_pipeline.operators.spill_partitions import FAN, SpillPartitions, first_columns, read_together
 from tests.operators.spill_kit import spill_folder  # noqa: F401 (a fixture for every test)
 
@@ -16,7 +16,7 @@ WIDE = pa.record_batch([pa.array([7] * 200), pa.array(["wide " * 20] * 200)], na
 def test_copies_are_counted_while_rows_are_dealt_out() -> None:
     memory = MemoryTracker("operator")
     memory.hold(5)
-    part = SpillPartitions(0, first_columns(1))
+    part = SpillPartitions(0, first_columns(1), SpillRoom())
     part.add(WIDE.slice(0, 10), memory)
     assert memory.peak == 5
     part.add(WIDE, memory)
@@ -27,7 +27,7 @@ def test_copies_are_counted_while_rows_are_dealt_out() -> None:
 def test_copies_are_not_counted_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", "/not-there")
     memory = MemoryTracker("operator")
-    part = SpillPartitions(0, first_columns(1))
+    part = SpillPartitions(0, first_columns(1), SpillRoom())
     with pytest.raises(ResourceExhaustedError):
         part.add(WIDE, memory)
     assert memory.held == 0
@@ -35,7 +35,7 @@ def test_copies_are_not_counted_after_a_failure(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_partition_that_gets_much_at_once_is_read_in_pieces() -> None:
-    part = SpillPartitions(0, first_columns(1))
+    part = SpillPartitions(0, first_columns(1), SpillRoom())
     part.add(WIDE, MemoryTracker("operator"))
     files = [file for file in part.files if file is not None]
     assert len(files) == 1 and len(part.files) == FAN

@@ -20,7 +20,8 @@ from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.operators.project import ProjectOperator
 from pyspark_pipeline.operators.range import RangeOperator
-from pyspark_pipeline.plan.nodes import ExchangeSource, Project, Range
+from pyspark_pipeline.options import Options
+from pyspark_pipeline.plan.nodes import ExchangeSource, Project, Range, Settings
 from pyspark_pipeline.task import run as task_run
 from pyspark_pipeline.task.memory import VARIABLE, operator_bytes
 from tests.operators.aggregate_kit import aggregate_call, complete_node
@@ -121,18 +122,37 @@ def grouped() -> Any:
     return complete_node(NUMBERS, [N], [aggregate_call("Sum", N)])
 
 
+def spilling(**options: str) -> Settings:
+    given = Options({f"spill.{key}": text for key, text in options.items()})
+    return Settings(ansi=True, time_zone="UTC", options=given)
+
+
+@pytest.mark.parametrize("codec", ["none", "lz4", "zstd"])
 def test_memory_over_the_limit_goes_to_disk(
-    cpus: int, trackers: list[MemoryTracker], monkeypatch: pytest.MonkeyPatch
+    codec: str, cpus: int, trackers: list[MemoryTracker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, "1")
-    done = run_task(grouped(), cpus=cpus, splits={0: [0, 2_000_000, 1]})
+    done = run_task(grouped(), cpus=cpus, splits={0: [0, 2_000_000, 1]}, settings=spilling(codec=codec))
     assert done.error is None
     assert sum(row.rows for row in done.rows) == 2_000_000
     assert done.statistics is not None
-    metrics = done.statistics["metrics"]
-    assert metrics["spilledBytes"] > 16 << 20 and metrics["spillFiles"] >= 16
+    metrics, task = done.statistics["metrics"], done.statistics["task"]
+    assert metrics["spilledBytes"] == task["diskBytesSpilled"] > 0 and metrics["spillFiles"] >= 16
+    assert task["memoryBytesSpilled"] > 16 << 20
+    assert (task["diskBytesSpilled"] < task["memoryBytesSpilled"]) == (codec != "none")
     assert [tracker.held for tracker in trackers] == [0]
     assert trackers[0].limit == 16 << 20 and trackers[0].peak < (16 << 20) * (1 + cpus)
+    assert not engine_threads()
+
+
+def test_spill_files_over_their_limit_fail_by_name(
+    cpus: int, trackers: list[MemoryTracker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "1")
+    with pytest.raises(ResourceExhaustedError, match=r"pysparkPipeline\.spill\.maxBytes allows 1000000") as caught:
+        run_task(grouped(), cpus=cpus, splits={0: [0, 2_000_000, 1]}, settings=spilling(maxBytes="1000000"))
+    assert "AggregateSink" in f"{caught.value} {getattr(caught.value, '__notes__', '')}"
+    assert [tracker.held for tracker in trackers] == [0]
     assert not engine_threads()
 
 

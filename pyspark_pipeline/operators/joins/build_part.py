@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk
-from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.operators import spill_partitions
 from pyspark_pipeline.operators.joins.build_side import BuildCollector
 from pyspark_pipeline.operators.joins.spill import JoinSpill
@@ -41,13 +40,13 @@ class BuildPart:
         """Bytes in memory."""
         return self.collector.nbytes + (self.partitions.nbytes if self.partitions is not None else 0)
 
-    def flush(self, memory: MemoryTracker) -> None:
+    def flush(self, context: OperatorContext) -> None:
         """Write everything that is in memory."""
-        self._dealt_out(memory).flush(memory)
+        self._dealt_out(context).flush(context.memory)
 
     def finish(self, context: OperatorContext) -> SpillPartitions:
         """Put aside what is left; give the partitions."""
-        partitions = self._dealt_out(context.memory)
+        partitions = self._dealt_out(context)
         partitions.finish(context)
         return partitions
 
@@ -58,12 +57,12 @@ class BuildPart:
             self.partitions.close()
 
     def _put_aside(self, context: OperatorContext) -> None:
-        context.memory.force(self._dealt_out(context.memory).nbytes)
+        context.memory.force(self._dealt_out(context).nbytes)
 
-    def _dealt_out(self, memory: MemoryTracker) -> SpillPartitions:
+    def _dealt_out(self, context: OperatorContext) -> SpillPartitions:
         """Deal out the rows that are in memory; the last may wait for more before they are written."""
         if self.partitions is None:
-            self.partitions = SpillPartitions(0, first_columns(len(self.collector.key_types)))
+            self.partitions = SpillPartitions(0, first_columns(len(self.collector.key_types)), context.spill)
         for chunk in self.collector.drain():
-            self.partitions.add(chunk, memory)
+            self.partitions.add(chunk, context.memory)
         return self.partitions

@@ -135,12 +135,12 @@ class JoinShared:
         if spill is None or self.is_unwanted:
             return
         spill.is_on = True
-        part.flush(context.memory)
+        part.flush(context)
         context.memory.force(part.nbytes)
         with spill.lock, self._lock:
             if self._tracker is not None and not spill.is_closed:
                 for waiting in self._handed_in:
-                    waiting.flush(context.memory)
+                    waiting.flush(context)
                 self._tracker.force(sum(waiting.nbytes for waiting in self._handed_in))
                 self._tracker.answer()
 

@@ -46,7 +46,7 @@ class SpilledProbe:
         self._spill = spill
         self._expressions = expressions
         self._context = context
-        self._part = SpillPartitions(0, expressions.keys.evaluate)
+        self._part = SpillPartitions(0, expressions.keys.evaluate, context.spill)
         self._needed = _needed_columns(shared)
         self._mine: list[JoinPartition] = []
         self._is_handed_in = False
@@ -157,8 +157,9 @@ class SpilledProbe:
     def _dealt_out(self, partition: JoinPartition) -> Iterator[Chunk | None]:
         """Deal both sides out at the next level."""
         level = partition.level + 1
-        build = SpillPartitions(level, first_columns(len(self._shared.build_keys)))
-        probe = SpillPartitions(level, self._expressions.keys.evaluate)
+        room = self._context.spill
+        build = SpillPartitions(level, first_columns(len(self._shared.build_keys)), room)
+        probe = SpillPartitions(level, self._expressions.keys.evaluate, room)
         for files, part in ((partition.build, build), (partition.probe, probe)):
             self._spill.own(part)
             for chunk in read_together(files):

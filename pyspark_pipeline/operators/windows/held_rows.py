@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk
-from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES, SpillFile, SpillFiles
+from pyspark_pipeline.memory.spill_files import SpillFile, SpillFiles, count_spill
 
 
 class HeldRows:
@@ -17,7 +17,7 @@ class HeldRows:
 
     def __init__(self, context: OperatorContext) -> None:
         self._context = context
-        self._files = SpillFiles()
+        self._files = SpillFiles(context.spill)
         self._items: deque[Chunk | SpillFile] = deque()
         self._written: SpillFile | None = None
         self._read: Iterator[Chunk] | None = None
@@ -46,7 +46,6 @@ class HeldRows:
         file = self._files.create()
         for chunk in reversed(chunks):
             file.write(chunk)
-        self._context.metrics.add(SPILL_FILES)
         self._written = file
         self._items.append(file)
 
@@ -81,6 +80,6 @@ class HeldRows:
     def _reader(self, file: SpillFile) -> Iterator[Chunk]:
         if file is self._written:
             file.finish()
-            self._context.metrics.add(SPILLED_BYTES, file.nbytes)
+            count_spill(self._context.metrics, [file])
             self._written = None
         return file.read()
