@@ -1,7 +1,7 @@
 """The profile of a fragment: what its instances counted, added up and drawn as a tree of pipelines.
 
 ``report`` is what ``FragmentInstance.metrics`` gives, as JSON; instances whose pipelines differ (the inputs of a union
-run apart) stay apart.
+run apart) stay apart, and those of tasks that ``failed``.
 """
 
 from __future__ import annotations
@@ -16,13 +16,18 @@ _HIDDEN = frozenset({"messages_received", "messages_sent", "bytes_received", "by
 
 
 def added(reports: Iterable[Report]) -> list[dict[str, Any]]:
-    """Add up the reports of instances with the same pipelines: ``instances``, ``peak_bytes`` (most), ``pipelines``."""
+    """Add up the reports of instances with the same pipelines: ``instances``, ``peak_bytes`` (most), ``pipelines``.
+
+    Those of tasks that ``failed`` are apart, after the others.
+    """
     kinds: dict[tuple[Any, ...], dict[str, Any]] = {}
     for report in reports:
-        shape = tuple((p["id"], *(operator["name"] for operator in p["operators"])) for p in report["pipelines"])
-        total = kinds.get(shape)
+        pipelines = tuple((p["id"], *(operator["name"] for operator in p["operators"])) for p in report["pipelines"])
+        failed = report.get("failed", False)
+        total = kinds.get((failed, pipelines))
         if total is None:
-            kinds[shape] = {
+            kinds[failed, pipelines] = {
+                "failed": failed,
                 "instances": 1,
                 "peak_bytes": report["peak_bytes"],
                 "pipelines": [_copied(pipeline) for pipeline in report["pipelines"]],
@@ -34,7 +39,7 @@ def added(reports: Iterable[Report]) -> list[dict[str, Any]]:
             held["drivers"] += pipeline["dop"]
             for into, operator in zip(held["operators"], pipeline["operators"], strict=True):
                 _add(into, operator)
-    return list(kinds.values())
+    return sorted(kinds.values(), key=lambda kind: bool(kind["failed"]))
 
 
 def _copied(pipeline: Report) -> dict[str, Any]:

@@ -24,7 +24,8 @@ def fragments(frame: Any) -> list[dict[str, Any]]:
 def profile(frame: Any) -> str:
     """Print and return the pipelines of every fragment of ``frame``, which must have run, with the operators' figures.
 
-    Rows, bytes, time and waits are summed over all instances; memory is that of the instance that held most.
+    Rows, bytes, time and waits are summed over all instances; memory is that of the instance that held most. What
+    tasks had done before they failed stands apart.
     """
     text = "\n".join(line for fragment in fragments(frame) for line in _lines(fragment))
     text = text or "nothing ran in the engine: the frame has not run, or all of it stayed in Spark"
@@ -42,7 +43,8 @@ def _lines(fragment: Mapping[str, Any]) -> Iterator[str]:
     if omitted:
         yield f"{head}: {omitted} more instances are not in these figures, for the reports of all are too long to keep"
     for kind in kinds:
-        yield f"{head}, instances: {kind['instances']}, peak {size(kind['peak_bytes'])}"
+        which = "instances of failed tasks" if kind["failed"] else "instances"
+        yield f"{head}, {which}: {kind['instances']}, peak {size(kind['peak_bytes'])}"
         yield from (f"  {line}" for line in drawn(kind))
 
 

@@ -86,7 +86,7 @@ def _watched(given: Generator[pa.RecordBatch, None, None], files: CaptureFiles) 
     try:
         with closing(given):
             for batch in given:
-                if batch.column(0)[0].as_py() == ERROR:
+                if batch.column(0)[-1].as_py() == ERROR:
                     ending = told = Ending.FAILED
                 yield batch
         ending = told

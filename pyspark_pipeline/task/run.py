@@ -3,7 +3,7 @@
 The first row is the control message; the others are the inputs' chunks. What comes out is chunk rows: data for
 destinations, with a statistics message before the last of it, and before the first, second, fourth, eighth … some MiB,
 for a reader that stops early. An error that Spark must raise as its own is the last message; every other error is
-raised here and reaches the user with its traceback.
+raised here and reaches the user with its traceback. Statistics come before either.
 """
 
 from __future__ import annotations
@@ -99,6 +99,7 @@ def _run_within(
     client = ExchangeClient(batches)
     control = json.loads(client.control())
     queue = OutputQueue(fragment.settings.options["output.queueChunks"])
+    told: Told | None = None
     try:
         builder = make_builder(fragment, control, queue, read_broadcast)
         instance = _instance(builder, client, queue, memory, recorder)
@@ -109,13 +110,17 @@ def _run_within(
             if is_last and instance.feed is None:
                 client.expect_end()
             if is_last or is_told(number):
-                yield _message(STATISTICS, told.more())
+                yield pack_rows([_row(STATISTICS, told.more())])
             if pack is not None:
                 yield pack
-    except SparkConditionError as error:
-        yield _message(ERROR, condition_content(error))
-    except CorruptFileError as error:
-        yield _message(ERROR, {"kind": "corruptFile", "message": str(error), "path": _path(error)})
+    except Exception as error:
+        rows = [] if told is None else [_row(STATISTICS, told.more())]
+        content = _error_content(error)
+        rows += [] if content is None else [_row(ERROR, content)]
+        if rows:
+            yield pack_rows(rows)
+        if content is None:
+            raise
 
 
 def make_builder(
@@ -160,9 +165,17 @@ def _packs(instance: FragmentInstance, threads: int) -> Iterator[tuple[pa.Record
         raise ResourceExhaustedError(f"no memory left to move chunks between Spark and the engine: {error}") from error
 
 
-def _message(kind: int, content: Mapping[str, Any]) -> pa.RecordBatch:
-    data = pa.py_buffer(json.dumps(content).encode())
-    return pack_rows([ChunkRow(partition=kind, rows=0, data=data)])
+def _row(kind: int, content: Mapping[str, Any]) -> ChunkRow:
+    return ChunkRow(partition=kind, rows=0, data=pa.py_buffer(json.dumps(content).encode()))
+
+
+def _error_content(error: Exception) -> Mapping[str, Any] | None:
+    """Give what the JVM is told of what the user's data or files did wrong; None for any other error."""
+    if isinstance(error, SparkConditionError):
+        return condition_content(error)
+    if isinstance(error, CorruptFileError):
+        return {"kind": "corruptFile", "message": str(error), "path": _path(error)}
+    return None
 
 
 def condition_content(error: SparkConditionError) -> Mapping[str, Any]:

@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import ArithmeticException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import pandas_udf
@@ -347,6 +348,20 @@ def test_a_query_that_ran_can_be_profiled(
         assert any("partition 0" in name for name in names) and "pipeline 0, driver 0" in names
         frame.collect()  # Spark reads again what the first stage sent; AQE keeps that stage as it ran
         assert ("was read again" in pyspark_pipeline.profile(frame)) == (aqe == "false")
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
+def test_the_profile_of_a_frame_that_failed_tells_what_its_tasks_had_done(spark: SparkSession, aqe: str) -> None:
+    settings = {ENABLED: "true", "spark.sql.adaptive.enabled": aqe, "spark.sql.ansi.enabled": "true"}
+    with configured(spark, {**settings, "spark.pysparkPipeline.cost.enabled": "false"}):
+        frame = spark.range(0, 3_000_000, 1, 2).selectExpr("sum(1 div (id - 2900000)) AS s")
+        with pytest.raises(ArithmeticException, match="DIVIDE_BY_ZERO"):
+            frame.collect()
+        lines = pyspark_pipeline.profile(frame).splitlines()
+    heads = [line.split(", peak")[0] for line in lines if not line.startswith(" ")]
+    assert any(re.fullmatch(r"fragment \d+, instances of failed tasks: 1", head) for head in heads), lines
+    (done,) = [line for line in lines if "Range" in line][-1:]
+    assert int(done.split(":")[1].split()[0].replace(",", "")) >= 1_000_000
 
 
 def test_the_profile_of_a_cached_frame_is_that_of_what_made_it(spark: SparkSession, tables: TableShelf) -> None:

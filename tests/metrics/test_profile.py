@@ -36,6 +36,11 @@ def test_instances_with_the_same_pipelines_are_added_up_and_others_stay_apart() 
     assert kinds[0]["peak_bytes"] == max(one["peak_bytes"], two["peak_bytes"])
 
 
+def test_what_failed_tasks_did_stands_apart_and_last() -> None:
+    one, failed, two = report(), {**report(), "failed": True}, report()
+    assert [(kind["failed"], kind["instances"]) for kind in added([failed, one, two])] == [(False, 2), (True, 1)]
+
+
 def test_a_pipeline_stands_below_the_operator_that_needs_it() -> None:
     (kind,) = added([report()])
     names = [line.split(":")[0].split(",")[0] for line in drawn(kind)]

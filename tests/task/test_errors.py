@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.errors import EngineBugError, ResourceExhaustedError
-from pyspark_pipeline.exchange import ERROR, pack_rows, unpack_rows
+from pyspark_pipeline.exchange import ERROR, STATISTICS, ChunkRow, pack_rows, unpack_rows
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.operators.project import ProjectOperator
@@ -62,6 +62,7 @@ def test_a_rule_of_spark_broken_by_a_row_is_the_last_message(cpus: int) -> None:
     assert done.error is not None
     assert (done.error["kind"], done.error["condition"]) == ("condition", "DIVIDE_BY_ZERO")
     assert done.error["exception"] == "SparkArithmeticException"
+    assert done.statistics is not None and done.statistics["metrics"]["inputRows"] >= 650_000 * (cpus == 1)
 
 
 def test_a_corrupt_file_is_the_last_message_and_named(cpus: int, tmp_path: Path) -> None:
@@ -78,8 +79,12 @@ def test_a_bug_of_the_engine_says_where(cpus: int, monkeypatch: pytest.MonkeyPat
         return {}["no such key"]  # type: ignore[no-any-return]
 
     monkeypatch.setattr(ProjectOperator, "transform", broken)
+    told: list[ChunkRow] = []
     with pytest.raises(EngineBugError) as caught:
-        list(start(fragment(project(N_PLUS_1)), cpus=cpus, splits=MANY))
+        for batch in start(fragment(project(N_PLUS_1)), cpus=cpus, splits=MANY):
+            told += unpack_rows(batch)
+    assert [row.partition for row in told] == [STATISTICS]
+    assert json.loads(json.loads(told[0].data.to_pybytes())["profile"])["pipelines"]
     message = str(caught.value)
     where = r"in push_chunk of operator 1 \(Project\) of pipeline 0, driver \d"
     assert re.search(rf"KeyError: 'no such key'\n{where}", message)
@@ -197,6 +202,6 @@ def test_the_limit_leaves_room_for_what_is_not_counted(cpus: int) -> None:
 def test_the_error_message_is_json_in_one_row(cpus: int) -> None:
     node = project(call("IntegralDivide", "bigint", N, literal(0, "bigint"), evalMode="ANSI"))
     *_, last = start(fragment(node), cpus=cpus, splits={0: [0, 10, 1]})
-    (row,) = unpack_rows(last)
-    assert row.partition == ERROR
+    told, row = unpack_rows(last)
+    assert (told.partition, row.partition) == (STATISTICS, ERROR)
     assert json.loads(row.data.to_pybytes())["context"] == -1

@@ -200,6 +200,9 @@ class WorkerOutput(batches: Iterator[ColumnarBatch], launch: Launch) extends Ite
   private var position = 0
   private var current: InternalRow = _
   private val place = launch.profiles.reserve()
+  Option(TaskContext.get()).foreach(_.addTaskFailureListener { (context, _) =>
+    launch.profiles.fail(place, killed = context.isInterrupted())
+  })
 
   override def hasNext: Boolean = {
     while (current == null && advance()) {

@@ -13,8 +13,8 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.util.AccumulatorV2
 
 /**
- * What the instances of a fragment counted, each as the JSON that its worker sent. Those beyond a size are left out,
- * and counted.
+ * What the instances of a fragment counted, those of failed tasks too, each as the JSON that its worker sent. Those
+ * beyond a size are left out, and counted.
  */
 class Profiles extends AccumulatorV2[String, JavaList[String]] {
   private val kept = Collections.synchronizedList(new ArrayList[String]())
@@ -28,6 +28,15 @@ class Profiles extends AccumulatorV2[String, JavaList[String]] {
   }
 
   def put(place: Int, profile: String): Unit = kept.set(place, profile)
+
+  /** What was told at `place` is of a task that fails: it is marked, or dropped where the task was killed. */
+  def fail(place: Int, killed: Boolean): Unit = {
+    val told = kept.get(place)
+    if (told.nonEmpty) {
+      val marked = Manifest.mapper.readTree(told).asInstanceOf[ObjectNode].put("failed", true)
+      kept.set(place, if (killed) "" else Manifest.mapper.writeValueAsString(marked))
+    }
+  }
 
   /** How many instances have been left out. */
   def omitted: Long = leftOut
@@ -73,7 +82,7 @@ object Profiles {
 
   def create(sc: SparkContext): Profiles = {
     val made = new Profiles
-    sc.register(made)
+    made.register(sc, countFailedValues = true)
     made
   }
 
