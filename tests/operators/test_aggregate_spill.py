@@ -174,9 +174,9 @@ def test_partitions_that_are_still_too_large_are_dealt_out_again(monkeypatch: py
     levels: list[int] = []
     made = spill_partitions.SpillPartitions.__init__
 
-    def watched(self: Any, level: int, keys: Any) -> None:
+    def watched(self: Any, level: int, keys: Any, room: Any) -> None:
         levels.append(level)
-        made(self, level, keys)
+        made(self, level, keys, room)
 
     monkeypatch.setattr(spill_partitions.SpillPartitions, "__init__", watched)
     child = given(["bigint"], ["bigint"], rows=20_000, groups=15_000)

@@ -153,9 +153,9 @@ def test_what_is_too_large_is_dealt_out_again(monkeypatch: pytest.MonkeyPatch) -
     levels: set[int] = set()
     start = spill_partitions.SpillPartitions.__init__
 
-    def watched(self: Any, level: int, keys: Any) -> None:
+    def watched(self: Any, level: int, keys: Any, room: Any) -> None:
         levels.add(level)
-        start(self, level, keys)
+        start(self, level, keys, room)
 
     monkeypatch.setattr(spill_partitions.SpillPartitions, "__init__", watched)
     left, right = [(i, 1, "l") for i in range(900)], [(i, 2, "r") for i in range(1200)]
