@@ -91,7 +91,7 @@ class Receiver:
             self._withheld.setdefault(full, deque()).append((answer, request.drivers))
         if self._takes_all():
             self.look()
-        elif full is not None and self._full_for((full,)) is None:  # room came before the answer was among the withheld
+        elif full is not None:  # room may have come before the answer was among the withheld
             self._look_at(full)
 
     def _put_in_order(self, request: Request) -> bool:
