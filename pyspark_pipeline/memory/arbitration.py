@@ -4,7 +4,8 @@ Who can put aside what it holds (an aggregation while it collects groups, say) *
 limit has the largest offers asked for, as many as it takes, and is granted at once: what goes over the limit is
 never more than what was asked for and is still held. It is refused, and nobody is asked, where the offers do not
 suffice or the turn comes to the one that asks: it makes room itself, as does one that has been asked already.
-Nobody waits for memory. ::
+One that offers, and so can make room, is refused what goes over twice the limit, too: the drivers that were asked are
+slow to give back. Nobody waits for memory. ::
 
     (nothing) ──offer──> offered ──a request of another──> asked ──answer──> offered
                             └──────────withdraw──────────────┴──> (nothing); says whether it was asked
@@ -23,6 +24,9 @@ from pyspark_pipeline.metrics import declare_counter
 REVOCATIONS = declare_counter(
     "revocations", "Times an operator put aside what it held because another needed the memory", unit="times"
 )
+
+#: Who offers is refused what goes over so many times the limit.
+_MOST = 2
 
 Wake = Callable[[], None]
 
@@ -72,6 +76,8 @@ class Arbiter:
     def chosen(self, full: Holder, asking: Holder, nbytes: int) -> list[Holder] | None:
         """Choose whom to ask so that ``asking`` may hold ``nbytes`` more below the limit of ``full``; None: refused."""
         if asking.is_asked or full.limit is None or not self._offers:
+            return None
+        if asking in self._offers and full.held + nbytes > _MOST * full.limit:
             return None
         sizes: dict[Revocable, int] = {}
         missing = full.held + nbytes - full.limit

@@ -116,6 +116,11 @@ class MemoryTracker:
         left = [tracker.limit - tracker.held for tracker in self._path() if tracker.limit is not None]
         return min(left) if left else None
 
+    def least_limit(self) -> int | None:
+        """Give the least limit of this tracker and its parents; None where none has one."""
+        limits = [tracker.limit for tracker in self._path() if tracker.limit is not None]
+        return min(limits) if limits else None
+
     def offer(self, revocable: Revocable, wake: Wake | None = None) -> None:
         """Offer to put aside all that is held here, now and later; ``wake`` is called, from any thread, when asked."""
         with self._lock:

@@ -23,7 +23,6 @@ from pyspark_pipeline.plan.nodes import Aggregate, Settings
 
 GROUPS = declare_counter("groups", "Groups of an aggregation", unit="groups")
 
-_SLICE_BYTES = 4 << 20
 _SLICE_ROWS = 1024
 
 
@@ -105,7 +104,8 @@ class LeveledGroups:
         if self.partitions is None:
             self.partitions = SpillPartitions(self._level, first_columns(len(self._node.grouping)), context.spill)
         full = self.aggregator
-        rows = max(_SLICE_ROWS, full.num_groups * _SLICE_BYTES // max(full.nbytes, 1))
+        at_once = spill_partitions.bytes_to_write(context.memory)
+        rows = max(_SLICE_ROWS, full.num_groups * at_once // max(full.nbytes, 1))
         rows = min(rows, self._batch_rows)
         for start in range(0, full.num_groups, rows):
             self.partitions.add(full.buffers(start, min(start + rows, full.num_groups)), context.memory)

@@ -7,7 +7,9 @@ the driver they were dealt to, though all come from the same Murmur3 hash.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
@@ -28,9 +30,11 @@ FAN = 16
 LAST_LEVEL = 4
 #: Who holds fewer bytes than this has nothing worth putting aside.
 LEAST_BYTES = 1 << 20
+#: What waits is written from so many bytes on, or from this part of the memory limit: it is copied to be written.
 _WRITTEN_BYTES = 4 << 20
+_WRITTEN_PART = 32
 _READ_BYTES = 1 << 20
-#: Rows that are dealt out are joined, then put in order.
+#: Rows that are dealt out are joined, then put in order; never are there more than two of each.
 _COPIES = 2
 _BITS = FAN.bit_length() - 1
 
@@ -65,7 +69,7 @@ class SpillPartitions:
         """Take a chunk. Raises :class:`ResourceExhaustedError` where the disk takes no more."""
         self._waiting.append(chunk)
         self.nbytes += chunk.nbytes
-        if self.nbytes >= _WRITTEN_BYTES:
+        if self.nbytes >= bytes_to_write(memory):
             self.flush(memory)
 
     def finish(self, context: OperatorContext) -> None:
@@ -87,8 +91,8 @@ class SpillPartitions:
         waiting, self._waiting, self.nbytes = self._waiting, [], 0
         memory.force_consume(copied)
         try:
-            for chunks in _joinable(waiting):
-                self._deal(_without_wide_dictionaries(concat_chunks(chunks)))
+            for chunk in _joined(waiting):
+                self._deal(_without_wide_dictionaries(chunk))
         finally:
             memory.release(copied)
         KEPT.left(copied)
@@ -106,6 +110,12 @@ class SpillPartitions:
                     file = self.files[place] = self._all.create()
                 for piece in slices(dealt.slice(first, last - first), rows_of_piece):
                     file.write(piece)
+
+
+def bytes_to_write(memory: MemoryTracker) -> int:
+    """Give the bytes that are dealt out at a time: few where the limit of ``memory`` is small."""
+    limit = memory.least_limit()
+    return _WRITTEN_BYTES if limit is None else min(_WRITTEN_BYTES, limit // _WRITTEN_PART)
 
 
 def spill_places(keys: Sequence[pa.Array], rows: int, level: int) -> Array:
@@ -131,23 +141,19 @@ def read_together(files: Iterable[SpillFile]) -> Iterator[Chunk]:
             held.append(chunk)
             nbytes += chunk.nbytes
             if nbytes >= _READ_BYTES:
-                yield from map(concat_chunks, _joinable(held))
-                held, nbytes = [], 0
-    yield from map(concat_chunks, _joinable(held))
+                yield from _joined(held)
+                nbytes = 0
+    yield from _joined(held)
 
 
-def _joinable(chunks: list[Chunk]) -> Iterator[list[Chunk]]:
-    """Split chunks where they are too large together for strings of 32-bit offsets."""
-    held: list[Chunk] = []
-    nbytes = 0
-    for chunk in chunks:
-        if held and nbytes + chunk.nbytes > 1 << 30:
-            yield held
-            held, nbytes = [], 0
-        held.append(chunk)
-        nbytes += chunk.nbytes
-    if held:
-        yield held
+def _joined(chunks: list[Chunk]) -> Iterator[Chunk]:
+    """Take the chunks out of a list, joined: all in one, or as many as fit together into strings of 32-bit offsets."""
+    while chunks:
+        ends = list(accumulate(chunk.nbytes for chunk in chunks))
+        count = max(1, bisect_right(ends, 1 << 30))
+        joined = concat_chunks(chunks[:count])
+        del chunks[:count]
+        yield joined
 
 
 def _without_wide_dictionaries(chunk: Chunk) -> Chunk:

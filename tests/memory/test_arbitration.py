@@ -56,6 +56,17 @@ def test_what_goes_over_the_limit_is_never_more_than_is_given_back_soon() -> Non
         join.hold(101)
 
 
+def test_who_offers_is_refused_what_goes_over_twice_the_limit_while_others_are_slow_to_give_back() -> None:
+    root = MemoryTracker("instance", limit=100)
+    first, second, third = Owner(root, 95), Owner(root, 60), Owner(root, 0)
+    assert third.memory.try_hold(40) and asked(first, second) == [True, False]
+    assert not third.memory.try_hold(46) and asked(first, second) == [True, False], "it makes room itself"
+    join = root.child("a join that cannot spill")
+    assert join.try_hold(6) and root.held == 201 and asked(first, second) == [True, True], "it has none to make"
+    first.gives_back()
+    assert third.memory.try_hold(46)
+
+
 def test_requests_that_raise_ask_as_well() -> None:
     root = MemoryTracker("instance", limit=100)
     large, join = Owner(root, 60), root.child("a join that cannot spill")

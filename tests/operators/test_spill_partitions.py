@@ -7,6 +7,7 @@ import pytest
 
 from pyspark_pipeline.errors import ResourceExhaustedError
 from pyspark_pipeline.memory import MemoryTracker, SpillRoom
+from pyspark_pipeline.operators import spill_partitions
 from pyspark_pipeline.operators.spill_partitions import FAN, SpillPartitions, first_columns, read_together
 from tests.operators.spill_kit import spill_folder  # noqa: F401 (a fixture for every test)
 
@@ -21,6 +22,17 @@ def test_copies_are_counted_while_rows_are_dealt_out() -> None:
     assert memory.peak == 5
     part.add(WIDE, memory)
     assert memory.held == 5 and memory.peak > 5 + 2 * WIDE.nbytes and part.nbytes == 0
+    part.close()
+
+
+def test_less_is_dealt_out_at_a_time_where_the_limit_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spill_partitions, "_WRITTEN_BYTES", 1 << 20)
+    memory = MemoryTracker("instance", limit=16 * WIDE.nbytes)
+    part = SpillPartitions(0, first_columns(1), SpillRoom())
+    part.add(WIDE.slice(0, 90), memory.child("operator"))
+    assert part.nbytes > 0
+    part.add(WIDE.slice(0, 20), memory.child("operator"))
+    assert part.nbytes == 0 < memory.peak <= 2 * WIDE.nbytes
     part.close()
 
 

@@ -146,7 +146,8 @@ def test_memory_over_the_limit_goes_to_disk(
     assert task["memoryBytesSpilled"] > 16 << 20
     assert (task["diskBytesSpilled"] < task["memoryBytesSpilled"]) == (codec != "none")
     assert [tracker.held for tracker in trackers] == [0]
-    assert trackers[0].limit == 16 << 20 and trackers[0].peak < (16 << 20) * (1 + cpus)
+    # Granted is at most twice the limit to who can make room; queues, what little is held in any case, and copies add.
+    assert trackers[0].limit == 16 << 20 and trackers[0].peak < (2 * 16 << 20) + (8 << 20) + cpus * (4 << 20)
     assert not engine_threads()
 
 
