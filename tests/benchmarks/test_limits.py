@@ -89,7 +89,8 @@ def test_the_digest_tells_order_but_not_how_rows_are_dealt_to_files(tmp_path: Pa
         folder = tmp_path / name
         folder.mkdir()
         for place, numbers in enumerate(files):
-            pq.write_table(pa.table({"n": pa.array(numbers, pa.int64())}), folder / f"part-{place}.parquet")
+            table = pa.table({"n": pa.array(numbers, pa.int64()), "m": pa.array(numbers, pa.int32())})
+            pq.write_table(table, folder / f"part-{place}.parquet")
         return digest(folder)
 
     assert write("whole", [1, 2, 3]) == write("dealt", [1], [2, 3])
