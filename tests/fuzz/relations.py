@@ -1,4 +1,4 @@
-"""Random queries over several tables: joins of every kind, unions, first rows, sorts, several DISTINCT, grouping sets.
+"""Random queries over several tables: joins, unions, first rows, sorts, windows, several DISTINCT, grouping sets.
 
 They raise nothing (see :mod:`~tests.fuzz.queries`): which pairs of rows a join condition sees is free. Tables are
 cut to a few dozen rows, so that joins over few distinct keys stay small.
@@ -11,6 +11,10 @@ from tests.fuzz.queries import COLUMNS, Query, QueryMaker
 _INNER = ["JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]
 _LEFT_ONLY = ["LEFT SEMI JOIN", "LEFT ANTI JOIN"]
 _HINTS = ["BROADCAST", "BROADCAST", "SHUFFLE_HASH", "MERGE", "SHUFFLE_REPLICATE_NL"]
+_PEER_RANKS = ["rank()", "dense_rank()", "percent_rank()", "cume_dist()"]
+_RANKS = ["row_number()", "ntile(3)", *_PEER_RANKS]
+_FRAMES = ["", "UNBOUNDED PRECEDING AND CURRENT ROW", "UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
+           "CURRENT ROW AND UNBOUNDED FOLLOWING", "2 PRECEDING AND 1 FOLLOWING"]  # fmt: skip
 _ORDERS = ["", " DESC", " ASC NULLS LAST", " DESC NULLS FIRST"]
 
 
@@ -27,7 +31,8 @@ class RelationMaker(QueryMaker):
     def query(self) -> Query:
         """Make one query, with the settings it runs under."""
         shapes = [self._joined, self._joined, self._joined, self._joined_groups, self._united, self._distinct]
-        sql, rows = self._random.choice([*shapes, self._subqueried])()
+        shapes += [self._subqueried, self._windowed, self._windowed]
+        sql, rows = self._random.choice(shapes)()
         settings = {
             "spark.sql.autoBroadcastJoinThreshold": self._random.choice(["-1", "10485760"]),
             "spark.sql.shuffle.partitions": self._random.choice(["1", "4", "7"]),
@@ -68,6 +73,49 @@ class RelationMaker(QueryMaker):
         test = f"NOT ({test})" if self._chance(0.4) else test
         test = f"({test} OR {self._condition(1)})" if self._chance(0.3) else test
         return f"SELECT s0.id, {self._value()} AS c FROM {outer} WHERE {test}", "exact"
+
+    def _windowed(self) -> tuple[str, str]:
+        """Functions over one or two windows; sometimes only the first rows of each group."""
+        relation = self._joins() if self._chance(0.3) else self._side()
+        ids = self._columns["id"]
+        windows = [self._window(ids) for _ in range(self._random.choice([1, 1, 2]))]
+        calls = [f"{self._over(*self._random.choice(windows))} AS w{i}" for i in range(self._random.randint(1, 3))]
+        named = ", ".join(f"{column} AS {column.replace('.', '_')}" for column in ids)
+        if self._chance(0.7):
+            return f"SELECT {self._hint()}{named}, {', '.join(calls)} FROM {relation}{self._where()}", "exact"
+        window, is_full = windows[0]
+        rank = self._random.choice(_RANKS if is_full else _PEER_RANKS)
+        given = ", ".join([named, f"{rank} OVER ({window}) AS r", *(calls if self._chance(0.5) else [])])
+        kept = self._random.choice(["= 1", "<= 3", "< 2", "> 2"])
+        return f"SELECT * FROM (SELECT {given} FROM {relation}) WHERE r {kept}", "exact"
+
+    def _window(self, ids: list[str]) -> tuple[str, bool]:
+        """Partition and order by something; say whether the order is full, for the ids come last."""
+        is_full = self._chance(0.7)
+        keys = [self._value(depth=1) for _ in range(self._random.choice([0, 1, 1, 2]))]
+        order = [self._value(depth=1) for _ in range(self._random.choice([0, 1]) if is_full else 1)]
+        order = [f"{value}{self._random.choice(_ORDERS)}" for value in order + (ids if is_full else [])]
+        partition = f"PARTITION BY {', '.join(keys)} " if keys else ""
+        return f"{partition}ORDER BY {', '.join(order)}", is_full
+
+    def _over(self, window: str, is_full: bool) -> str:
+        """A function whose values the order of the window determines."""
+        pick = self._random.randint(0, 2)
+        if pick == 0:
+            return f"{self._random.choice(_RANKS if is_full else _PEER_RANKS)} OVER ({window})"
+        if pick == 1 and is_full:
+            kind = self._random.choice(self._kinds)
+            # A default becomes of the value's type, for which a decimal may be too large.
+            default = f", {self._of(kind, 0)}" if self._chance(0.4) and kind != "decimal" else ""
+            name, distance = self._random.choice(["lag", "lead"]), self._random.choice([0, 1, 3])
+            return f"{name}({self._of(kind, 1)}, {distance}{default}) OVER ({window})"
+        names = ["count", "sum", "avg", "min", "max", *(["first_value", "last_value"] if is_full else [])]
+        name = self._random.choice(names)
+        number = self._column(self._random.choice([kind for kind in ("int", "small") if kind in self._columns]))
+        call = f"{name}({number if name in ('sum', 'avg') else self._value(depth=1)})"
+        frame = self._random.choice(_FRAMES if is_full else _FRAMES[:-1])
+        unit = "RANGE" if not is_full else "ROWS" if frame.startswith("2") else self._random.choice(["ROWS", "RANGE"])
+        return f"{call} OVER ({window}{f' {unit} BETWEEN {frame}' if frame else ''})"
 
     def _united(self) -> tuple[str, str]:
         """A union of projections and joins; distinct, grouped, or sorted."""

@@ -123,5 +123,8 @@ def run(spark: SparkSession, sql: str, *, pipeline: bool, settings: Mapping[str,
             message = str(error)
         else:
             return Outcome(rows=rows, conversion=summary_of(frame) if pipeline else None)
-        conversion = summary_of(frame) if pipeline and frame is not None else None
+        conversion = None
+        if pipeline and frame is not None:
+            with contextlib.suppress(PySparkException):  # it failed as it was planned
+                conversion = summary_of(frame)
         return Outcome(error=failure, message=message, conversion=conversion)
