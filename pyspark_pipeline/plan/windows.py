@@ -19,13 +19,15 @@ class WindowCall:
     """One window function, by the name of its Catalyst class.
 
     ``frame`` is ``rows`` or ``range`` (from the first row of the partition to the current one, or to the last of
-    its peers), ``whole`` (all rows of the partition) or ``offset`` (one row, so many away).
+    its peers), ``whole`` (all rows of the partition), ``sliding`` (the partition's rows from the one ``bounds[0]``
+    after the current one to the one ``bounds[1]`` after it) or ``offset`` (one row, so many away).
     """
 
     function: str
     frame: str
     args: tuple[Expr, ...]
     type: DataType
+    bounds: tuple[int, int] = (0, 0)
     fields: Mapping[str, Any] = field(default_factory=dict, hash=False)
     context: int = -1
 
@@ -86,6 +88,7 @@ class _Calls:
             frame=node["frame"],
             args=self._decoder.decode_all(function["args"]),
             type=kind,
+            bounds=tuple(node.get("bounds", (0, 0))),
             fields=function.get("fields", {}),
             context=function.get("context", -1),
         )

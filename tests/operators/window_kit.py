@@ -17,12 +17,18 @@ from tests.operators.sort_kit import Direction, compare, keys
 
 Rows = Sequence[dict[str, Any]]
 
-FRAMES = ("rows", "range", "whole")
+SLIDING = ("-1:0", "0:0", "-2:1", "0:3", "1:2", "-3:-2", "-40:40", "30:40", "-40:-30")
+FRAMES = ("rows", "range", "whole", *SLIDING)
 
 
 def window_call(function: str, kind: str, *args: Expr, frame: str = "rows", **fields: Any) -> WindowCall:
-    """Make a call of type ``kind``."""
-    return WindowCall(function=function, frame=frame, args=args, type=parse_type(kind), fields=fields)
+    """Make a call of type ``kind``; a ``frame`` such as "-1:0" slides."""
+    bounds = (0, 0)
+    if ":" in frame:
+        (first, last), frame = map(int, frame.split(":")), "sliding"
+        bounds = first, last
+    made = parse_type(kind)
+    return WindowCall(function=function, frame=frame, bounds=bounds, args=args, type=made, fields=fields)
 
 
 def window(
@@ -116,9 +122,13 @@ def expected(name: str, rows: Rows, at: int, peers: Callable[[int, int], bool]) 
             "percent_rank": first_peer / (size - 1) if size > 1 else 0.0,
             "cume_dist": end / size,
         }[rest]
-    frame = rows[: {"rows": number, "range": end, "whole": size}[rest]]
+    if ":" in rest:
+        first, last = map(int, rest.split(":"))
+        frame = rows[max(0, at + first) : max(0, at + last + 1)]
+    else:
+        frame = rows[: {"rows": number, "range": end, "whole": size}[rest]]
     if what in ("first s", "last s"):
-        return frame[0 if what == "first s" else -1]["s"]
+        return None if not frame else frame[0 if what == "first s" else -1]["s"]
     column_name, total = _TOTALS[what]
     return total([row[column_name] for row in frame if row[column_name] is not None])
 

@@ -6,9 +6,13 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.execution.{SortExec, SparkPlan}
 import org.apache.spark.sql.execution.window.{WindowExec, WindowGroupLimitExec}
+import org.apache.spark.sql.types.IntegerType
 
 /** Window functions in the engine: a window sorts its rows itself and so loses the sort below it. */
 object Windows {
+
+  /** A frame of more rows is held and computed in one piece for every row. */
+  private val MostSlidingRows = 100000
 
   def isWindow(plan: SparkPlan): Boolean = plan match {
     case _: WindowExec | _: WindowGroupLimitExec => true
@@ -31,6 +35,8 @@ object Windows {
     val called = function(window)
     lazy val cases = Manifest.windows.map { case (name, known) => name -> known.filter(c => frame(window).exists(c.frames)) }
     if (!Manifest.windows.contains(ExpressionJson.name(called))) Some(s"window function ${called.prettyName} is not supported")
+    else if (sliding(window).exists { case (first, last) => last.toLong - first > MostSlidingRows })
+      Some(s"a sliding window frame of more than $MostSlidingRows rows is not supported")
     else if (frame(window).isEmpty) Some(s"window frame ${window.windowSpec.frameSpecification.sql} is not supported")
     else aggregateReason(window).orElse(defaultReason(called)).orElse(support.first(called.children))
       .orElse(support.matching(called, cases))
@@ -39,6 +45,7 @@ object Windows {
   def write(window: WindowExpression, call: Expression => ObjectNode): ObjectNode = {
     val node = Json.obj().put("class", "WindowExpression").put("type", window.dataType.catalogString)
       .put("nullable", window.nullable).put("frame", frame(window).orNull)
+    sliding(window).foreach { case (first, last) => node.putArray("bounds").add(first).add(last) }
     node.set[ObjectNode]("function", call(function(window)))
     node
   }
@@ -55,8 +62,20 @@ object Windows {
       case (_, SpecifiedWindowFrame(_, UnboundedPreceding, UnboundedFollowing)) => Some("whole")
       case (_, SpecifiedWindowFrame(RowFrame, UnboundedPreceding, CurrentRow)) => Some("rows")
       case (_, SpecifiedWindowFrame(RangeFrame, UnboundedPreceding, CurrentRow)) => Some("range")
-      case _ => None
+      case _ => sliding(window).map(_ => "sliding")
     }
+
+  /** The rows after the current one with which a sliding frame begins and ends; before it they are negative. */
+  private def sliding(window: WindowExpression): Option[(Int, Int)] = window.windowSpec.frameSpecification match {
+    case SpecifiedWindowFrame(RowFrame, first, last) => for (a <- distance(first); b <- distance(last)) yield (a, b)
+    case _ => None
+  }
+
+  private def distance(boundary: Expression): Option[Int] = boundary match {
+    case CurrentRow => Some(0)
+    case Literal(rows: Int, IntegerType) => Some(rows)
+    case _ => None
+  }
 
   private def aggregateReason(window: WindowExpression): Option[String] = window.windowFunction match {
     case a: AggregateExpression if a.isDistinct => Some("a distinct aggregate in a window is not supported")

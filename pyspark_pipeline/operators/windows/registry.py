@@ -34,8 +34,8 @@ class WindowFunction:
 Build = Callable[[WindowCall, Settings], WindowFunction]
 Case = Mapping[str, Any]
 
-#: Frames that begin with the first row of the partition.
-RUNNING = ("rows", "range", "whole")
+#: The frames of aggregate functions.
+FRAMES = ("rows", "range", "whole", "sliding")
 
 _REGISTER: dict[str, list[tuple[Build, Sequence[Case], Callable[[WindowCall], bool]]]] = {}
 

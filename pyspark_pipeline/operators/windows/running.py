@@ -22,7 +22,12 @@ from pyspark_pipeline.operators.windows.boundaries import WindowRows, last_true,
 
 
 class Running(ABC):
-    """One running value of one driver. ``columns`` are those of the arguments."""
+    """One running value of one driver. ``columns`` are those of the arguments.
+
+    ``of_nothing``: the value of no rows, None where that is NULL.
+    """
+
+    of_nothing: int | None = None
 
     def __init__(self) -> None:
         self._before: list[pa.Array] | None = None
@@ -54,6 +59,8 @@ def _longs(data: Array, valid: Array | None = None) -> pa.Array:
 
 class _Counting(Running):
     """Counts flagged rows of the partition."""
+
+    of_nothing = 0
 
     def counts(self, rows: WindowRows, flags: Array, column: int = 0) -> Array:
         """Count up to each row; int64."""
@@ -130,6 +137,8 @@ class DoubleSums(Running):
 
 class DecimalSums(Running):
     """Exact sums of decimals as three words, low to high; Spark looks at their digits only where a frame ends."""
+
+    of_nothing = 0
 
     def after(self, rows: WindowRows, columns: Sequence[pa.Array]) -> list[pa.Array]:
         first = np.array([self.before(word) for word in range(3)], dtype=np.int64)

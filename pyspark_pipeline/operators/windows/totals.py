@@ -1,4 +1,4 @@
-"""Aggregate functions over frames that begin with the partition, as Spark's ``AggregateProcessor`` computes them.
+"""Aggregate functions over frames, as Spark's ``AggregateProcessor`` computes them.
 
 Its buffer is not a row of Spark's binary format: a sum of decimals has any number of digits until a frame ends.
 """
@@ -16,7 +16,7 @@ from pyspark_pipeline.operators.aggregates.average import divide_exactly
 from pyspark_pipeline.operators.aggregates.count import ANY_KIND
 from pyspark_pipeline.operators.aggregates.extremes import ORDERED
 from pyspark_pipeline.operators.aggregates.sum_states import out_of_range
-from pyspark_pipeline.operators.windows.registry import RUNNING, Reading, WindowFunction, window_function
+from pyspark_pipeline.operators.windows.registry import FRAMES, Reading, WindowFunction, window_function
 from pyspark_pipeline.operators.windows.running import (
     Counts,
     DecimalSums,
@@ -27,6 +27,7 @@ from pyspark_pipeline.operators.windows.running import (
     LongSums,
     Running,
 )
+from pyspark_pipeline.operators.windows.sliding import OverSlidingFrame
 from pyspark_pipeline.operators.windows.sources import AtLastPeer, AtPartitionEnd, AtRow, Source
 from pyspark_pipeline.plan.expr import Expr, Literal
 from pyspark_pipeline.plan.nodes import Settings
@@ -42,8 +43,11 @@ _ENDS: dict[str, Callable[[Running], Source]] = {"rows": AtRow, "range": AtLastP
 
 def _reading(call: WindowCall, make: Callable[[], Running], arguments: tuple[Expr, ...] | None = None) -> Reading:
     """Read a running value where the frame of the call ends."""
+    arguments = call.args if arguments is None else arguments
+    if call.frame == "sliding":
+        return Reading(lambda: OverSlidingFrame(make, *call.bounds), arguments)
     at = _ENDS[call.frame]
-    return Reading(lambda: at(make()), call.args if arguments is None else arguments)
+    return Reading(lambda: at(make()), arguments)
 
 
 def _is_ansi(call: WindowCall, settings: Settings) -> bool:
@@ -55,14 +59,14 @@ def _only(columns: Columns) -> pa.Array:
     return columns[0]
 
 
-@window_function("Count", [{"args": [ANY_KIND], "variadic": True, "frames": RUNNING}])
+@window_function("Count", [{"args": [ANY_KIND], "variadic": True, "frames": FRAMES}])
 def _count(call: WindowCall, settings: Settings) -> WindowFunction:
     counted = tuple(arg for arg in call.args if not (isinstance(arg, Literal) and arg.value is not None))
     return WindowFunction((_reading(call, Counts, counted),), _only)
 
 
 @window_function(
-    "Sum", [{"args": [_INTEGERS], "fields": _MODES, "frames": RUNNING}], when=lambda call: call.type.kind == "bigint"
+    "Sum", [{"args": [_INTEGERS], "fields": _MODES, "frames": FRAMES}], when=lambda call: call.type.kind == "bigint"
 )
 def _sum_of_integers(call: WindowCall, settings: Settings) -> WindowFunction:
     ansi = _is_ansi(call, settings)
@@ -70,7 +74,7 @@ def _sum_of_integers(call: WindowCall, settings: Settings) -> WindowFunction:
 
 
 @window_function(
-    "Sum", [{"args": [_FLOATS], "fields": _MODES, "frames": RUNNING}], when=lambda call: call.type.kind == "double"
+    "Sum", [{"args": [_FLOATS], "fields": _MODES, "frames": FRAMES}], when=lambda call: call.type.kind == "double"
 )
 def _sum_of_floats(call: WindowCall, settings: Settings) -> WindowFunction:
     return WindowFunction((_reading(call, DoubleSums),), _only)
@@ -78,7 +82,7 @@ def _sum_of_floats(call: WindowCall, settings: Settings) -> WindowFunction:
 
 @window_function(
     "Average",
-    [{"args": [[*_INTEGERS, *_FLOATS]], "fields": _MODES, "frames": RUNNING}],
+    [{"args": [[*_INTEGERS, *_FLOATS]], "fields": _MODES, "frames": FRAMES}],
     when=lambda call: call.type.kind == "double",
 )
 def _average(call: WindowCall, settings: Settings) -> WindowFunction:
@@ -90,7 +94,7 @@ def _average(call: WindowCall, settings: Settings) -> WindowFunction:
 
 
 @window_function(
-    "Sum", [{"args": [["decimal"]], "fields": _MODES, "frames": RUNNING}], when=lambda call: call.type.is_decimal
+    "Sum", [{"args": [["decimal"]], "fields": _MODES, "frames": FRAMES}], when=lambda call: call.type.is_decimal
 )
 def _sum_of_decimals(call: WindowCall, settings: Settings) -> WindowFunction:
     """NULL where the sum has too many digits, which in ANSI mode raises."""
@@ -111,7 +115,7 @@ def _sum_of_decimals(call: WindowCall, settings: Settings) -> WindowFunction:
 
 
 @window_function(
-    "Average", [{"args": [["decimal"]], "fields": _MODES, "frames": RUNNING}], when=lambda call: call.type.is_decimal
+    "Average", [{"args": [["decimal"]], "fields": _MODES, "frames": FRAMES}], when=lambda call: call.type.is_decimal
 )
 def _average_of_decimals(call: WindowCall, settings: Settings) -> WindowFunction:
     ansi, target, scale = _is_ansi(call, settings), call.type, call.args[0].type.scale
@@ -145,19 +149,21 @@ def _total(sums: Columns, row: int) -> int:
     return (high << 128) | ((middle & _WORD) << 64) | (low & _WORD)
 
 
-@window_function("Min", [{"args": [ORDERED], "frames": RUNNING}])
-@window_function("Max", [{"args": [ORDERED], "frames": RUNNING}])
+@window_function("Min", [{"args": [ORDERED], "frames": FRAMES}])
+@window_function("Max", [{"args": [ORDERED], "frames": FRAMES}])
 def _extreme(call: WindowCall, settings: Settings) -> WindowFunction:
     descending = call.function == "Max"
     return WindowFunction((_reading(call, lambda: Extremes(descending=descending)),), _only)
 
 
-_FIRST = [{"args": [ANY_KIND], "fields": {"ignoreNulls": ["false"]}, "frames": RUNNING}]
+_FIRST = [{"args": [ANY_KIND], "fields": {"ignoreNulls": ["false"]}, "frames": FRAMES}]
 
 
 @window_function("First", _FIRST)
 def _first(call: WindowCall, settings: Settings) -> WindowFunction:
-    """Wherever the frame ends, the first row is known at once."""
+    """Wherever a frame that begins with the partition ends, its first row is known at once."""
+    if call.frame == "sliding":
+        return WindowFunction((_reading(call, Firsts),), _only)
     return WindowFunction((Reading(lambda: AtRow(Firsts()), call.args),), _only)
 
 

@@ -2,8 +2,10 @@
 -- tables: tame, texts, keys
 -- matrix: ansi=true ; aqe=true
 
--- expect: partly window frame ROWS BETWEEN -1 FOLLOWING AND CURRENT ROW is not supported
-SELECT id, sum(i) OVER (PARTITION BY k ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS a FROM tame;
+-- expect: partly window frame ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING is not supported
+SELECT id, sum(i) OVER (PARTITION BY k ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING) AS a FROM tame;
+-- expect: partly a sliding window frame of more than 100000 rows is not supported
+SELECT id, sum(i) OVER (PARTITION BY k ORDER BY id ROWS BETWEEN 200000 PRECEDING AND CURRENT ROW) AS a FROM tame;
 -- expect: partly window frame ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING is not supported
 SELECT id, sum(i) OVER (PARTITION BY k ORDER BY id ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS a FROM tame;
 -- expect: partly window frame RANGE BETWEEN .* is not supported
