@@ -35,9 +35,10 @@ class Bridge(Generic[Value]):
         """Say whether nobody need wait: the value is there, or will not come (any more)."""
         return bool(self._values) or self.is_closed
 
-    def has_value(self) -> bool:
-        """Say whether the value is there."""
-        return bool(self._values)
+    def peek(self) -> Value | None:
+        """Give the value, None before it is published and after the bridge is closed."""
+        values = self._values
+        return values[0] if values else None
 
     def publish(self, value: Value) -> None:
         """Give the value and wake who waits; raise :class:`EngineBugError` the second time.

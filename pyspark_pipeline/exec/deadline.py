@@ -11,6 +11,7 @@ import threading
 
 from pyspark_pipeline.exec.background import BackgroundWork
 from pyspark_pipeline.exec.event import Event
+from pyspark_pipeline.memory.address_space import require_room, start_thread
 
 
 class Deadline:
@@ -37,11 +38,17 @@ class Deadline:
         with self._lock:
             if self._thread is not None or self._over.is_set():
                 return
-            background.started(self.name)
-            self._thread = threading.Thread(
+            thread = threading.Thread(
                 target=self._wait, args=(background,), name=f"pipeline-deadline {self.name}", daemon=True
             )
-            self._thread.start()
+            background.started(self.name)
+            try:
+                require_room([thread.name])
+                start_thread(thread)
+            except BaseException:
+                background.done(self.name)
+                raise
+            self._thread = thread
 
     def end(self) -> None:
         """Let it pass now."""

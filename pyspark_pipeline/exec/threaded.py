@@ -28,6 +28,7 @@ from pyspark_pipeline.exec.ready_queue import ReadyQueue
 from pyspark_pipeline.exec.runnable import Runnable
 from pyspark_pipeline.exec.serial import STOPPED
 from pyspark_pipeline.exec.states import BLOCKED, DriverState
+from pyspark_pipeline.memory.address_space import require_room, start_thread
 
 _FALLBACK_SECONDS = 0.1
 #: To wake the caller's thread for each of many small items costs the drivers more than to hand over several.
@@ -140,10 +141,13 @@ class ThreadedExecutor:
         return bool(found)
 
     def _start(self) -> None:
-        for number in range(self._num_threads):
-            thread = threading.Thread(target=self._loop, name=f"pipeline-executor-{number}", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        names = [f"pipeline-executor-{number}" for number in range(self._num_threads)]
+        require_room(names)
+        with self._lock:  # none works before all have begun: it might take the memory that the others need to begin
+            for name in names:
+                thread = threading.Thread(target=self._loop, name=name, daemon=True)
+                start_thread(thread)
+                self._threads.append(thread)
 
     def _join(self) -> None:
         self._instance.stop()

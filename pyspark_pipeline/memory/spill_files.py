@@ -88,15 +88,21 @@ class SpillFile:
         self._finished = True
 
     def read(self) -> Iterator[pa.RecordBatch]:
-        """Give the chunks in order. One reader at a time: a later call begins anew and ends an earlier one."""
+        """Give the chunks in order. One reader at a time: a later call begins anew and ends an earlier one.
+
+        Raises :class:`ResourceExhaustedError` where the disk does not give them back.
+        """
         if not self._finished:
             raise EngineBugError("a spill file is read before it is finished")
         if not self.nbytes:
             return
-        self._handle.seek(0)
         options = pa.ipc.IpcReadOptions(use_threads=False)
-        with pa.ipc.open_stream(pa.PythonFile(self._handle, mode="r"), options=options) as reader:
-            yield from reader
+        try:
+            self._handle.seek(0)
+            with pa.ipc.open_stream(pa.PythonFile(self._handle, mode="r"), options=options) as reader:
+                yield from reader
+        except (OSError, pa.ArrowInvalid) as error:
+            raise ResourceExhaustedError(f"a spill file of {self.nbytes} bytes cannot be read back: {error}") from error
 
     def close(self) -> None:
         """Give the disk space back. Repeatable; what is still buffered need not reach a disk that takes no more."""

@@ -68,8 +68,8 @@ class MemoryTracker:
         change = nbytes - self.held
         if change > 0:
             self.consume(change)
-        elif change < 0:
-            self.release(-change)
+        else:
+            self.force(nbytes)
 
     def try_hold(self, nbytes: int, *, may_ask: bool = True) -> bool:
         """Set what is held to ``nbytes`` and return True, or change nothing and return False.
@@ -79,8 +79,7 @@ class MemoryTracker:
         change = nbytes - self.held
         if change > 0:
             return self._try(change, may_ask) is None
-        if change < 0:
-            self.release(-change)
+        self.force(nbytes)
         return True
 
     def force(self, nbytes: int) -> None:
@@ -88,12 +87,8 @@ class MemoryTracker:
 
         What is asked for afterwards is refused until enough is released, so others make room.
         """
-        change = nbytes - self.held
-        if change < 0:
-            self.release(-change)
-        elif change:
-            with self._lock:
-                self._add(change)
+        with self._lock:
+            self._add(nbytes - self.held)
 
     def hold_least(self, nbytes: int) -> None:
         """Set what is held to ``nbytes``, of which nothing can be put aside any more: little over any limit.
@@ -137,14 +132,16 @@ class MemoryTracker:
             self.is_asked = False
 
     def close(self) -> int:
-        """Leave the tree, releasing what is still held; return those bytes (0: nothing leaked). Repeatable."""
+        """Leave the tree, releasing what is still held; return those bytes (0: nothing leaked). Repeatable.
+
+        What is counted here afterwards, by who had not heard of it, counts nowhere else.
+        """
         self.withdraw()
-        leaked = self.held
-        if leaked:
-            self.release(leaked)
-        parent = self.parent
-        if parent is not None:
-            with self._lock:
+        with self._lock:
+            leaked = self.held
+            self._add(-leaked)
+            parent, self.parent = self.parent, None
+            if parent is not None:
                 parent._children.pop(self, None)
         return leaked
 
@@ -177,7 +174,7 @@ class MemoryTracker:
         return None
 
     def _add(self, nbytes: int) -> None:
-        """Count bytes here and in the parents; the caller has the lock."""
+        """Count bytes more (or fewer) here and in the parents; the caller has the lock."""
         for tracker in self._path():
             tracker.held += nbytes
             if tracker.held > tracker.peak:

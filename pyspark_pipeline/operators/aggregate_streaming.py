@@ -43,14 +43,13 @@ class StreamingAggregateOperator(Operator):
         return not self._finishing and self._flushing is None and self._passed is None
 
     def push_chunk(self, chunk: Chunk) -> None:
-        if self._passes:
+        if not self._passes and self._is_too_large(self._aggregator.nbytes_with(chunk.num_rows)):
+            self._flush()
+        if self._passes:  # maybe since just now: then the groups leave first
             self._passed = passed = self._aggregator.convert(chunk)
             self.context.metrics.add(PASSED, chunk.num_rows)
             self.context.metrics.add(NULL_KEYS, count_nulls(passed.columns[: len(self._node.grouping)]))
             return
-        aggregator = self._aggregator
-        if self._is_too_large(aggregator.nbytes_with(chunk.num_rows)):
-            self._flush()
         self.context.metrics.add(NULL_KEYS, self._aggregator.add(chunk))
         too_large = self._is_too_large(self._aggregator.nbytes)
         if self._flushing is not None:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import Array, count_nulls, make_chunk
@@ -119,6 +120,8 @@ class Aggregator:
 
         Only for an aggregator that nothing was added to: its table is not used.
         """
+        if self.num_groups:
+            raise EngineBugError(f"rows are to pass an aggregation that has {self.num_groups} groups")
         keys, columns = self._arguments.evaluate(chunk)
         for state in self._pool.states:
             state.clear()

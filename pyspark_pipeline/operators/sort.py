@@ -9,6 +9,7 @@ rows were dealt out by key and only those of a driver must be in order (:class:`
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 
 from pyspark_pipeline.exec.blocking import BlockingReason
@@ -37,6 +38,8 @@ class SortContext:
         self.changed = Event("sort is complete")
         self._waiting: set[int] = set()
         self._collectors: dict[int, RunCollector] = {}
+        self._is_closed = False
+        self._lock = threading.Lock()
         RowOrder(self.keys, settings)  # refuses what it cannot run before anything runs
 
     def order(self) -> RowOrder:
@@ -49,8 +52,11 @@ class SortContext:
 
     def complete(self, driver_sequence: int, collector: RunCollector) -> None:
         """Take the runs of a driver that has got all its input."""
-        self._collectors[driver_sequence] = collector
-        self._waiting.discard(driver_sequence)
+        with self._lock:
+            self._collectors[driver_sequence] = collector
+            self._waiting.discard(driver_sequence)
+            if self._is_closed:
+                collector.close()
         self.changed.notify()
 
     @property
@@ -61,6 +67,13 @@ class SortContext:
     def collectors(self) -> list[RunCollector]:
         """Give what was handed over, by driver."""
         return [self._collectors[driver] for driver in sorted(self._collectors)]
+
+    def close(self) -> None:
+        """Drop the runs, also those that are handed over later. Repeatable."""
+        with self._lock:
+            self._is_closed = True
+            for collector in self._collectors.values():
+                collector.close()
 
     def drop(self) -> None:
         """Say that nobody wants the rows; the sinks take no more."""
@@ -192,8 +205,7 @@ class SortSourceOperator(Operator):
         self.context.memory.hold(0)
         if self._merged is not None:
             self._merged.close()
-        for collector in self._shared.collectors():
-            collector.close()
+        self._shared.close()
 
 
 class SortSinkFactory(OperatorFactory):

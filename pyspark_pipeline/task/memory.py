@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import gc
 import os
-from pathlib import Path
 
 from pyspark_pipeline.kernels.buffers import release_kept
 from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.memory.address_space import address_space_bytes
 
 VARIABLE = "PYSPARK_EXECUTOR_MEMORY_MB"
 
@@ -61,12 +61,3 @@ def operator_bytes(allowed_mib: str | None, used: int) -> int | None:
         return None
     left = (int(allowed_mib) << 20) - used - _MOVING_BYTES
     return max(_LEAST_BYTES, int(left * OPERATORS_SHARE))
-
-
-def address_space_bytes() -> int:
-    """Give the size of this process's address space; 0 where the system does not tell."""
-    try:
-        pages = int(Path("/proc/self/statm").read_bytes().split()[0])
-    except (OSError, ValueError):
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -163,6 +163,24 @@ def test_closing_goes_on_over_files_whose_rest_the_disk_does_not_take(
     assert len(os.listdir("/proc/self/fd")) == before and len(files) == 0
 
 
+def test_a_file_that_the_disk_does_not_give_back_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = SpillFiles(SpillRoom())
+    file = files.create()
+    file.write(chunk(0, 100_000))
+    file.finish()
+    file._handle.truncate(file.nbytes // 2)
+    with pytest.raises(ResourceExhaustedError, match=rf"a spill file of {file.nbytes} bytes cannot be read back: "):
+        list(file.read())
+
+    def broken(place: int) -> int:
+        raise OSError(errno.EIO, "the disk is gone")
+
+    monkeypatch.setattr(file._handle, "seek", broken, raising=False)
+    with pytest.raises(ResourceExhaustedError, match="cannot be read back: .*the disk is gone"):
+        list(file.read())
+    files.close()
+
+
 @pytest.mark.parametrize("codec", ["none", "lz4", "zstd"])
 def test_every_codec_gives_back_what_was_written(folder: Path, codec: str) -> None:
     room = SpillRoom(codec=codec)

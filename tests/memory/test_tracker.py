@@ -132,3 +132,14 @@ def test_little_is_held_over_the_limit_and_more_is_refused_by_name() -> None:
     first.hold(0)
     second.hold_least(0)
     assert root.held == 0
+
+
+def test_what_is_counted_after_the_end_counts_nowhere_else() -> None:
+    root = MemoryTracker("instance", limit=100)
+    table = root.child("a table that was being made")
+    table.hold(40)
+    assert table.close() == 40 and root.held == 0
+    table.force(90)
+    table.hold(120)
+    table.release(20)
+    assert root.held == 0 and root.peak == 40 and table.close() == 100

@@ -13,7 +13,7 @@ from pyspark_pipeline.exchange import SinkFactory, StreamTransport
 from pyspark_pipeline.exec.execute import execute
 from pyspark_pipeline.exec.instance import FragmentInstance
 from pyspark_pipeline.exec.output_queue import OutputQueue
-from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.memory import MemoryTracker, SpillRoom
 from pyspark_pipeline.operators import spill_partitions
 from pyspark_pipeline.operators.joins import spilled_probe
 from pyspark_pipeline.options import Options
@@ -28,7 +28,9 @@ from tests.operators.test_joins import NAMES, SHAPES, rows, spec
 J = JoinType
 
 
-def limited(node: Node, limit: int | None, *, dop: int = 1, batch_rows: int = 1000) -> FragmentInstance:
+def limited(
+    node: Node, limit: int | None, *, dop: int = 1, batch_rows: int = 1000, codec: str = "none"
+) -> FragmentInstance:
     """Make an instance that runs ``node`` with ``limit`` bytes; every driver has a share of the chunks."""
     settings = Settings(
         ansi=True, time_zone="UTC", options=Options({"batchRows": str(batch_rows), "output.queueChunks": "1"})
@@ -37,7 +39,8 @@ def limited(node: Node, limit: int | None, *, dop: int = 1, batch_rows: int = 10
     queue = OutputQueue(2)
     sink = SinkFactory(ResultSink(), tuple(f.type for f in node.output), settings, StreamTransport(queue))
     builder.add_pipeline([*builder.decompose(node), sink])
-    return FragmentInstance(builder.pipelines, queue, memory=MemoryTracker("instance", limit=limit))
+    memory = MemoryTracker("instance", limit=limit)
+    return FragmentInstance(builder.pipelines, queue, memory=memory, spill=SpillRoom(codec=codec))
 
 
 def run(node: Node, instance: FragmentInstance, dop: int = 1) -> list[Row]:
@@ -240,3 +243,16 @@ def test_no_place_to_spill_is_a_resource_that_ran_out(monkeypatch: pytest.Monkey
     instance = limited(both(("bigint",), left, right, (J.INNER, False), False), 1000)
     with pytest.raises(ResourceExhaustedError, match="not-there"):
         list(execute(instance))
+
+
+@pytest.mark.parametrize("codec", ["none", "lz4"])
+def test_partitions_are_judged_by_their_bytes_in_memory(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that shrink to a tenth on disk are not built at once for that."""
+    monkeypatch.setattr(spill_partitions, "_WRITTEN_BYTES", 1 << 16)
+    monkeypatch.setattr(spill_partitions, "_READ_BYTES", 1 << 14)
+    build = [(i, i, f"{i} " + "wide " * 800) for i in range(6000)]
+    first, second = side(spec(("bigint",), "l"), build[::200], 20), side(spec(("bigint",), "r"), build, 20)
+    node = join(first, second, J.LEFT_OUTER, False, ["k0"])
+    instance = limited(node, 1 << 20, batch_rows=20, codec=codec)
+    assert len(run(node, instance)) == 30
+    assert instance.memory.peak < 1.3 * (1 << 20)

@@ -190,3 +190,23 @@ def test_no_place_to_spill_is_a_resource_that_ran_out(monkeypatch: pytest.Monkey
     instance = limited(sort(child(table("random")), ["k"], [Direction()]), 10_000)
     with pytest.raises(ResourceExhaustedError, match="not-there"):
         list(execute(instance))
+
+
+def test_runs_that_are_handed_over_after_the_source_was_closed_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sink sorts, for long maybe, while a LIMIT elsewhere closes the source."""
+    node = sort(child(table("random")), ["k"], [Direction()])
+    instance = limited(node, 1, settings=SMALL)
+    source = next(seat.operator for driver in instance.drivers for seat in driver.seats if seat.id.name == "SortSource")
+    finish = sort_collect.RunCollector.finish
+
+    def closed_meanwhile(self: Any) -> None:
+        finish(self)
+        source.set_finished()
+        source.close()
+        source.close = lambda: None  # its driver has ended
+
+    monkeypatch.setattr(sort_collect.RunCollector, "finish", closed_meanwhile)
+    before = len(os.listdir("/proc/self/fd"))
+    assert to_table(node, list(execute(instance))).num_rows == 0
+    assert counted(instance, "spill_files") > 0 and instance.spill.held == 0
+    assert len(os.listdir("/proc/self/fd")) == before

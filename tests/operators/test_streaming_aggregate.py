@@ -8,14 +8,19 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from pyspark_pipeline.local import LocalQuery
+from pyspark_pipeline.local.write import fields, fragment, select, source
+from pyspark_pipeline.operators import spill_partitions
 from pyspark_pipeline.options import Options
-from pyspark_pipeline.plan.nodes import Aggregate, Settings
+from pyspark_pipeline.plan.nodes import Aggregate, HashExchange, Range, Settings
 from tests.operators.aggregate_kit import (
     aggregate_call,
     chunks_of,
     complete_node,
     leaf,
+    merge_node,
     partial_node,
+    references,
     rows_of,
     run_stages,
 )
@@ -87,3 +92,30 @@ def test_without_calls_duplicates_never_pass() -> None:
     distinct = partial_node(child, [column(child, "k")], [])
     assert rows_out(distinct, settings(passThroughRows=1, passThroughRatio=1)) == 4
     assert first.calls
+
+
+@pytest.mark.parametrize("limit", [None, 30_000, 60_000, 100_000, 200_000])
+def test_rows_that_begin_to_pass_as_memory_is_short_leave_behind_the_groups(
+    limit: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table is flushed for a chunk, found to reduce too little, and that chunk is the first that passes."""
+    monkeypatch.setattr(spill_partitions, "LEAST_BYTES", 1000)
+    numbers = Range(output=fields("n:bigint"), input_id=0)
+    n = column(numbers, "n")
+    few = call("Remainder", "bigint", n, literal(10, "bigint"), evalMode="ANSI")
+    key = call("If", "bigint", call("LessThan", "boolean", n, literal(3000, "bigint")), few, n)
+    rows = select(numbers, k=key, n=n, s=call("Cast", "string", n, evalMode="ANSI"))
+    calls = [aggregate_call("Sum", column(rows, "n")), aggregate_call("Max", column(rows, "s"))]
+    first = partial_node(rows, [column(rows, "k")], calls)
+    options = {"batchRows": "400", "aggregate.passThroughRows": "1000", "aggregate.passThroughRatio": "50"}
+    exchange = HashExchange(keys=references(first.output)[:1], num_partitions=1)
+    last = merge_node(first, "Final", source(first.output))
+    fragments = [
+        fragment(1, first, exchange, splits={0: (0, 20_000, 1)}, options=options),
+        fragment(2, last, inputs={0: 1}),
+    ]
+    query = LocalQuery(fragments, memory_limit=limit)
+    wanted = {k: [sum(range(k, 3000, 10)), max(map(str, range(k, 3000, 10)))] for k in range(10)}
+    wanted |= {k: [k, str(k)] for k in range(3000, 20_000)}
+    assert {k: rest for k, *rest in zip(*(c.to_pylist() for c in query.table().columns), strict=True)} == wanted
+    assert query.memory.held == 0

@@ -176,7 +176,7 @@ def test_a_limited_address_space_is_an_error_not_a_death(cpus: int) -> None:
     program = f"""
         import resource
         from pyspark_pipeline.errors import ResourceExhaustedError
-        from pyspark_pipeline.task.memory import address_space_bytes
+        from pyspark_pipeline.memory.address_space import address_space_bytes
         from tests.task.test_errors import fragment, grouped, start
         list(start(fragment(grouped()), cpus={cpus}, splits={{0: [0, 1000, 1]}}))
         resource.setrlimit(resource.RLIMIT_AS, (address_space_bytes() + (100 << 20),) * 2)

@@ -155,7 +155,7 @@ class JoinProbeOperator(Operator):
 
     def _arrive(self) -> None:
         """Hand in what was put aside; where this driver is the last, go on with what is due after all chunks."""
-        built = self._shared.bridge.get() if self._shared.bridge.has_value() else None
+        built = self._shared.bridge.peek()
         if isinstance(built, JoinSpill):
             self._spilled_by(built).finish()
         if not self._shared.is_last_probe(self._sequence):

@@ -196,7 +196,7 @@ class JoinShared:
     # --- runtime filters --------------------------------------------------------------------------
 
     def _built(self) -> BuildSide | None:
-        built = self.bridge.get() if self.bridge.has_value() else None
+        built = self.bridge.peek()
         return built if isinstance(built, BuildSide) else None
 
     def built_table(self) -> JoinTable | None:

@@ -51,13 +51,13 @@ class JoinPartition:
 
     @property
     def build_bytes(self) -> int:
-        """Bytes of the build side on disk; in memory it has about as many."""
-        return sum(file.nbytes for file in self.build)
+        """Bytes that the build side has in memory; on disk it may be compressed to far fewer."""
+        return sum(file.memory_bytes for file in self.build)
 
     @property
     def probe_bytes(self) -> int:
-        """Bytes of the probe side on disk."""
-        return sum(file.nbytes for file in self.probe)
+        """Bytes that the probe side has in memory."""
+        return sum(file.memory_bytes for file in self.probe)
 
     def close(self) -> None:
         """Give the disk space back."""
