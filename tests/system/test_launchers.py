@@ -48,6 +48,20 @@ def test_a_jvm_only_driver_runs_fragments(tmp_path: Path) -> None:
     assert "Pipeline" in pipeline.stdout and "Pipeline" not in vanilla.stdout
 
 
+def test_where_workers_get_too_little_memory_spark_runs_the_job_and_says_why(tmp_path: Path) -> None:
+    settings = [*_SMALL, "--conf", "spark.sql.catalogImplementation=in-memory"]
+    settings += ["--conf", f"spark.hadoop.javax.jdo.option.ConnectionURL=jdbc:derby:memory:{tmp_path.name};create=true"]
+    settings += ["--master", "local[2]", *submit_args(), "--conf", "spark.executor.pyspark.memory=512m"]
+    query = ["-e", "SELECT count(*) FROM range(1000); EXPLAIN SELECT count(*) FROM range(1000);"]
+    done = launch("spark-sql", [*settings, *query], tmp_path)
+    assert done.returncode == 0, told(done)
+    assert done.stdout.splitlines()[0] == "1000" and "Pipeline" not in done.stdout
+    told_why = "spark.executor.pyspark.memory gives a worker 512 MiB, it needs 640 or more"
+    assert f"pyspark_pipeline cannot start, Spark runs every query itself: {told_why}" in done.stderr
+    strict = launch("spark-sql", [*settings, "--conf", "spark.pysparkPipeline.strict=true", *query], tmp_path)
+    assert strict.returncode != 0 and told_why in strict.stderr + strict.stdout
+
+
 def test_killed_workers_are_retried(tmp_path: Path) -> None:
     arguments = ["--master", "local[2,4]", *submit_args(), *_SMALL, str(_JOBS / "jobs_killed.py"), "2"]
     done = launch("spark-submit", arguments, tmp_path)

@@ -7,6 +7,8 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.SparkConf
 import org.apache.spark.api.python.PythonUtils
+import org.apache.spark.internal.config.EXECUTOR_CORES
+import org.apache.spark.internal.config.Python.PYSPARK_EXECUTOR_MEMORY
 
 /**
  * Looks at the Python that workers will run: its version (Spark's worker compares it with the driver's) and
@@ -19,6 +21,8 @@ object PythonProbe {
       "print('%d.%d' % sys.version_info[:2])\n" +
       "print(','.join(m for m in ('pyspark', 'pyarrow', 'numpy', 'numba', 'pyspark_pipeline') " +
       "if u.find_spec(m) is None))"
+
+  private val LeastWorkerMiB = 640
 
   private case class Answer(version: String, missing: Option[String])
 
@@ -38,7 +42,14 @@ object PythonProbe {
   def version(conf: SparkConf): String = ask(executable(conf)).version
 
   /** What the workers' Python lacks, in words; None where it can run fragments. */
-  def missing(conf: SparkConf): Option[String] = ask(executable(conf)).missing
+  def missing(conf: SparkConf): Option[String] = ask(executable(conf)).missing.orElse(missingMemory(conf))
+
+  /** Where Spark limits a worker's memory, its share must hold Python and its libraries, and some data. */
+  private def missingMemory(conf: SparkConf): Option[String] =
+    conf.get(PYSPARK_EXECUTOR_MEMORY).map(_ / conf.get(EXECUTOR_CORES)).filter(_ < LeastWorkerMiB).map { share =>
+      s"${PYSPARK_EXECUTOR_MEMORY.key} gives a worker $share MiB, it needs $LeastWorkerMiB or more: Python and its " +
+        "libraries take most of them"
+    }
 
   def reportMissing(what: String): Unit = reported = Some(what)
 
