@@ -32,8 +32,10 @@ def address_space_bytes() -> int:
 def require_room(names: Sequence[str]) -> None:
     """Raise :class:`ResourceExhaustedError` where a limit leaves no room for threads of these names."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return
     used, needed = address_space_bytes(), len(names) * (_stack_bytes() + _THREAD_BYTES)
-    if limit != resource.RLIM_INFINITY and used + needed > limit:
+    if used + needed > limit:
         raise ResourceExhaustedError(
             f"no room for {', '.join(names)}: asked for {needed} bytes of address space; the process has {used} of its"
             f" limit {limit} bytes. In a worker of Spark that is its share of spark.executor.pyspark.memory"

@@ -45,7 +45,7 @@ class RelationMaker(QueryMaker):
         relation = self._joins()
         items = ", ".join(f"{self._value()} AS c{index}" for index in range(self._random.randint(1, 3)))
         ids = self._columns["id"]
-        named = ", ".join(f"{column} AS {column.replace('.', '_')}" for column in ids)
+        named = _named(ids)
         sql = f"SELECT {self._hint()}{named}, {items} FROM {relation}{self._where()}"
         return self._first_rows(sql, [column.replace(".", "_") for column in ids])
 
@@ -80,7 +80,7 @@ class RelationMaker(QueryMaker):
         ids = self._columns["id"]
         windows = [self._window(ids) for _ in range(self._random.choice([1, 1, 2]))]
         calls = [f"{self._over(*self._random.choice(windows))} AS w{i}" for i in range(self._random.randint(1, 3))]
-        named = ", ".join(f"{column} AS {column.replace('.', '_')}" for column in ids)
+        named = _named(ids)
         if self._chance(0.7):
             return f"SELECT {self._hint()}{named}, {', '.join(calls)} FROM {relation}{self._where()}", "exact"
         window, is_full = windows[0]
@@ -216,3 +216,8 @@ class RelationMaker(QueryMaker):
 
     def _group(self, keys: int) -> str:
         return f" GROUP BY {', '.join(str(index + 1) for index in range(keys))}" if keys else ""
+
+
+def _named(columns: list[str]) -> str:
+    """Select columns under names without a dot."""
+    return ", ".join(f"{column} AS {column.replace('.', '_')}" for column in columns)

@@ -26,7 +26,7 @@ from tests.support.conversion import Conversion, install, summary_of
 
 ENABLED = "spark.pysparkPipeline.enabled"
 
-TIME_LIMIT_S = 180.0
+TIME_LIMIT_S = 60.0
 
 _SETTINGS = {
     "spark.ui.enabled": "false",

@@ -66,10 +66,12 @@ object Windows {
     }
 
   /** The rows after the current one with which a sliding frame begins and ends; before it they are negative. */
-  private def sliding(window: WindowExpression): Option[(Int, Int)] = window.windowSpec.frameSpecification match {
-    case SpecifiedWindowFrame(RowFrame, first, last) => for (a <- distance(first); b <- distance(last)) yield (a, b)
-    case _ => None
-  }
+  private def sliding(window: WindowExpression): Option[(Int, Int)] =
+    (window.windowFunction, window.windowSpec.frameSpecification) match {
+      case (_: FrameLessOffsetWindowFunction, _) => None
+      case (_, SpecifiedWindowFrame(RowFrame, first, last)) => for (a <- distance(first); b <- distance(last)) yield (a, b)
+      case _ => None
+    }
 
   private def distance(boundary: Expression): Option[Int] = boundary match {
     case CurrentRow => Some(0)
