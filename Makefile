@@ -1,17 +1,20 @@
 # make demo   TPC-H scale 1, one job through spark-submit without and with the extension
-# make test   the whole test suite, on Spark 4.1: first what needs no session of the extension, then what does, then
-#             what exchanges rows, with three drivers an instance
+# make test   the whole test suite, on Spark 4.1: first what needs no session of the extension, then what does: the SQL
+#             suite beside launchers, faults, random queries, and the files that exchange rows with three drivers an instance
 # make lint   ruff, mypy --strict, import floors
-# make test-spark43   the SQL suite on Spark 4.3, each file in one combination of its matrix
+# make wheel  sdist and one wheel with the shim compiled for Spark 4.1 and 4.3, into dist/; two runs make the same bytes
+# make test-spark43   the SQL suite on Spark 4.3, each file in one combination of its matrix: not the one that
+#             COMBINATIONS=one takes on Spark 4.1, if the matrix has more
 
 PYTHON ?= python3
 SOURCES = setup.cfg setup.py pyproject.toml build_backend/pipeline_build.py
 EDITABLE = --config-settings editable_mode=compat --editable '.[dev]'
 SCALE ?= 1
 PROCESSES ?= 2
-PARALLEL = aggregate or exchanges or unions or shuffled or ranges or window or several_cores
+COMBINATIONS ?= all
+PARALLEL = aggregate or exchanges or unions or shuffled or ranges or window or several_cores or limit_errors or placement_read or samples
 
-.PHONY: demo test lint test-spark43 clean
+.PHONY: demo test test-gold test-system test-drivers lint wheel test-spark43 clean
 
 .venv/ready: $(SOURCES)
 	$(PYTHON) -m venv .venv
@@ -29,12 +32,24 @@ demo: .venv/ready
 	.venv/bin/python -m benchmarks.demo --scale $(SCALE)
 
 test: .venv/ready
-	.venv/bin/python -m pytest -n $(PROCESSES) $(PYTEST_ARGS) --ignore=tests/gold --ignore=tests/fuzz --ignore=tests/system
-	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/gold tests/fuzz tests/system
+	.venv/bin/python -m pytest -n $(PROCESSES) $(PYTEST_ARGS) --ignore=tests/gold --ignore=tests/fuzz --ignore=tests/system --ignore=tests/plans
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-gold test-system test-drivers
+
+test-drivers: .venv/ready
 	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/gold --task-cpus 3 --combinations one -k "$(PARALLEL)"
 
+test-gold: .venv/ready
+	.venv/bin/python -m pytest -n $(PROCESSES) $(PYTEST_ARGS) tests/gold --combinations $(COMBINATIONS)
+
+test-system: .venv/ready
+	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/fuzz tests/system tests/plans
+
 test-spark43: .venv-spark43/ready
-	.venv-spark43/bin/python -m pytest tests/gold --combinations one -k "not to_pandas" $(PYTEST_ARGS)
+	.venv-spark43/bin/python -m pytest tests/gold --combinations next -k "not to_pandas" $(PYTEST_ARGS)
+
+wheel: .venv/ready .venv-spark43/ready
+	.venv/bin/python build_backend/pipeline_release.py \
+	  --spark .venv/lib/python3*/site-packages/pyspark --spark .venv-spark43/lib/python3*/site-packages/pyspark
 
 lint: .venv/ready
 	.venv/bin/ruff check .
@@ -42,4 +57,4 @@ lint: .venv/ready
 	.venv/bin/lint-imports
 
 clean:
-	rm -rf .venv .venv-spark43 build *.egg-info
+	rm -rf .venv .venv-spark43 build dist *.egg-info

@@ -21,7 +21,7 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a query gave: column names, the schema in Spark's short form, the rows in their order."""
+    """The result of a query: column names, the schema in Spark's short form, the rows in order."""
 
     columns: Sequence[str]
     schema: str
@@ -29,7 +29,7 @@ class Answer:
 
 
 def same_value(left: Any, right: Any) -> bool:
-    """Compare two values of one column."""
+    """Return whether two values of one column are equal."""
     if type(left) is not type(right):
         return False
     if isinstance(left, float):
@@ -52,7 +52,7 @@ def _same_float(left: float, right: float) -> bool:
 
 
 def order_columns(sql: str, columns: Sequence[str]) -> list[int]:
-    """Find the output columns that the last ORDER BY of ``sql`` names, by position; empty when it has none."""
+    """Return the positions of the output columns that the last ORDER BY of ``sql`` names; empty if it has none."""
     text = re.sub(r"--[^\n]*", "", sql)
     match = re.search(r"order\s+by((?:(?!order\s+by)[^()])*)$", text, re.IGNORECASE)
     if not match:
@@ -64,7 +64,7 @@ def order_columns(sql: str, columns: Sequence[str]) -> list[int]:
 
 
 def difference(left: Answer, right: Answer, sql: str) -> str | None:
-    """Say the first difference between two answers of ``sql``, or None when they are equal."""
+    """Return the first difference between two answers of ``sql``, or None if they are equal."""
     if left.schema != right.schema:
         return f"schema: {left.schema} against {right.schema}"
     if len(left.rows) != len(right.rows):
@@ -80,7 +80,7 @@ def difference(left: Answer, right: Answer, sql: str) -> str | None:
 
 
 def _sorted(rows: Sequence[Row]) -> list[Row]:
-    """Sort rows by their exact columns first, so that a float that differs a little does not move its row."""
+    """Return rows sorted by their exact columns first, so that a small difference of a float does not move its row."""
     return sorted(rows, key=lambda row: (_keys(row, floats=False), _keys(row, floats=True)))
 
 

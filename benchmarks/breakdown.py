@@ -1,7 +1,7 @@
-"""Where the time of one execution went, seen from Spark: planning, stages, what lies between them, their tasks.
+"""The time of one execution as Spark measures it: planning, stages, gaps between them, their tasks.
 
-The extension tells what its operators spent (``breakdown_s`` of its summary); Spark tells the rest. Seconds of tasks
-and operators are added up over all tasks, so on several cores their sum is more than the time that passed.
+The times of the engine's operators are in ``breakdown_s`` of the extension's summary. Seconds of tasks
+and operators are sums over all tasks, so on several cores they exceed the elapsed time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TASK_NANOS = {"task_cpu_jvm": "executorCpuTime", "shuffle_write": "shuffleWrite
 
 
 class Watch:
-    """Sees the stages that a session runs after the watch was made."""
+    """Observer of the stages that a session runs after the observer's creation."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._context: Any = spark.sparkContext._jsc.sc()
@@ -30,7 +30,7 @@ class Watch:
         self._stages()
 
     def breakdown(self, frame: DataFrame, seconds: float) -> dict[str, float]:
-        """Split an execution of ``frame`` that took ``seconds``, in seconds; ``scheduling`` is what no stage ran in."""
+        """Return the parts of an execution of ``frame`` of ``seconds``; ``scheduling`` is the time without a stage."""
         phases: Any = frame._jdf.queryExecution().tracker().phases()
         planning = sum(entry.durationMs() for entry in _values(phases)) / 1e3
         stages = self._stages()
@@ -43,7 +43,7 @@ class Watch:
         return {name: round(value, 4) for name, value in found.items()} | {"stage_count": len(stages)}
 
     def _stages(self) -> list[Any]:
-        """The stages that ended since the last call."""
+        """Return the stages that ended since the last call."""
         self._context.listenerBus().waitUntilEmpty()
         store = self._context.statusStore()
         found = []
@@ -69,7 +69,7 @@ def _interval(stage: Any) -> tuple[float, float]:
 
 
 def covered(intervals: list[tuple[float, float]]) -> float:
-    """Give the length of the union of ``intervals``."""
+    """Return the length of the union of ``intervals``."""
     total, end = 0.0, float("-inf")
     for begins, ends in sorted(intervals):
         total += max(0.0, ends - max(begins, end))

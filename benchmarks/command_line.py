@@ -1,15 +1,16 @@
-"""What the command lines of the benchmarks have in common: the sessions' options, the JSON document."""
+"""Common parts of the benchmarks' command lines: the sessions' options, the JSON document."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 
 def make_parser(benchmark: str, description: str | None) -> argparse.ArgumentParser:
-    """Make the parser of ``python -m benchmarks.<benchmark>`` with the options that all have."""
+    """Build the parser of ``python -m benchmarks.<benchmark>`` with the common options."""
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{benchmark}", description=description)
     parser.add_argument("--cores", type=int, default=2, help="cores of both sessions (default 2)")
     parser.add_argument("--json", type=Path, help="write the results here")
@@ -19,17 +20,22 @@ def make_parser(benchmark: str, description: str | None) -> argparse.ArgumentPar
 
 
 def configuration(arguments: argparse.Namespace, own: dict[str, str]) -> dict[str, str]:
-    """Give the settings of both sessions: those of the benchmark, and over them those of the command line."""
-    return {"spark.master": f"local[{arguments.cores}]", "spark.ui.enabled": "false"} | own | given(arguments)
+    """Return the settings of both sessions: those of the benchmark, overridden by those of the command line."""
+    return {"spark.master": f"local[{arguments.cores}]", "spark.ui.enabled": "false"} | own | extra_settings(arguments)
 
 
-def given(arguments: argparse.Namespace) -> dict[str, str]:
-    """Give the settings of the command line."""
-    return dict(pair.split("=", 1) for pair in arguments.conf)
+def extra_settings(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return the settings of the command line."""
+    return settings_of(arguments.conf)
 
 
-def give(document: dict[str, Any], path: Path | None) -> None:
-    """Print the JSON document, and write it to ``path`` where there is one."""
+def settings_of(pairs: Sequence[str]) -> dict[str, str]:
+    """Return the settings of the texts ``K=V``."""
+    return dict(pair.split("=", 1) for pair in pairs)
+
+
+def emit_document(document: dict[str, Any], path: Path | None) -> None:
+    """Print the JSON document, and write it to ``path`` if given."""
     text = json.dumps(document, indent=1)
     print(text)
     if path:

@@ -18,7 +18,7 @@ _RUNS = 4
 
 
 def submit(folder: Path, arguments: list[str], cores: int) -> str:
-    """Run the job through spark-submit; return what it printed."""
+    """Run the job through spark-submit; return its output."""
     beside = Path(sys.executable).with_name("spark-submit")
     command = [str(beside), "--master", f"local[{cores}]", "--driver-memory", "4g", "--conf", "spark.ui.enabled=false"]
     command += [*arguments, str(ROOT / "examples" / "etl_job.py"), str(folder), str(_RUNS)]
@@ -31,17 +31,17 @@ def submit(folder: Path, arguments: list[str], cores: int) -> str:
 
 
 def seconds(output: str) -> list[float]:
-    """Read the time of each run from the job's output."""
+    """Return the time of each run from the job's output."""
     return [float(value) for value in re.findall(r"^took ([\d.]+) s$", output, re.MULTILINE)]
 
 
 def rows(output: str) -> list[str]:
-    """Read the answer from the job's output."""
+    """Return the answer from the job's output."""
     return re.findall(r"^row (.*)$", output, re.MULTILINE)
 
 
 def main() -> int:
-    """Run the demo; return 1 when the answers differ."""
+    """Run the demo; return 1 if the answers differ."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.demo", description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--data", type=Path)

@@ -1,4 +1,4 @@
-"""The parent's handle on one engine's session process: sends commands, times out, watches memory."""
+"""The parent's handle on one engine's session process: sends commands, times out, samples memory."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class EngineError(RuntimeError):
-    """The session could not run a command; carries its message."""
+    """The session failed to run a command; carries its message."""
 
 
 class Engine:
-    """A session process of one engine. It works only between a command and its answer, so engines can take turns."""
+    """A session process of one engine. It is idle except between a command and its answer, so engines can alternate."""
 
     def __init__(self, name: str, conf: dict[str, str], *, log: Path | None = None) -> None:
         self.name = name
@@ -56,7 +56,7 @@ class Engine:
             return self._answer()
 
     def stop(self) -> None:
-        """Stop the session and wait until its processes have ended; its local directory is still there."""
+        """Stop the session and wait until its processes have ended; its local directory remains."""
         self.call("stop")
         stdin = self._process.stdin
         assert stdin is not None

@@ -1,4 +1,4 @@
-"""Ends a query early in three ways, once it spills, and looks at what it leaves behind: an error, a cancel, a kill."""
+"""Ends a spilling query early by an error, a cancel, or a kill, and reports the files left behind."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _SETTLES_S = 10.0
 
 
 def left_now(engine: Engine, known: Collection[str]) -> dict[str, Any]:
-    """Say what is left once a query has ended: nameless files that are open, and files that were not there before.
+    """Return the leftovers of an ended query: open nameless files, and new files.
 
-    ``known`` are those that were; blocks of Spark's block manager do not count. Tasks of a query that failed are
-    given a moment to learn of it.
+    ``known`` are the files that existed before; blocks of Spark's block manager do not count. Waits briefly for the
+    tasks of a failed query to end.
     """
     until = time.monotonic() + _SETTLES_S
     while True:
@@ -36,7 +36,7 @@ def left_now(engine: Engine, known: Collection[str]) -> dict[str, Any]:
 
 
 def interruptions(engine: Engine, known: Collection[str], case: Case, failing: str) -> dict[str, Any]:
-    """Let a query fail by itself, cancel one, and kill the worker of one; say what each left, and its error."""
+    """Run a query that fails, cancel one, and kill the worker of one; return the leftovers and error of each."""
     with _when_spilling(engine, lambda _pid: None) as spilled:
         found = {"failure": _ended(engine, known, failing, case.sink)}
     found["failure"]["spilled"] = spilled.is_set()
@@ -52,7 +52,7 @@ def interruptions(engine: Engine, known: Collection[str], case: Case, failing: s
 
 
 def _ended(engine: Engine, known: Collection[str], sql: str, sink: str) -> dict[str, Any]:
-    """Run a query that is to fail; give its error and what it left."""
+    """Run a query that must fail; return its error and leftovers."""
     error = ""
     try:
         engine.call("run", sql=sql, sink=sink)
@@ -62,7 +62,7 @@ def _ended(engine: Engine, known: Collection[str], sql: str, sink: str) -> dict[
 
 
 def shortened(error: str) -> str:
-    """Keep the first line of an error, or what names the cause."""
+    """Return the word that names the cause of an error, else its first line."""
     for word in ("DIVIDE_BY_ZERO", "cancelled", "exited unexpectedly"):
         if word in error:
             return word
@@ -71,7 +71,7 @@ def shortened(error: str) -> str:
 
 @contextlib.contextmanager
 def _when_spilling(engine: Engine, action: Callable[[int], None]) -> Iterator[threading.Event]:
-    """Until the body ends, wait for a worker that has a spill file; call ``action`` with its process, set the event."""
+    """During the body, wait for a worker with a spill file; call ``action`` with its process id and set the event."""
     spilled, done = threading.Event(), threading.Event()
 
     def watch() -> None:

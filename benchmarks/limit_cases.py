@@ -1,7 +1,7 @@
-"""The queries of :mod:`benchmarks.limits`: each holds much in memory and ends in little.
+"""The queries of :mod:`benchmarks.limits`: each needs much memory and returns few rows.
 
-Results are compared by their rows, and where there is ``ordered`` by the columns it gives, in order.
-``failing`` ends in a division by zero in a row that comes only after everything was collected.
+Results are compared by their rows, and if there is an ``ordered`` query by its columns, in order.
+``failing`` raises a division by zero in a row that is evaluated only after all input was collected.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _SORTED = "select {given} from lineitem where l_linenumber = 1 order by l_extend
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One query. ``sql`` is timed with ``sink``; ``failing`` takes a key that is there, ``{key}``."""
+    """One query. ``sql`` is timed with ``sink``; ``{key}`` in ``failing`` is replaced by an existing key."""
 
     name: str
     sql: str

@@ -1,8 +1,8 @@
-"""Measures what memory limits cost, whether counted memory is what is taken, and that nothing is left behind.
+"""Measures the cost of memory limits, compares counted with used memory, and checks for leftover files.
 
-Each query of :mod:`benchmarks.limit_cases` runs without a limit, then with an eighth of the bytes it counted at most.
-``memory``: what each worker counted and took. ``times_slower``: limited by unlimited, medians of runs but the first.
-``left``: files that were left after success, failure, cancellation and the kill of a worker.
+Each query of :mod:`benchmarks.limit_cases` runs without a limit, then with an eighth of its peak of counted bytes.
+``memory``: the counted and used memory of each worker. ``times_slower``: limited by unlimited, medians of all runs but
+the first. ``left``: files left after success, failure, cancellation and the kill of a worker.
 ``python -m benchmarks.limits --data FOLDER --scale N [--json FILE]``
 """
 
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.command_line import configuration, give, make_parser
+from benchmarks.command_line import configuration, emit_document, make_parser
 from benchmarks.engine import Engine
 from benchmarks.interruptions import interruptions, left_now
 from benchmarks.left_behind import named_files
@@ -31,7 +31,7 @@ from pyspark_pipeline.task.memory import OPERATORS_SHARE
 
 TIGHTER = 8
 _MIB = 1 << 20
-#: A worker's addresses besides what operators may hold, at first guess; see ``task/memory.py``.
+#: First estimate of a worker's address space besides the operators' memory; see ``task/memory.py``.
 _OTHER_BYTES = 720 << 20
 _NEAR = 0.15
 _SMALL = "select l_orderkey, count(*) from lineitem where l_orderkey < 1000 group by l_orderkey"
@@ -61,7 +61,7 @@ class CaseRun:
         self._scratch = scratch
 
     def measure(self) -> dict[str, Any]:
-        """Run the case without and with the limit; give what its entry in the document says."""
+        """Run the case without and with the limit; return its entry of the document."""
         free = self._unlimited()
         limit = free["counted"] // TIGHTER
         bound, limited = self._limited(limit)
@@ -85,7 +85,7 @@ class CaseRun:
             return self._repeated(engine, "free", self._once(engine))
 
     def _limited(self, limit: int) -> tuple[int, dict[str, Any]]:
-        """Find the setting that gives operators ``limit`` bytes, by trying it; run the case with it."""
+        """Run the case with the setting, found by trial, that gives operators ``limit`` bytes; return both."""
         bound = _OTHER_BYTES + int(limit / OPERATORS_SHARE)
         for tried in range(_TRIES):
             with self._engine({"spark.executor.pyspark.memory": f"{bound // _MIB}m"}) as engine:
@@ -108,14 +108,14 @@ class CaseRun:
         return Engine(PIPELINE, self._conf | more, log=self._log)
 
     def _once(self, engine: Engine, answer: Path | None = None) -> dict[str, Any]:
-        """Run the case; give its time and what its instances counted."""
+        """Run the case; return its time and its instances' counters."""
         engine.call("views", tables=self._tables)
         case = self._case
-        said = engine.call("run", sql=case.sql, sink=case.sink, answer=None if answer is None else str(answer))
-        return {"seconds": said["seconds"]} | counted(engine.call("instances")["instances"])
+        response = engine.call("run", sql=case.sql, sink=case.sink, answer=None if answer is None else str(answer))
+        return {"seconds": response["seconds"]} | counted(engine.call("instances")["instances"])
 
     def _repeated(self, engine: Engine, name: str, first: dict[str, Any]) -> dict[str, Any]:
-        """Run the case again after its ``first`` run; give what the runs counted and took, and the answer."""
+        """Run the case again after its ``first`` run; return the counters and times of all runs, and the answer."""
         answer = self._scratch / f"{self._case.name}-{name}"
         runs = [first, *(self._once(engine, answer) for _ in range(self._repeats - 1))]
         with open(answer, "rb") as file:
@@ -138,12 +138,12 @@ class CaseRun:
 
 
 def times_slower(unlimited: Sequence[float], limited: Sequence[float]) -> float:
-    """Divide the medians of the times; the first run of a session, which warms it up, does not count."""
+    """Return the ratio of the median times; the first run of a session, which warms it up, does not count."""
     return round(statistics.median(limited[1:]) / statistics.median(unlimited[1:]), 2)
 
 
 def counted(instances: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Add up what instances counted: peaks by process, the limits of those that held most, what they spilled."""
+    """Return the aggregated counters of instances: peaks by process, the limits of spilling ones, spilled bytes."""
     processes: dict[int, int] = {}
     for instance in instances:
         process = int(instance["process"])
@@ -164,7 +164,7 @@ def _sum(instance: dict[str, Any], counter: str) -> int:
 
 
 def digest(folder: Path) -> str:
-    """Hash the values of all columns of the Parquet files of ``folder``, in order of their names, however cut."""
+    """Return hashes of all columns of the Parquet files of ``folder`` in name order, independent of file boundaries."""
     import pyarrow.parquet as pq
 
     made: dict[str, hashlib._Hash] = {}
@@ -177,7 +177,7 @@ def digest(folder: Path) -> str:
 
 
 def summary(cases: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Say of all cases whether they hold."""
+    """Return the summary of all cases."""
     left = [entry["left"] for entry in cases.values()]
     return {
         "all_within": all(worker["within"] for entry in cases.values() for worker in entry["memory"]),
@@ -191,7 +191,7 @@ def summary(cases: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the benchmark and print the JSON document; the exit status is 1 where an answer differs or a file is left."""
+    """Run the benchmark and print the JSON document; the exit status is 1 if an answer differs or a file is left."""
     parser = make_parser("limits", __doc__)
     parser.add_argument("--data", type=Path, required=True, help="the folder of TPC-H's lineitem and orders")
     parser.add_argument("--scale", type=int, required=True, help="their scale factor")
@@ -206,7 +206,7 @@ def main(words: Sequence[str] | None = None) -> int:
             print(case.name, measured[case.name], file=sys.stderr)
     found = summary(measured)
     meta = {"versions": versions(), "scale": arguments.scale, "cores": arguments.cores}
-    give({"meta": meta, "cases": measured, "summary": found}, arguments.json)
+    emit_document({"meta": meta, "cases": measured, "summary": found}, arguments.json)
     return 0 if found["all_equal"] and found["nothing_left"] else 1
 
 

@@ -18,7 +18,7 @@ _MIB = 1 << 20
 
 
 def children_of(pid: int) -> list[int]:
-    """List the processes right below ``pid``."""
+    """Return the direct children of ``pid``."""
     found: list[int] = []
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -28,13 +28,13 @@ def children_of(pid: int) -> list[int]:
 
 
 def children(pid: int) -> list[int]:
-    """List the processes below ``pid``, at any depth."""
+    """Return the descendants of ``pid``."""
     found = children_of(pid)
     return found + [below for child in found for below in children(child)]
 
 
 def resident_bytes(pid: int) -> int:
-    """Read the resident set of a process; 0 when it is gone."""
+    """Return the resident set of a process; 0 if it has ended."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
     except (OSError, IndexError):
@@ -42,7 +42,7 @@ def resident_bytes(pid: int) -> int:
 
 
 class MemoryWatch:
-    """Keeps the peaks of one engine: since the last :meth:`reset`, and of all time."""
+    """Recorder of one engine's peaks: since the last :meth:`reset`, and of all time."""
 
     def __init__(self, *, driver: int, jvm: int) -> None:
         self._driver, self._jvm = driver, jvm
@@ -50,7 +50,7 @@ class MemoryWatch:
         self._all_time = dict(self._peak)
 
     def reset(self) -> None:
-        """Forget the peak so far, but not the all-time one."""
+        """Reset the peak, but not the all-time peak."""
         self._peak = {"jvm": 0, "workers": 0}
 
     @property
@@ -60,12 +60,12 @@ class MemoryWatch:
 
     @property
     def all_time_mib(self) -> dict[str, int]:
-        """The peaks of the whole life, MiB."""
+        """The all-time peaks, MiB."""
         return {key: value // _MIB for key, value in self._all_time.items()}
 
     @contextlib.contextmanager
     def sampling(self) -> Iterator[None]:
-        """Sample in a thread of its own while the body runs."""
+        """Sample in a separate thread while the body runs."""
         done = threading.Event()
         thread = threading.Thread(target=self._sample_until, args=(done,), daemon=True)
         thread.start()

@@ -1,9 +1,9 @@
-"""One engine's Spark session in a process of its own, told what to do in JSON lines on its standard input.
+"""One engine's Spark session in a process of its own, controlled by JSON lines on its standard input.
 
 Commands, one object a line: ``views`` (register Parquet files), ``run`` (execute a query, timed; its rows
-go to a pickle file on request), ``instances`` (what that query's fragment instances counted), ``save`` (write
-a query's rows) and ``stop``. Each gets one JSON line in answer, on a pipe that the parent passes. The signal
-:data:`CANCEL` cancels what runs.
+go to a pickle file on request), ``instances`` (the metrics of that query's fragment instances), ``save`` (write
+a query's rows) and ``stop``. Each is answered by one JSON line on a pipe that the parent passes. The signal
+:data:`CANCEL` cancels the running query.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from benchmarks.breakdown import Watch
 
 SPARK = "spark"
 PIPELINE = "pipeline"
-#: Cancels the query that runs.
+#: Cancels the running query.
 CANCEL = signal.SIGUSR1
 
 _DIGEST = "select count(*) as num_rows, sum(cast(xxhash64(*) as decimal(38, 0))) as digest from ({})"
 
 
 def start(engine: str, conf: dict[str, str]) -> SparkSession:
-    """Start the session of one engine: the same settings, and for the pipeline engine the extension besides."""
+    """Start the session of one engine: the same settings for both, plus the extension for the pipeline engine."""
     builder: Any = SparkSession.builder.appName(f"benchmark {engine}")
     for key, value in conf.items():
         builder = builder.config(key, value)
@@ -44,7 +44,7 @@ def start(engine: str, conf: dict[str, str]) -> SparkSession:
 
 
 class Session:
-    """Executes the commands; each method is one of them and returns its answer."""
+    """Executor of the commands; each method is one of them and returns its answer."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
@@ -52,7 +52,7 @@ class Session:
         self._frame: DataFrame | None = None
 
     def views(self, tables: dict[str, str]) -> dict[str, Any]:
-        """Register each Parquet file or folder as the view of its name."""
+        """Register each Parquet file or folder as a view of its name."""
         for name, path in tables.items():
             self._spark.read.parquet(path).createOrReplaceTempView(name)
         return {}
@@ -78,12 +78,12 @@ class Session:
         return {}
 
     def instances(self) -> dict[str, Any]:
-        """Give what each fragment instance of the query before counted."""
+        """Return the metrics of each fragment instance of the previous query."""
         fragments = importlib.import_module("pyspark_pipeline.spark.profile").fragments(self._frame)
         return {"instances": [instance for fragment in fragments for instance in fragment["instances"]]}
 
     def cancel(self) -> None:
-        """Cancel the query that runs; from any thread."""
+        """Cancel the running query; may be called from any thread."""
         self._spark.sparkContext.cancelAllJobs()
 
     def stop(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def _show(frame: DataFrame) -> list[Any]:
 
 def _count(frame: DataFrame) -> list[Any]:
     execution: Any = frame._jdf.queryExecution()
-    return [(execution.toRdd().count(),)]  # every row of this frame's own plan, which a write would plan anew
+    return [(execution.toRdd().count(),)]  # all rows of this frame's own plan, which a write would plan again
 
 
 _SINKS: dict[str, Callable[[DataFrame], list[Any]]] = {
@@ -120,7 +120,7 @@ _SINKS: dict[str, Callable[[DataFrame], list[Any]]] = {
 
 
 def summary(frame: DataFrame) -> dict[str, Any]:
-    """Ask the extension what of ``frame`` it converted; empty where it is not on, ``error`` where it fails."""
+    """Return the extension's summary of ``frame``; empty if it is off, ``error`` if it fails."""
     if "PipelinePlugin" not in (frame.sparkSession.sparkContext.getConf().get("spark.plugins") or ""):
         return {}
     try:
@@ -147,7 +147,7 @@ def serve(engine: str, conf: dict[str, str], commands: Iterator[str], answers: A
         name = command.pop("command")
         try:
             reply(getattr(session, name)(**command))
-        except Exception as error:  # whatever fails is a result of the benchmark, told to the parent
+        except Exception as error:  # every failure is a result of the benchmark, reported to the parent
             reply({"error": f"{type(error).__name__}: {error}"[:4000]})
         if name == "stop":
             return

@@ -1,7 +1,7 @@
-"""Measures that small queries do not get slower: hundreds, whose time is all planning and starting tasks.
+"""Measures that small queries do not get slower: hundreds, whose time is planning and starting tasks.
 
-Point filters, small joins, one-row aggregates, ``show()``, inline rows, sorts of 100 rows: nothing here can be won,
-the planner has to see that and keep its hands off. ``python -m benchmarks.small --rounds 5 --json FILE``
+Point filters, small joins, one-row aggregates, ``show()``, inline rows, sorts of 100 rows: conversion cannot pay off,
+and the planner must leave these queries to Spark. ``python -m benchmarks.small --rounds 5 --json FILE``
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.command_line import configuration, give, make_parser
+from benchmarks.command_line import configuration, emit_document, make_parser
 from benchmarks.engine import Engine
 from benchmarks.session import PIPELINE, SPARK
 from benchmarks.tpch.report import versions
@@ -48,7 +48,7 @@ _UNORDERED = {"limit", "show"}
 
 
 def make_tables(folder: Path) -> dict[str, str]:
-    """Write people (1000 rows), teams (100 rows) and events (100 000 rows, about 1 MB)."""
+    """Write people (1000 rows), teams (100 rows) and events (100 000 rows, about 1 MB); return paths by name."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -68,14 +68,14 @@ def make_tables(folder: Path) -> dict[str, str]:
 
 
 def queries(each: int) -> Iterator[tuple[str, str, str]]:
-    """Give name, sink and text of ``each`` variants of every template."""
+    """Yield name, sink and text of ``each`` variants of every template."""
     for variant in range(each):
         for name, sink, text in _TEMPLATES:
             yield name, sink, text.format(n=7 + 13 * variant)
 
 
 def measure(conf: dict[str, str], rounds: int, each: int, log: Path | None) -> dict[str, Any]:
-    """Run every query on both engines in turn, ``rounds`` times after a warm-up; medians by template."""
+    """Run every query on both engines alternately, ``rounds`` times after a warm-up; return medians by template."""
     chosen = list(queries(each))
     times: dict[str, dict[str, list[float]]] = {name: {SPARK: [], PIPELINE: []} for name, *_ in _TEMPLATES}
     converted: set[str] = set()
@@ -91,10 +91,10 @@ def measure(conf: dict[str, str], rounds: int, each: int, log: Path | None) -> d
                     is_first = round_number == 0 and name not in _UNORDERED
                     for label, engine in engines.items():
                         answer = str(Path(folder) / label) if is_first and sink == "collect" else None
-                        said = engine.call("run", sql=sql, sink=sink, answer=answer)
+                        response = engine.call("run", sql=sql, sink=sink, answer=answer)
                         if round_number:
-                            times[name][label].append(said["seconds"])
-                        if said["summary"].get("converted"):
+                            times[name][label].append(response["seconds"])
+                        if response["summary"].get("converted"):
                             converted.add(name)
                     if is_first and sink == "collect" and _rows(folder, SPARK) != _rows(folder, PIPELINE):
                         different.add(name)
@@ -132,7 +132,7 @@ def _document(
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the benchmark and print the JSON document; the exit status is 1 where an answer differs."""
+    """Run the benchmark and print the JSON document; the exit status is 1 if an answer differs."""
     parser = make_parser("small", __doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--each", type=int, default=10, help="variants of each of the templates")
@@ -140,7 +140,7 @@ def main(words: Sequence[str] | None = None) -> int:
     conf = configuration(arguments, {"spark.driver.memory": "4g"})
     measured = measure(conf, arguments.rounds, arguments.each, arguments.log)
     document = {"meta": {"versions": versions(), "rounds": arguments.rounds, "each": arguments.each}, **measured}
-    give(document, arguments.json)
+    emit_document(document, arguments.json)
     return 0 if measured["summary"]["all_equal"] else 1
 
 

@@ -1,7 +1,7 @@
-"""How much memory a Python worker took at most, and how much of it is its own.
+"""The peak memory of a Python worker, and its private part.
 
-Linux keeps the largest resident set of a process (``VmHWM``). Pages that a worker has shared with the daemon since it
-was forked are in it, so what is shared now is taken off: those are libraries and compiled kernels, which stay.
+Linux records the largest resident set of a process (``VmHWM``). It includes pages that a worker shares with the daemon
+since the fork, so the shared pages of now are subtracted: those are libraries and compiled kernels, which remain.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 
 _KIB = 1 << 10
 _MIB = 1 << 20
-#: How far a worker's own memory may be from what its operators counted: this part of it …
+#: The tolerated difference of a worker's own memory to its operators' counted memory: this share of it …
 SHARE = 0.2
-#: … and this much.
+#: … plus this many bytes.
 MARGIN_BYTES = 150 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerMemory:
-    """Bytes: the largest resident set, the resident set now, and what of that no other process has."""
+    """Bytes: the largest resident set, the current resident set, and the private part of the latter."""
 
     peak: int
     resident: int
@@ -29,12 +29,12 @@ class WorkerMemory:
 
     @property
     def own_peak(self) -> int:
-        """The largest resident set less what is shared with other processes."""
+        """The largest resident set minus the bytes shared with other processes."""
         return self.peak - (self.resident - self.private)
 
 
 def fields(text: str) -> dict[str, int]:
-    """Read lines of the form ``VmHWM:   123 kB``; bytes by name."""
+    """Return bytes by name from lines of the form ``VmHWM:   123 kB``."""
     found = {}
     for line in text.splitlines():
         name, _, value = line.partition(":")
@@ -45,18 +45,18 @@ def fields(text: str) -> dict[str, int]:
 
 
 def worker_memory(pid: int) -> WorkerMemory | None:
-    """Read the memory of a process; None where it is gone."""
+    """Return the memory of a process; None if it has ended."""
     with contextlib.suppress(OSError, KeyError):
         status = fields(Path(f"/proc/{pid}/status").read_text())
         rollup = fields(Path(f"/proc/{pid}/smaps_rollup").read_text())
         private = rollup["Private_Clean"] + rollup["Private_Dirty"]
-        # Linux adds up the largest resident set now and then, so it may be behind.
+        # Linux updates the largest resident set periodically, so it may lag.
         return WorkerMemory(peak=max(status["VmHWM"], rollup["Rss"]), resident=rollup["Rss"], private=private)
     return None
 
 
 def compared(counted: int, measured: WorkerMemory) -> dict[str, Any]:
-    """Set what was counted at most beside what was taken at most; MiB."""
+    """Return the counted peak beside the measured peak, in MiB."""
     own = measured.own_peak
     return {
         "counted_mib": counted // _MIB,

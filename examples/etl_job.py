@@ -1,4 +1,4 @@
-"""A job that knows nothing of the extension: a pricing summary over TPC-H's lineitem, with the DataFrame API.
+"""A job independent of the extension: a pricing summary over TPC-H's lineitem, with the DataFrame API.
 
 spark-submit examples/etl_job.py FOLDER
 spark-submit $(pyspark-pipeline submit-args) examples/etl_job.py FOLDER
@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 
 def pricing_summary(spark, path):
-    """Sum up what was shipped until September 1998, by return flag and line status."""
+    """Return sums of the lines shipped until September 1998, by return flag and line status."""
     price = F.col("l_extendedprice") * (1 - F.col("l_discount"))
     return (
         spark.read.parquet(path)

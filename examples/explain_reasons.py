@@ -1,4 +1,4 @@
-"""Asks what of a query was converted, and why the rest stayed in Spark.
+"""Prints the converted operators of a query, and the reasons why the others stayed in Spark.
 
 spark-submit $(pyspark-pipeline submit-args) examples/explain_reasons.py
 """
@@ -20,8 +20,8 @@ def main():
         counted = people.where("id > 10").groupBy("id").count()
         soundex = people.selectExpr("soundex(name) as sound").groupBy("sound").count()
         for frame in (counted, soundex):
-            frame.collect()  # explain tells of the plan that ran
-            print(pyspark_pipeline.explain(frame))
+            frame.collect()  # explain reports on the plan that ran
+            pyspark_pipeline.explain(frame)  # a statement prints; report = explain(frame) does not
     spark.stop()
 
 

@@ -1,4 +1,4 @@
-"""A query of three fragments in this process, without Spark: how many numbers below a million end in each digit.
+"""A query of three fragments in this process, without Spark: the count of numbers below a million by last digit.
 
 python examples/local_query.py [THREADS]
 """
@@ -12,7 +12,7 @@ from pyspark_pipeline.plan.nodes import HashExchange, Range, SingleExchange
 
 
 def last_digits():
-    """Write the fragments: counts by instance, counts by digit, and all digits in one place."""
+    """Return the fragments: counts by instance, counts by digit, and all digits in one instance."""
     numbers = Range(output=fields("n:bigint"), input_id=0)
     n = column(numbers, "n")
     digits = select(numbers, digit=call("Remainder", "bigint", n, literal(10, "bigint"), evalMode="ANSI"), n=n)
@@ -27,15 +27,15 @@ def last_digits():
 
 
 def main():
-    """Run the query over a slow way where requests overtake each other, and tell what was sent."""
+    """Run the query over a slow transport that reorders requests, and print the number of requests."""
     threads = int(sys.argv[1]) if len(sys.argv) > 1 else 1
     query = LocalQuery(last_digits(), threads=threads, conditions=Conditions(latency=5, jitter=20, seed=1))
     print(f"{len(query.group.instances)} instances, {len(query.group.drivers)} drivers, {threads} threads")
     for digit, count in sorted(zip(*(values.to_pylist() for values in query.table().columns), strict=True)):
         print(f"digit {digit}: {count}")
-    for name, told in query.metrics().items():
-        if "exchange" in told:
-            print(f"{name} sent {told['exchange']['requests']} requests")
+    for name, metrics in query.metrics().items():
+        if "exchange" in metrics:
+            print(f"{name} sent {metrics['exchange']['requests']} requests")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """A pipeline executor for Apache Spark: eligible parts of a plan run as Arrow-batched operators in Python workers."""
 
-__version__ = "0.1.0"
+from pyspark_pipeline.version import __version__
+
 __all__ = ["__version__", "explain", "install", "profile", "timeline"]
 
 
 def __getattr__(name: str) -> object:
-    """Load the session glue only when asked for: workers and the build do without it."""
+    """Load the session modules on first use: workers and the build do not need them."""
     if name == "install":
         from pyspark_pipeline.spark.install import install
 

@@ -1,7 +1,7 @@
-"""The error tree: whose fault it was decides the class, and the class decides what the user sees.
+"""The error tree: the origin of an error decides its class, and the class decides the user's message.
 
 Every class pickles (the arguments of ``__init__`` are the positional ``args``), because errors cross
-processes. The driver alone adds where an error happened (see ``exec``).
+processes. Only the driver adds the operator in which an error happened (see ``exec``).
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ class PipelineError(Exception):
 
 
 class SparkConditionError(PipelineError):
-    """The user's data broke a rule of Spark; carries Spark's own error condition.
+    """The user's data violated a rule of Spark; carries Spark's own error condition.
 
     ``exception`` is the simple name of Spark's exception class (``SparkArithmeticException``),
     ``condition`` the error condition (``DIVIDE_BY_ZERO``), ``parameters`` its message parameters and
     ``context`` the index of the query context of the expression, or -1. The JVM raises it.
+    ``rows_before`` is the number of rows of the evaluated chunk before the one that raised: these are valid.
     """
+
+    rows_before: int = 0
 
     def __init__(
         self, exception: str, condition: str, parameters: Mapping[str, str] | None = None, context: int = -1
@@ -35,38 +38,67 @@ class SparkConditionError(PipelineError):
 
 
 class UserFunctionError(PipelineError):
-    """A function of the user's raised; the cause and its traceback are kept in the message."""
+    """A user-defined function raised; the message has the cause and its traceback."""
 
 
 class UnsupportedPlanError(PipelineError):
-    """A plan holds something the engine does not run; raised while planning only."""
+    """The engine does not support a part of a plan; raised during planning only."""
 
 
 class CorruptFileError(PipelineError):
-    """A file could not be read as what the plan says it is; the message names the file."""
+    """A file is not readable in the format of the plan; the message names the file, ``path`` is its local path."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__(message, path)
+        self.path = path
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class MissingFileError(CorruptFileError):
+    """A file no longer exists."""
+
+
+class ColumnTypeError(CorruptFileError):
+    """Spark does not read a column of a file as the type of the schema.
+
+    ``column`` is the column's path in the file, ``expected`` the Spark type, ``found`` the type in the file.
+    """
+
+    def __init__(self, message: str, path: str, column: str, expected: str, found: str) -> None:
+        super().__init__(message, path)
+        self.args = (message, path, column, expected, found)
+        self.column = column
+        self.expected = expected
+        self.found = found
 
 
 class ResourceExhaustedError(PipelineError):
-    """A resource ran out: says what was asked for, what was held, the limit and who holds it.
+    """A resource ran out; the message has the requested amount, the reserved amount, the limit and the holders.
 
-    ``tells_holders``: whether the message says all that; else the driver adds what the operator's memory knows.
+    ``names_holders``: the message has all of these; otherwise the driver adds what the operator's memory tracker knows.
     """
 
-    def __init__(self, message: str, *, tells_holders: bool = False) -> None:
+    def __init__(self, message: str, *, names_holders: bool = False) -> None:
         super().__init__(message)
-        self.tells_holders = tells_holders
+        self.names_holders = names_holders
 
 
 class TransportError(PipelineError):
-    """A request between two instances did not arrive; names the request and what became of it."""
+    """A request between two instances did not arrive; names the request and its fate."""
 
 
 class CancelledError(PipelineError):
-    """The query was told to stop before it had given all its rows."""
+    """The query was cancelled before it had returned all its rows."""
 
 
 class EngineBugError(PipelineError):
-    """The engine did something it promises not to; please report it with the message."""
+    """The engine violated one of its invariants; please report it with the message."""
+
+
+class WorkerStartError(PipelineError):
+    """A Python worker cannot import the engine; names the interpreter and the import error."""
 
 
 class CaptureError(PipelineError):
@@ -74,4 +106,4 @@ class CaptureError(PipelineError):
 
 
 class OptionError(PipelineError, ValueError):
-    """An option or an argument is unknown or its value not allowed; names it, its value and what is allowed."""
+    """An option or an argument is unknown or its value is not allowed; names it, its value and the allowed values."""

@@ -1,7 +1,7 @@
-"""Operators of users: the names an operator outside the package needs, and how it is registered.
+"""User-defined operators: the names that an operator outside the package needs, and its registration.
 
-``docs/extend.md`` shows a whole one. What is registered here runs in every fragment whose plan holds the node;
-importing the module that registers must come before the fragment is decoded.
+``docs/extend.md`` shows a complete one. A registered operator runs in every fragment whose plan contains the node;
+the module that registers it must be imported before the fragment is decoded.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pyspark_pipeline.exec import Chunk, Event, Operator, OperatorContext, Opera
 from pyspark_pipeline.exec.barrier import Barrier
 from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.bridge import Bridge
+from pyspark_pipeline.exec.event import Waker
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements, is_implemented
 from pyspark_pipeline.operators.streaming import StreamingOperator
@@ -33,6 +34,7 @@ __all__ = [
     "PipelineBuilder",
     "Settings",
     "StreamingOperator",
+    "Waker",
     "declare_counter",
     "decodes",
     "implements",
@@ -44,11 +46,11 @@ N = TypeVar("N", bound=Node)
 
 
 def register_operator(node: type[N], make: Callable[[N, Settings], OperatorFactory]) -> None:
-    """Let ``make`` give the operator of ``node``: a source where it has no child, else one above its only child.
+    """Register ``make`` as the factory of ``node``'s operator: a source, or one above the node's only child.
 
-    ``make`` is called once a task and node, its factory makes an operator for each driver. An operator that must see
-    all rows before it gives one, or needs equal keys in one driver, is registered by :func:`implements` instead.
-    Raises ValueError where the node has an operator already.
+    ``make`` is called once per task and node; its factory creates one operator per driver. A blocking operator, or one
+    that needs equal keys in one driver, is registered with :func:`implements` instead.
+    Raises ValueError if the node has an operator already.
     """
     _refuse_twice(node)
 
@@ -61,12 +63,12 @@ def register_operator(node: type[N], make: Callable[[N, Settings], OperatorFacto
 def register_join(
     node: type[N], make: Callable[[N, Settings], tuple[OperatorFactory, OperatorFactory]], *, build_left: bool = False
 ) -> None:
-    """Let ``make`` give the operators of ``node``, which has two children: the sink that builds and the probe.
+    """Register ``make`` as the factory of the build sink and the probe of ``node``, which has two children.
 
-    The right child is built, or the left one with ``build_left``: its pipeline ends in the sink; the probe is appended
-    to the other child's. The two share a :class:`Bridge` that the last build driver (:class:`Barrier`) publishes;
-    the probe's factory says by ``precondition_ready`` whether it has. Raises ValueError where the node has an operator
-    already.
+    The right child is the build side, or the left one with ``build_left``: its pipeline ends in the sink; the probe is
+    appended to the other child's pipeline. Both share a :class:`Bridge` that the last build driver (:class:`Barrier`)
+    publishes; ``precondition_ready`` of the probe's factory returns whether it is published. Raises ValueError if the
+    node has an operator already.
     """
     _refuse_twice(node)
 

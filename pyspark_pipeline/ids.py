@@ -1,7 +1,7 @@
-"""Names of the numbers that travel through the engine, so that one is not passed for another.
+"""Distinct types for the ids of the engine, so that one id cannot be passed for another.
 
 A *pipeline* is numbered within its fragment instance, a *driver* within its pipeline, an *operator* by
-its place in the driver (0 is the source); an *input* is numbered within its fragment.
+its index in the driver (0 is the source); an *input* is numbered within its fragment.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ InputId = NewType("InputId", int)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorId:
-    """Where one operator stands: pipeline, driver of the pipeline, place in the driver, name of its factory.
+    """The identity of one operator: pipeline, driver of the pipeline, index in the driver, name of its factory.
 
-    ``instance`` names the fragment instance where a process runs several of one query.
+    ``instance`` names the fragment instance if a process runs several of one query.
     """
 
     pipeline: PipelineId

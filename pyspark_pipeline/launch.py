@@ -1,7 +1,7 @@
-"""Adds the extension's jar and plugin to what the user already asked Spark for, never in place of it.
+"""Adds the extension's jar and plugin to the user's own settings and never replaces those.
 
-Spark takes the last of repeated settings, and ``--jars`` over ``spark.jars``; so a list setting of ours has
-to contain the user's own. Before a JVM runs, theirs stand in three places: the session builder, the
+Spark takes the last of repeated settings, and ``--jars`` over ``spark.jars``; so our value of a list setting has
+to contain the user's values. Before a JVM runs, those are in three places: the session builder, the
 ``PYSPARK_SUBMIT_ARGS`` variable, and ``spark-defaults.conf``.
 """
 
@@ -11,22 +11,25 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 
 PLUGIN = "org.pysparkpipeline.PipelinePlugin"
 JARS = "spark.jars"
 PLUGINS = "spark.plugins"
+EXTENSION = "org.pysparkpipeline.PipelineExtensions"
+EXTENSIONS = "spark.sql.extensions"
 SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"
 
 
 def joined(present: str | None, addition: str) -> str:
-    """Append ``addition`` to a comma-separated setting unless it is in it."""
+    """Return the comma-separated setting ``present`` with ``addition`` appended, unless it contains it."""
     items = [item.strip() for item in (present or "").split(",") if item.strip()]
     return ",".join(items if addition in items else [*items, addition])
 
 
 def defaults(spark_home: Path) -> dict[str, str]:
-    """Read ``spark-defaults.conf`` of ``SPARK_CONF_DIR``, else of ``spark_home``/conf; empty when there is none."""
+    """Read ``spark-defaults.conf`` of ``SPARK_CONF_DIR``, else of ``spark_home``/conf; empty if there is none."""
     folder = os.environ.get("SPARK_CONF_DIR")
     path = (Path(folder) if folder else spark_home / "conf") / "spark-defaults.conf"
     if not path.is_file():
@@ -37,20 +40,30 @@ def defaults(spark_home: Path) -> dict[str, str]:
 
 
 def submit_arguments(jar: Path, spark_home: Path) -> list[str]:
-    """List the arguments that switch the extension on for ``spark-submit`` and its kin."""
+    """Return the arguments that switch the extension on for ``spark-submit`` and similar launchers."""
     present = defaults(spark_home)
     jars = joined(present.get(JARS), str(jar))
     return ["--jars", jars, "--conf", f"{PLUGINS}={joined(present.get(PLUGINS), PLUGIN)}"]
 
 
-def launch_settings(options: Mapping[str, str], jar: Path, spark_home: Path) -> dict[str, str]:
-    """Give the two settings for a builder that has ``options`` and no JVM yet."""
-    present = defaults(spark_home) | dict(options)
-    return {JARS: joined(present.get(JARS), str(jar)), PLUGINS: joined(present.get(PLUGINS), PLUGIN)}
+def launch_settings(
+    options: Mapping[str, str], jar: Path, spark_home: Path, has_plugins: bool = True
+) -> dict[str, str]:
+    """Return the two settings for a builder that has ``options`` and no JVM yet."""
+    return enabling_settings(defaults(spark_home) | dict(options), jar, has_plugins)
+
+
+def enabling_settings(present: Mapping[str, str], jar: Path, has_plugins: bool) -> dict[str, str]:
+    """Return the two settings that switch the extension on, joined with their ``present`` values.
+
+    Without ``has_plugins`` they name no plugin: ``remote("local")`` overwrites ``spark.plugins``.
+    """
+    key, addition = (PLUGINS, PLUGIN) if has_plugins else (EXTENSIONS, EXTENSION)
+    return {JARS: joined(present.get(JARS), str(jar)), key: joined(present.get(key), addition)}
 
 
 def merged_submit_args(text: str, jar: Path) -> str:
-    """Add the extension to the list settings that a ``PYSPARK_SUBMIT_ARGS`` names; leave the rest as it is."""
+    """Return ``PYSPARK_SUBMIT_ARGS`` with the extension added to its list settings; other arguments are unchanged."""
     words = shlex.split(text)
     for index, word in enumerate(words):
         before = words[index - 1] if index else ""
@@ -61,3 +74,18 @@ def merged_submit_args(text: str, jar: Path) -> str:
             addition = {JARS: str(jar), PLUGINS: PLUGIN}.get(key)
             words[index] = f"{key}={joined(value, addition)}" if addition else word
     return shlex.join(words)
+
+
+def settings_before_launch(options: Mapping[str, str], spark_home: Path) -> dict[str, str]:
+    """Return the settings of a context without a running JVM: defaults file, ``PYSPARK_SUBMIT_ARGS``, builder."""
+    words = shlex.split(os.environ.get(SUBMIT_ARGS, ""))
+    found = defaults(spark_home)
+    for flag, value in pairwise(words):
+        if flag == "--master":
+            found["spark.master"] = value
+        elif flag in ("--conf", "-c") and "=" in value:
+            key, _, text = value.partition("=")
+            found[key] = text
+    if "MASTER" in os.environ:
+        found.setdefault("spark.master", os.environ["MASTER"])
+    return found | dict(options)

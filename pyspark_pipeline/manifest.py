@@ -1,6 +1,6 @@
-"""What the engine supports, as JSON for the shim: ``python -m pyspark_pipeline.manifest``.
+"""The manifest of everything the engine supports, as JSON for the shim: ``python -m pyspark_pipeline.manifest``.
 
-Every function, operator, option and metric is declared beside its implementation; this only collects.
+Every function, operator, option and metric is declared beside its implementation; this module only collects them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pyspark_pipeline.task.statistics import JVM_METRICS, METRICS
 
 
 def build_manifest() -> dict[str, Any]:
-    """Collect the manifest."""
+    """Build the manifest."""
     return {
         "version": 1,
         "expressions": expressions.manifest(),
@@ -31,7 +31,16 @@ def build_manifest() -> dict[str, Any]:
             }
             for option in OPTIONS.values()
         ],
-        "metrics": [{"name": m.name, "description": m.description, "kind": m.kind} for m in (*METRICS, *JVM_METRICS)],
+        "metrics": [
+            {
+                "name": metric.name,
+                "description": metric.description,
+                "kind": metric.kind,
+                "operators": list(metric.operators),
+                "shown": metric.shown,
+            }
+            for metric in (*METRICS, *JVM_METRICS)
+        ],
     }
 
 

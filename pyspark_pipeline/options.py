@@ -1,13 +1,14 @@
-"""Every option of the engine, once: key, type, default, what is allowed, what it does.
+"""The engine's options: each field of :class:`Options` declares key, type, default, allowed values, description.
 
-The reference page and the manifest that the JVM side checks ``spark.pysparkPipeline.*`` settings
-against are generated from this registry. Values travel to the worker as strings in the fragment.
+The reference page and the manifest, against which the JVM side checks ``spark.pysparkPipeline.*`` settings,
+are generated from it. Values are sent to the worker as strings in the fragment.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from typing import Any
 
 from pyspark_pipeline.errors import OptionError
@@ -29,7 +30,7 @@ class Option:
 
     @property
     def allowed(self) -> str:
-        """Say in words what values are allowed."""
+        """Return a description of the allowed values."""
         if self.kind == "boolean":
             return "true or false"
         if self.kind == "text":
@@ -41,7 +42,7 @@ class Option:
         return f"a whole number{low}{high}"
 
     def parse(self, text: str) -> Any:
-        """Turn ``text`` into the option's value; raise :class:`OptionError` where it is not allowed."""
+        """Return the option's value of ``text``; raise :class:`OptionError` if it is not allowed."""
         value = _PARSERS[self.kind](self, text.strip())
         if value is None:
             raise OptionError(f"{PREFIX}{self.key} is {text!r}: allowed is {self.allowed}")
@@ -77,94 +78,127 @@ _PARSERS: Mapping[str, Callable[[Option, str], Any]] = {
     "text": _text,
 }
 
-_ALL = (
-    Option(key="enabled", kind="boolean", default="true", doc="Convert eligible plans of this session."),
-    Option(key="strict", kind="boolean", default="false",
-           doc="Fail, instead of leaving queries to Spark, when the extension cannot start or a worker lacks it."),
-    Option(key="allowDifferences", kind="boolean", default="false",
-           doc="Also convert what differs from Spark in a stated way."),
-    Option(key="cost.enabled", kind="boolean", default="true",
-           doc="Leave to Spark what the cost rule says would not win; false converts all that is supported."),
-    Option(key="cost.minScanBytes", kind="int", default="1048576", minimum=0,
-           doc="With the cost rule on: a query whose scans read fewer bytes than this stays in Spark."),
-    Option(key="join.broadcastBytes", kind="int", default="67108864", minimum=0,
-           doc="A side of a join of no more bytes (by Spark's statistics), nor more than a 64th of"
-               " spark.executor.pyspark.memory, is broadcast where that saves a shuffle."),
-    Option(key="join.reduction", kind="choice", default="auto", choices=("auto", "always", "never"),
-           doc="Whether a semi join drops early what a join drops late: where sizes say it pays, where it can, never."),
-    Option(key="join.runtimeFilter.enabled", kind="boolean", default="true",
-           doc="Let the scan and the first join of a pipeline skip what the tables of its other joins cannot match."),
-    Option(key="join.runtimeFilter.inListValues", kind="int", default="1024", minimum=0,
-           doc="Up to so many keys of a join's table prune row groups one by one; more as the range they lie in."),
-    Option(key="join.runtimeFilter.waitMs", kind="int", default="1000", minimum=0, maximum=600000,
-           doc="A scan in another pipeline than the join whose table prunes it waits so many milliseconds for that"
-               " table, then reads, and prunes what is left when the table comes; 0 never waits."),
-    Option(key="sort.gatherBytes", kind="int", default="67108864", minimum=0,
-           doc="A global sort of no more bytes, by Spark's statistics, runs in one partition of the engine."),
-    Option(key="jvmInput", kind="choice", default="auto", choices=("auto", "always", "never"),
-           doc="Whether rows made by the JVM may be the input of a fragment: by the cost rule, always, never."),
-    Option(key="explain.logLevel", kind="choice", default="info", choices=("off", "debug", "info", "warn"),
-           doc="Level of the one log line a query gets."),
-    Option(key="batchRows", kind="int", default="131072", minimum=1, maximum=1048576,
-           doc="Rows of a chunk at most."),
-    Option(key="exchange.chunkBytes", kind="int", default="262144", minimum=1,
-           doc="An exchange sink sends a destination's rows when they reach this many bytes."),
-    Option(key="exchange.bufferBytes", kind="int", default="67108864", minimum=1,
-           doc="Bytes an exchange sink holds for all destinations before it sends the largest."),
-    Option(key="exchange.driverLevel", kind="choice", default="row", choices=("row", "partition"),
-           doc="With spark.task.cpus above 1: whether a hash exchange deals rows, by a second hash, or whole partitions"
-               " to the drivers of the tasks that read it."),
-    Option(key="aggregate.passThroughRows", kind="int", default="100000", minimum=1,
-           doc="After this many rows a partial aggregation looks whether it reduces."),
-    Option(key="aggregate.passThroughRatio", kind="int", default="80", minimum=1, maximum=101,
-           doc="Groups per hundred rows from which a partial aggregation passes its rows through; 101 never does."),
-    Option(key="localExchange.bufferBytes", kind="int", default="33554432", minimum=1,
-           doc="Bytes a local exchange buffers before it blocks its producers."),
-    Option(key="parallelism.rowsPerDriver", kind="int", default="65536", minimum=0,
-           doc="With spark.task.cpus above 1: rows of an exchange that are worth a driver of their own in a sort or a"
-               " partial aggregation; 0 always uses all."),
-    Option(key="timeSliceMs", kind="int", default="20", minimum=1,
-           doc="Milliseconds a driver runs before it yields to the next."),
-    Option(key="output.queueChunks", kind="int", default="16", minimum=1,
-           doc="Chunks that may wait for Spark to take them before the drivers block."),
-    Option(key="spill.codec", kind="choice", default="lz4", choices=("none", "lz4", "zstd"),
-           doc="How the buffers of spill files are compressed."),
-    Option(key="spill.maxBytes", kind="int", default="0", minimum=0,
-           doc="Bytes that the spill files of a task may have together: more fails the task; 0: what the disk takes."),
-    Option(key="metrics.cpuTime", kind="boolean", default="false",
-           doc="Count the CPU time of every operator beside its time; costs microseconds a chunk and operator."),
-    Option(key="metrics.timeline", kind="boolean", default="false",
-           doc="Keep when every driver ran, was ready, and was blocked and why, for `pyspark_pipeline.timeline`."),
-    Option(key="capture.folder", kind="text", default="",
-           doc="Where workers keep what tasks of one partition got, for `pyspark-pipeline replay`; empty: nothing."),
-    Option(key="capture.partition", kind="int", default="0", minimum=0,
-           doc="The partition whose tasks are captured, in every fragment."),
-    Option(key="capture.operator", kind="text", default="",
-           doc="Operators (names as in a profile, or pipeline and place, 0.1; commas between) whose chunks are kept"
-               " besides, for `pyspark-pipeline replay --operator`."),
-    Option(key="capture.maxBytes", kind="int", default="4294967296", minimum=1,
-           doc="Bytes that a task's capture may have, about; what comes later is not kept, the task goes on."),
-    Option(key="debug.checkChunks", kind="boolean", default="false",
-           doc="Check every chunk that moves between operators: types, lengths, validity. Slow; for finding bugs."),
-)
 
-OPTIONS: Mapping[str, Option] = {option.key: option for option in _ALL}
+def _declare(
+    key: str,
+    kind: str,
+    default: str,
+    *,
+    doc: str,
+    choices: tuple[str, ...] = (),
+    minimum: int | None = None,
+    maximum: int | None = None,
+) -> Any:
+    """Declare the option of a field of :class:`Options`, whose type is that of the values of ``kind``."""
+    option = Option(key=key, kind=kind, default=default, doc=doc, choices=choices, minimum=minimum, maximum=maximum)
+    return field(metadata={"option": option})
 
 
+# fmt: off
+@dataclass(frozen=True, init=False, eq=False, slots=True)
 class Options:
-    """The options of one fragment: the given texts, parsed; everything else at its default."""
+    """The options of one fragment: the given values, parsed; all others at their default.
+
+    ``given``: the given values as texts, for sending them to another process.
+    """
+
+    given: Mapping[str, str]
+    enabled: bool = _declare("enabled", "boolean", "true",
+        doc="Convert eligible plans of this session.")
+    strict: bool = _declare("strict", "boolean", "false",
+        doc="Fail, instead of leaving queries to Spark, when the extension cannot start or a worker lacks it.")
+    allow_differences: bool = _declare("allowDifferences", "boolean", "false",
+        doc="Also convert expressions whose results differ from Spark's in a documented way.")
+    cost_enabled: bool = _declare("cost.enabled", "boolean", "true",
+        doc="Leave plans to Spark that the cost rule expects to be slower; false converts all that is supported.")
+    cost_min_scan_bytes: int = _declare("cost.minScanBytes", "int", "1048576", minimum=0,
+        doc="With the cost rule on: a query whose scans read fewer bytes than this stays in Spark.")
+    join_broadcast_bytes: int = _declare("join.broadcastBytes", "int", "67108864", minimum=0,
+        doc="A join side of at most this many bytes (by Spark's statistics), and at most a 64th of"
+            " spark.executor.pyspark.memory, is broadcast if that saves a shuffle.")
+    join_reduction: str = _declare("join.reduction", "choice", "auto", choices=("auto", "always", "never"),
+        doc="Whether a semi join drops rows early that a later join would drop: if sizes suggest a gain, if"
+            " possible, never.")
+    join_runtime_filter_enabled: bool = _declare("join.runtimeFilter.enabled", "boolean", "true",
+        doc="Let the scan and the first join of a pipeline drop rows that its other joins cannot match.")
+    join_runtime_filter_in_list_values: int = _declare("join.runtimeFilter.inListValues", "int", "1024", minimum=0,
+        doc="Up to this many distinct join keys prune row groups by value; more prune by their range.")
+    join_runtime_filter_wait_ms: int = _declare("join.runtimeFilter.waitMs", "int", "1000", minimum=0, maximum=600000,
+        doc="Milliseconds that a scan waits for a runtime filter of a join in another pipeline; a filter that"
+            " arrives later prunes the remaining row groups; 0 never waits.")
+    sort_gather_bytes: int = _declare("sort.gatherBytes", "int", "67108864", minimum=0,
+        doc="A global sort of at most this many bytes, by Spark's statistics, runs in one partition of the engine.")
+    jvm_input: str = _declare("jvmInput", "choice", "auto", choices=("auto", "always", "never"),
+        doc="Whether rows produced by the JVM may be the input of a fragment: by the cost rule, always, never.")
+    explain_log_level: str = _declare("explain.logLevel", "choice", "info", choices=("off", "debug", "info", "warn"),
+        doc="Level of the log line per query.")
+    batch_rows: int = _declare("batchRows", "int", "131072", minimum=1, maximum=1048576,
+        doc="Maximum number of rows of a chunk.")
+    exchange_chunk_bytes: int = _declare("exchange.chunkBytes", "int", "262144", minimum=1,
+        doc="An exchange sink sends the rows of a destination when they reach this many bytes.")
+    exchange_buffer_bytes: int = _declare("exchange.bufferBytes", "int", "67108864", minimum=1,
+        doc="Maximum bytes that an exchange sink buffers for all destinations before it sends the largest buffer.")
+    exchange_driver_level: str = _declare("exchange.driverLevel", "choice", "row", choices=("row", "partition"),
+        doc="With spark.task.cpus above 1: whether a hash exchange partitions rows, by a second hash, or whole"
+            " partitions across the drivers of the receiving tasks.")
+    aggregate_pass_through_rows: int = _declare("aggregate.passThroughRows", "int", "100000", minimum=1,
+        doc="Rows after which a partial aggregation checks its reduction.")
+    aggregate_pass_through_ratio: int = _declare("aggregate.passThroughRatio", "int", "80", minimum=1, maximum=101,
+        doc="Groups per hundred rows from which a partial aggregation is abandoned and its rows pass through; 101"
+            " never does.")
+    local_exchange_buffer_bytes: int = _declare("localExchange.bufferBytes", "int", "33554432", minimum=1,
+        doc="Bytes that a local exchange buffers before it blocks its producers.")
+    parallelism_rows_per_driver: int = _declare("parallelism.rowsPerDriver", "int", "65536", minimum=0,
+        doc="With spark.task.cpus above 1: rows of an exchange per driver of a sort or a partial aggregation; 0"
+            " always uses all drivers.")
+    time_slice_ms: int = _declare("timeSliceMs", "int", "20", minimum=1,
+        doc="Milliseconds that a driver runs before it yields to the next.")
+    output_queue_chunks: int = _declare("output.queueChunks", "int", "16", minimum=1,
+        doc="Chunks that may wait for Spark to read them before the drivers block.")
+    spill_codec: str = _declare("spill.codec", "choice", "lz4", choices=("none", "lz4", "zstd"),
+        doc="Compression of the buffers of spill files.")
+    spill_max_bytes: int = _declare("spill.maxBytes", "int", "0", minimum=0,
+        doc="Maximum total bytes of the spill files of a task; more fails the task; 0: the capacity of the disk.")
+    metrics_cpu_time: bool = _declare("metrics.cpuTime", "boolean", "false",
+        doc="Record the CPU time of every operator besides its wall time; costs microseconds per chunk and operator.")
+    metrics_timeline: bool = _declare("metrics.timeline", "boolean", "false",
+        doc="Record when every driver was running, ready or blocked (with the reason), for"
+            " `pyspark_pipeline.timeline`.")
+    capture_folder: str = _declare("capture.folder", "text", "",
+        doc="Folder of the captured inputs of the tasks of one partition, for `pyspark-pipeline replay`; empty: no"
+            " capture.")
+    capture_partition: int = _declare("capture.partition", "int", "0", minimum=0,
+        doc="The partition whose tasks are captured, in every fragment.")
+    capture_operator: str = _declare("capture.operator", "text", "",
+        doc="Operators (names as in a profile, or pipeline and index, 0.1; commas between) whose input chunks are"
+            " captured as well, for `pyspark-pipeline replay --operator`.")
+    capture_max_bytes: int = _declare("capture.maxBytes", "int", "4294967296", minimum=1,
+        doc="Approximate maximum bytes of a task's capture; later input is not captured, the task continues.")
+    debug_check_chunks: bool = _declare("debug.checkChunks", "boolean", "false",
+        doc="Check every chunk that moves between operators: types, lengths, validity. Slow; for finding bugs.")
+# fmt: on
 
     def __init__(self, given: Mapping[str, str] | None = None) -> None:
-        self._given = dict(given or {})
-        for key in self._given:
+        texts = dict(given or {})
+        for key in texts:
             if key not in OPTIONS:
-                raise OptionError(f"{PREFIX}{key} is not an option; there are: {', '.join(sorted(OPTIONS))}")
-        self._values = {key: option.parse(self._given.get(key, option.default)) for key, option in OPTIONS.items()}
+                raise OptionError(f"{PREFIX}{key} is not an option{_suggestion(key)}")
+        object.__setattr__(self, "given", texts)
+        for name, option in OPTION_FIELDS.items():
+            object.__setattr__(self, name, option.parse(texts.get(option.key, option.default)))
 
-    def __getitem__(self, key: str) -> Any:
-        return self._values[key]
 
-    @property
-    def given(self) -> Mapping[str, str]:
-        """The texts that were given, for sending them on."""
-        return self._given
+#: The declared options by the name of the field that has the value.
+OPTION_FIELDS: Mapping[str, Option] = {
+    column.name: column.metadata["option"] for column in fields(Options) if "option" in column.metadata
+}
+#: The declared options by key.
+OPTIONS: Mapping[str, Option] = {option.key: option for option in OPTION_FIELDS.values()}
+
+
+def _suggestion(key: str) -> str:
+    """Return the end of an error message: the option that ``key`` may be a misspelling of, else all options."""
+    near = get_close_matches(key.lower(), [known.lower() for known in OPTIONS], n=1)
+    if near:
+        return f"; did you mean {PREFIX}{next(known for known in OPTIONS if known.lower() == near[0])}?"
+    return f"; there are: {', '.join(sorted(OPTIONS))}"

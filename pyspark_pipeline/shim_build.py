@@ -1,9 +1,9 @@
-"""Gives the jar of the JVM shim that fits the installed Spark, compiling it when none fits.
+"""Provides the jar of the JVM shim for the installed Spark; compiles it if no existing jar matches.
 
 The Scala compiler is the one in Spark's own jars, so nothing is downloaded. A jar is named by the Spark
-minor it was compiled for and carries a fingerprint of everything it was made of: the Scala sources, the
-Spark minor, and the Python sources that its manifest describes. A jar whose fingerprint differs from
-what is installed is never used. The wheel's jar is tried first, then the user's cache; else the shim is
+minor it was compiled for and carries a fingerprint of its inputs: the Scala sources, the
+Spark minor, and the Python sources that its manifest describes. A jar whose fingerprint differs from that of
+the installed files is never used. The wheel's jar is tried first, then the user's cache; else the shim is
 compiled into the cache, by one process at a time. Compiled classes are cached apart from the manifest, so
 that editing Python does not recompile Scala.
 """
@@ -27,6 +27,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pyspark_pipeline.errors import PipelineError
+from pyspark_pipeline.private_folder import check_trusted, private_folder
 
 PACKAGE = Path(__file__).resolve().parent
 MANIFEST_ENTRY = "pyspark_pipeline/manifest.json"
@@ -37,20 +38,24 @@ _ZIP_TIME = (2020, 1, 1, 0, 0, 0)
 
 
 class ShimBuildError(PipelineError):
-    """The shim's jar could not be made; says what failed."""
+    """The shim's jar could not be built; names the step that failed."""
 
 
 class JavaMissingError(ShimBuildError):
-    """There is no Java to compile the shim with."""
+    """No Java was found to compile the shim with."""
+
+
+class SparkMissingError(ShimBuildError):
+    """No Spark was found to compile the shim for."""
 
 
 class UnsupportedSparkError(ShimBuildError):
-    """The installed Spark is of a minor version that the shim has no sources for."""
+    """The shim has no sources for the minor version of the installed Spark."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkInstall:
-    """One Spark: its folder, and the version of the spark-core jar in it."""
+    """An installed Spark: its folder, and the version of the spark-core jar in it."""
 
     home: Path
     version: str
@@ -67,24 +72,38 @@ class SparkInstall:
 
 
 def find_spark(home: str | os.PathLike[str] | None = None) -> SparkInstall:
-    """Find Spark in ``home``, else ``SPARK_HOME``, else the installed pyspark package.
+    """Return the Spark of ``home``, else ``SPARK_HOME``, else of the importable pyspark, else of the ``PATH``.
 
-    Raises :class:`ShimBuildError` where there is no Spark.
+    Raises :class:`SparkMissingError` if there is no Spark.
     """
-    spec = None if home or os.environ.get("SPARK_HOME") else find_spec("pyspark")
-    installed = spec.origin and Path(spec.origin).parent if spec else None
-    folder = Path(home or os.environ.get("SPARK_HOME") or installed or ".").resolve()
-    for jar in sorted((folder / "jars").glob("spark-core_*.jar")):
-        match = re.fullmatch(r"spark-core_[\d.]+-(.+)\.jar", jar.name)
-        if match:
-            return SparkInstall(home=folder, version=match[1])
-    raise ShimBuildError(f"no Spark in {folder}: install pyspark, or set SPARK_HOME")
+    given = home or os.environ.get("SPARK_HOME")
+    folders = [Path(given).resolve()] if given else [folder.resolve() for folder in _spark_folders()]
+    for folder in folders:
+        for jar in sorted((folder / "jars").glob("spark-core_*.jar")):
+            match = re.fullmatch(r"spark-core_[\d.]+-(.+)\.jar", jar.name)
+            if match:
+                return SparkInstall(home=folder, version=match[1])
+    where = ", ".join(map(str, folders)) or "this environment"
+    raise SparkMissingError(f"no Spark in {where}: pip install 'pyspark-pipeline[spark]', or set SPARK_HOME")
+
+
+def _spark_folders() -> Iterator[Path]:
+    """Yield candidate folders: the package that pip installs, the Spark whose ``python`` folder has the package, and
+    the Spark whose ``bin`` is on the ``PATH``.
+    """
+    spec = find_spec("pyspark")
+    if spec is not None and spec.origin:
+        package = Path(spec.origin).parent
+        yield from (package, package.parent.parent)
+    submit = shutil.which("spark-submit")
+    if submit:
+        yield Path(submit).resolve().parent.parent
 
 
 def shim_jar(pyspark_home: str | os.PathLike[str] | None = None) -> Path:
     """Return the path of the shim's jar for the Spark in ``pyspark_home`` (default: the installed one).
 
-    Takes about 20 ms when a jar fits and half a minute when the shim must be compiled. Raises
+    Takes about 20 ms if a jar matches and half a minute if the shim must be compiled. Raises
     :class:`JavaMissingError`, :class:`UnsupportedSparkError`, or :class:`ShimBuildError` with the
     compiler's messages.
     """
@@ -96,19 +115,23 @@ def shim_jar(pyspark_home: str | os.PathLike[str] | None = None) -> Path:
         return shipped
     folder = cache_folder()
     cached = folder / wanted[:16] / jar_name(spark)
+    _drop_untrusted(cached.parent)
     if jar_fingerprint(cached) != wanted:
         with _locked(folder / "build.lock"):
             if jar_fingerprint(cached) != wanted:
                 _drop_unused(folder)
+                _drop_untrusted(folder / "classes")
                 _build(cached, sources, spark, PACKAGE, folder / "classes")
     with contextlib.suppress(OSError):
         os.utime(cached)
     return cached
 
 
-def build_into(package: Path) -> Path:
-    """Compile the shim of the package folder ``package`` into its ``jars``; return the jar's path."""
-    spark = find_spark()
+def build_into(package: Path, pyspark_home: str | os.PathLike[str] | None = None) -> Path:
+    """Compile the shim of the package folder ``package`` into its ``jars``, for the Spark in ``pyspark_home`` (default:
+    the installed one); return the jar's path.
+    """
+    spark = find_spark(pyspark_home)
     sources = shim_sources(package)
     jar = package / "jars" / jar_name(spark)
     with tempfile.TemporaryDirectory() as classes:
@@ -117,12 +140,12 @@ def build_into(package: Path) -> Path:
 
 
 def jar_name(spark: SparkInstall) -> str:
-    """Name the jar for ``spark``."""
+    """Return the file name of the jar for ``spark``."""
     return f"pyspark-pipeline-shim-spark-{spark.minor}.jar"
 
 
 def shim_sources(package: Path) -> Path:
-    """Find the shim's sources: in the package, as wheels ship them, or beside it in a checkout."""
+    """Return the folder of the shim's sources: in the package, as wheels ship them, or beside it in a checkout."""
     for folder in (package / "_shim_src", package.parent / "jvm-shim"):
         if folder.is_dir():
             return folder
@@ -130,9 +153,9 @@ def shim_sources(package: Path) -> Path:
 
 
 def source_files(sources: Path, minor: str) -> list[Path]:
-    """List the files that make the shim for one Spark minor: the common ones and those under ``spark-<minor>``.
+    """Return the source files of the shim for one Spark minor: the common ones and those under ``spark-<minor>``.
 
-    Raises :class:`UnsupportedSparkError` when there is no folder for the minor.
+    Raises :class:`UnsupportedSparkError` if there is no folder for the minor.
     """
     versions = {p.name.removeprefix("spark-") for p in sources.rglob("spark-*") if p.is_dir()}
     if versions and minor not in versions:
@@ -148,7 +171,7 @@ def _fits(path: Path, minor: str) -> bool:
 
 
 def fingerprint(sources: Path, spark: SparkInstall, package: Path) -> str:
-    """Hash everything the jar is made of: Scala sources, Spark minor, and the package's Python sources."""
+    """Return the hash of the jar's inputs: Scala sources, Spark minor, and the package's Python sources."""
     python = sorted(p for p in package.rglob("*.py") if p.is_file())
     return _digest([_classes_key(sources, spark), *_contents(python, package)])
 
@@ -168,7 +191,7 @@ def _digest(parts: Iterable[str]) -> str:
 
 
 def jar_fingerprint(jar: Path) -> str | None:
-    """Read the fingerprint a jar carries; None when there is no such jar or it is broken."""
+    """Return the fingerprint in a jar; None if there is no such jar or it is broken."""
     try:
         with zipfile.ZipFile(jar) as archive:
             return archive.read(FINGERPRINT_ENTRY).decode()
@@ -177,28 +200,44 @@ def jar_fingerprint(jar: Path) -> str | None:
 
 
 def cache_folder() -> Path:
-    """Return the folder compiled shims are kept in, made if need be: the user's cache, else a private temporary one."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    folder = Path(base) / "pyspark_pipeline" / "shim"
+    """Return the private folder of the compiled shims, created if missing: in the user's cache, else in the
+    folder for temporary files, else a fresh one. Reports each rejected one on standard error.
+    """
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"))
+    temporary = Path(tempfile.gettempdir()) / f"pyspark_pipeline-{os.getuid()}"
+    candidates = [folder for folder in (cache / "pyspark_pipeline" / "shim", temporary) if folder.is_absolute()]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
-            return folder
-    except OSError:
-        pass
-    private = Path(tempfile.gettempdir()) / f"pyspark_pipeline-{os.getuid()}"
-    private.mkdir(mode=0o700, exist_ok=True)
-    if private.stat().st_uid != os.getuid():
-        raise ShimBuildError(f"{private} belongs to another user; set XDG_CACHE_HOME to a folder of yours")
-    return private
+        return private_folder(candidates, refused=_report_refused)
+    except OSError as error:
+        raise ShimBuildError(f"no folder for the compiled shim: {error.strerror}; set XDG_CACHE_HOME") from error
+
+
+def _report_refused(reason: str) -> None:
+    print(f"pyspark_pipeline: the compiled shim is not kept here: {reason}", file=sys.stderr)
+
+
+def _drop_untrusted(folder: Path) -> None:
+    """Remove ``folder`` if another user can change it or its content: it may hold another user's code."""
+    try:
+        check_trusted(folder)
+    except FileNotFoundError:  # nothing there, or another process is just writing it
+        if folder.is_symlink():
+            folder.unlink(missing_ok=True)
+    except OSError as error:
+        _report_refused(str(error.strerror))
+        if folder.is_dir() and not folder.is_symlink():
+            shutil.rmtree(folder)
+        else:
+            folder.unlink()
 
 
 def _build(jar: Path, sources: Path, spark: SparkInstall, package: Path, classes_cache: Path) -> None:
-    """Compile what is not compiled yet, then write the jar in one step."""
+    """Compile the missing classes, then write the jar in one step."""
     wanted = fingerprint(sources, spark, package)
     classes = classes_cache / _classes_key(sources, spark)[:16]
     if not classes.is_dir():
         _compile(source_files(sources, spark.minor), spark, classes)
+    os.utime(classes)
     extra = {MANIFEST_ENTRY: _manifest(package), FINGERPRINT_ENTRY: wanted.encode()}
     extra |= _resources(sources, spark.minor)
     _write_jar(jar, classes, extra)
@@ -208,14 +247,14 @@ def _compile(files: list[Path], spark: SparkInstall, classes: Path) -> None:
     scala = [str(p) for p in files if p.suffix == ".scala"]
     if not scala:
         raise ShimBuildError("the shim has no Scala sources")
-    classes.parent.mkdir(parents=True, exist_ok=True)
+    classes.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=classes.parent) as folder:
         out = Path(folder) / "classes"
-        out.mkdir()
+        out.mkdir(mode=0o700)
         class_path = str(spark.jars / "*")
         command = [_java(), "-Xss8m", "-cp", class_path, "scala.tools.nsc.Main", *_COMPILER_FLAGS]
         command += ["-classpath", class_path, "-d", str(out), *scala]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, umask=0o077)
         if done.returncode != 0:
             raise ShimBuildError(f"the shim does not compile for Spark {spark.version}:\n{done.stdout}{done.stderr}")
         os.replace(out, classes)
@@ -231,10 +270,10 @@ def _java() -> str:
 
 
 def _manifest(package: Path) -> bytes:
-    """Ask the engine, in a process of its own, what it supports: this floor imports nothing above itself.
+    """Return the engine's manifest, made in a subprocess: this layer imports nothing above itself.
 
-    That process searches what this one does, and ``package`` first. It skips ``site``, because the one of
-    pip's isolated builds hides the environment that the build borrows its requirements from.
+    The subprocess has the search path of this one, with ``package`` first. It skips ``site``, because that of
+    pip's isolated builds hides the environment from which the build borrows its requirements.
     """
     root = str(package.parent.resolve())  # also the working folder, which ``-m`` looks in first
     env = os.environ | {"PYTHONPATH": os.pathsep.join([root, *(os.path.abspath(entry) for entry in sys.path)])}
@@ -252,10 +291,10 @@ def _resources(sources: Path, minor: str) -> dict[str, bytes]:
 
 
 def _write_jar(jar: Path, classes: Path, extra: dict[str, bytes]) -> None:
-    """Write the same bytes for the same content: sorted entries, one fixed time."""
+    """Write a reproducible jar: sorted entries, one fixed time."""
     entries = {p.relative_to(classes).as_posix(): p.read_bytes() for p in classes.rglob("*") if p.is_file()} | extra
     head = {"META-INF/MANIFEST.MF": b"Manifest-Version: 1.0\r\nCreated-By: pyspark-pipeline\r\n\r\n"}
-    jar.parent.mkdir(parents=True, exist_ok=True)
+    jar.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=jar.parent, suffix=".tmp", delete=False) as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, data in [*head.items(), *sorted(entries.items())]:
@@ -266,13 +305,17 @@ def _write_jar(jar: Path, classes: Path, extra: dict[str, bytes]) -> None:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    with open(path, "w", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def _drop_unused(folder: Path) -> None:
+    """Remove jars and classes unused for ``_KEEP_UNUSED_DAYS``, and those that a killed process left unfinished."""
     oldest = time.time() - _KEEP_UNUSED_DAYS * 86400
-    for jar in folder.glob("*/*.jar"):
-        if jar.stat().st_mtime < oldest:
-            shutil.rmtree(jar.parent, ignore_errors=True)
+    classes = folder / "classes"
+    for entry in (*folder.iterdir(), *(classes.iterdir() if classes.is_dir() else ())):
+        if entry.is_dir() and entry != classes:
+            used = max(path.stat().st_mtime for path in (entry, *entry.glob("*.jar")))
+            if used < oldest:
+                shutil.rmtree(entry, ignore_errors=True)

@@ -1,8 +1,10 @@
-"""Options and fixtures of all tests: one Spark session that is both engines, and its tables.
+"""Options and fixtures of all tests: one Spark session that runs both engines, and its tables.
 
 ``--vanilla`` runs without the extension (gold files are then checked against Spark alone),
-``--combinations one`` runs each gold file once, ``--task-cpus N`` sets the parallelism inside an instance,
-``--gold-report FILE`` writes faults as JSON lines.
+``--combinations one`` runs each gold file once, ``next`` once in the following combination of its matrix,
+``--task-cpus N`` sets the parallelism inside an instance, ``--gold-report FILE`` writes faults
+as JSON lines, ``--write-plans`` the snapshots of plans.
+Random tests run the same cases every time; ``--hypothesis-profile explore`` draws new ones.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 from pyspark.sql import SparkSession
 
 from tests.support import file_tables, nasty_tables, sessions
@@ -20,8 +23,12 @@ __all__ = ["file_tables", "nasty_tables"]
 
 os.environ["TZ"] = "UTC"
 
-# Nearly all that a JVM of the tests runs, it runs once: its second compiler costs more than it gives.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m")
+# Nearly all that a JVM of the tests runs, it runs once: its second compiler costs more than it saves.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m")
+
+hypothesis_settings.register_profile("explore", deadline=None)
+hypothesis_settings.register_profile("same", deadline=None, derandomize=True)
+hypothesis_settings.load_profile("same")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,14 +36,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("pyspark_pipeline")
     group.addoption("--vanilla", action="store_true", help="run Spark without the extension")
     group.addoption("--task-cpus", type=int, default=1, help="spark.task.cpus of the session")
-    combinations = "run each gold file in all combinations of its matrix, or in one: the next file in the next one"
-    group.addoption("--combinations", choices=("all", "one"), default="all", help=combinations)
+    combinations = "run each gold file in all combinations of its matrix, in one, which rotates by file, or in the next"
+    group.addoption("--combinations", choices=("all", "one", "next"), default="all", help=combinations)
+    group.addoption("--write-plans", action="store_true", help="write the snapshots of tests/plans")
     group.addoption("--gold-report", help="write every fault of the gold files to this file, one JSON object a line")
 
 
 @pytest.fixture(scope="session")
 def vanilla_only(request: pytest.FixtureRequest) -> bool:
-    """Whether the extension is left out."""
+    """Return whether the extension is left out."""
     return bool(request.config.getoption("--vanilla"))
 
 
@@ -44,7 +52,7 @@ def vanilla_only(request: pytest.FixtureRequest) -> bool:
 def spark(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, vanilla_only: bool
 ) -> Iterator[SparkSession]:
-    """The session with the extension installed; ``spark.pysparkPipeline.enabled`` chooses the engine."""
+    """Yield the session with the extension installed; ``spark.pysparkPipeline.enabled`` chooses the engine."""
     cpus = int(request.config.getoption("--task-cpus"))
     session = sessions.start(tmp_path_factory.mktemp("spark"), task_cpus=cpus, vanilla=vanilla_only)
     yield session
@@ -53,5 +61,5 @@ def spark(
 
 @pytest.fixture(scope="session")
 def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> TableShelf:
-    """The tables, built when first used."""
+    """Return the tables, which are built on first use."""
     return TableShelf(spark, tmp_path_factory.mktemp("tables"))

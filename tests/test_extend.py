@@ -1,4 +1,4 @@
-"""Operators outside the package: the one of the how-to, and a join that meets at a bridge."""
+"""Tests of user-defined operators: that of the how-to, and a join with a bridge."""
 
 from __future__ import annotations
 
@@ -22,19 +22,22 @@ from pyspark_pipeline.extend import (
     Chunk,
     Node,
     Operator,
-    OperatorContext,
     OperatorFactory,
     StreamingOperator,
+    Waker,
     decodes,
     register_join,
     register_operator,
 )
 from pyspark_pipeline.operators import registry
 from pyspark_pipeline.plan import registry as decoders
+from pyspark_pipeline.plan.layout import WIRE_VERSION
 from pyspark_pipeline.plan.nodes import Range
+from pyspark_pipeline.plan.wire import decode_fragment
 from pyspark_pipeline.task import run_fragment
 from pyspark_pipeline.task.run import _decoded
 from tests.operators.kit import fields
+from tests.task.kit import layout_of
 
 HOW_TO = Path(__file__).resolve().parents[1] / "docs" / "extend.md"
 ID = {"id": 1, "name": "id", "type": "bigint", "nullable": False}
@@ -42,7 +45,7 @@ ID = {"id": 1, "name": "id", "type": "bigint", "nullable": False}
 
 @pytest.fixture(autouse=True)
 def own_registries(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What a test registers is gone after it, also from the fragments that the worker remembers."""
+    """Restore the registries after the test, and clear the worker's cache of decoded fragments."""
     monkeypatch.setattr(registry, "_DECOMPOSERS", dict(registry._DECOMPOSERS))
     monkeypatch.setattr(decoders, "_DECODERS", dict(decoders._DECODERS))
     _decoded.cache_clear()
@@ -55,11 +58,13 @@ def numbers(scan: int) -> dict[str, Any]:
 
 
 def run(root: dict[str, Any], cpus: int, **options: str) -> tuple[list[int], dict[str, Any]]:
-    """Run a fragment over the numbers below 100 (scan 0) and below 40 by fours (scan 1); give values and profile."""
+    """Run a fragment over the numbers below 100 (scan 0) and below 40 by fours (scan 1); return values and profile."""
     given = {"batchRows": "7", "debug.checkChunks": "true", **options}
     settings = {"ansi": True, "timeZone": "UTC", "options": given}
-    text = json.dumps({"version": 1, "id": 0, "root": root, "sink": {"kind": "result"}, "settings": settings})
+    content = {"version": WIRE_VERSION, "id": 0, "root": root, "sink": {"kind": "result"}}
+    text = json.dumps({**content, "settings": settings})
     control = {"partition": 0, "cpus": cpus, "splits": {"0": [0, 100, 1], "1": [0, 10, 4]}}
+    control |= layout_of(decode_fragment(text).root)
     first = ChunkRow(partition=CONTROL, rows=0, data=pa.py_buffer(json.dumps(control).encode()))
     rows = [row for batch in run_fragment(text, iter([pack_rows([first])])) for row in unpack_rows(batch)]
     assert rows[0].partition == STATISTICS
@@ -69,7 +74,7 @@ def run(root: dict[str, Any], cpus: int, **options: str) -> tuple[list[int], dic
 
 
 def how_to(part: int, names: dict[str, Any]) -> dict[str, Any]:
-    """Run a program of the how-to; give its names."""
+    """Run a program of the how-to; return its namespace."""
     code = re.findall(r"```python\n(.*?)```", HOW_TO.read_text(encoding="utf-8"), re.DOTALL)[part]
     exec(compile(code, str(HOW_TO), "exec"), names)
     return names
@@ -80,7 +85,7 @@ def every_third() -> dict[str, Any]:
     return {"op": "EveryNthExec", "output": [ID], "fields": {"n": 3}, "children": [numbers(0)]}
 
 
-def test_the_operator_of_the_how_to_runs_in_a_fragment() -> None:
+def test_how_to_operator_runs_in_a_fragment() -> None:
     values, profile = run(every_third(), 1)
     assert values == list(range(0, 100, 3))
     source, own, _ = profile["pipelines"][0]["operators"]
@@ -88,26 +93,26 @@ def test_the_operator_of_the_how_to_runs_in_a_fragment() -> None:
     assert (own["rows_in"], own["rows_out"]) == (100, 34)
 
 
-def test_the_test_of_the_how_to_passes() -> None:
+def test_how_to_test_passes() -> None:
     names = how_to(1, how_to(0, {"__name__": __name__}))
     values = [value for chunk in names["chunks"] for value in chunk.column(0).to_pylist()]
     assert len(set(values)) == len(values) and 333 <= len(values) <= 335
 
 
-def test_every_driver_has_an_operator_of_its_own() -> None:
+def test_each_driver_has_its_own_operator() -> None:
     values, profile = run(every_third(), 3)
     assert len(profile["pipelines"][0]["drivers"]) == 3
     assert len(set(values)) == len(values) and 34 <= len(values) <= 36
 
 
-def test_a_node_has_one_operator() -> None:
+def test_second_registration_of_a_node_raises() -> None:
     with pytest.raises(ValueError, match="Range has an operator already"):
         register_operator(Range, lambda node, settings: Build(Table(), settings))
     with pytest.raises(ValueError, match="Range has an operator already"):
         register_join(Range, lambda node, settings: (Build(Table()), Probe(Table())))
 
 
-def test_what_a_users_operator_gives_is_checked() -> None:
+def test_output_of_user_defined_operator_is_checked() -> None:
     class Wrong(StreamingOperator):
         def transform(self, chunk: Chunk) -> Chunk:
             return pa.record_batch([chunk.column(0).cast(pa.string())], names=["c0"])
@@ -131,7 +136,7 @@ def test_what_a_users_operator_gives_is_checked() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Among(Node):
-    """The rows of ``left`` whose value is among those of ``right``."""
+    """The rows of ``left`` whose value occurs in ``right``."""
 
     left: Node
     right: Node
@@ -142,7 +147,7 @@ class Among(Node):
 
 
 class Table:
-    """What build and probe share."""
+    """State shared by build and probe."""
 
     def __init__(self) -> None:
         self.bridge: Bridge[pa.Array] = Bridge("the values")
@@ -177,11 +182,8 @@ class ProbeOperator(StreamingOperator):
         super().__init__()
         self.table = table
 
-    def prepare(self, context: OperatorContext) -> None:
-        super().prepare(context)
-        context.wake_on(self.table.bridge.ready)
-
-    def blocking_reason(self) -> BlockingReason:
+    def is_blocked(self, waker: Waker) -> BlockingReason:
+        waker.wait_for(self.table.bridge.ready)
         return BlockingReason.JOIN_BUILD
 
     def transform(self, chunk: Chunk) -> Chunk:
@@ -192,7 +194,7 @@ class Build(OperatorFactory):
     name = "AmongBuild"
 
     def __init__(self, table: Table, settings: Any = None) -> None:
-        self.table = self.meeting_place = table
+        self.table = self.shared_state = table
 
     def create(self, dop: int, driver_sequence: int) -> Operator:
         self.table.barrier = self.table.barrier or Barrier(dop)
@@ -203,7 +205,7 @@ class Probe(OperatorFactory):
     name = "AmongProbe"
 
     def __init__(self, table: Table) -> None:
-        self.table = self.meeting_place = table
+        self.table = self.shared_state = table
 
     def create(self, dop: int, driver_sequence: int) -> Operator:
         return ProbeOperator(self.table)
@@ -214,7 +216,7 @@ class Probe(OperatorFactory):
 
 @pytest.mark.parametrize("cpus", [1, 3])
 @pytest.mark.parametrize("build_left", [False, True])
-def test_a_join_of_a_user_meets_at_its_bridge(build_left: bool, cpus: int) -> None:
+def test_user_defined_join_shares_a_bridge(build_left: bool, cpus: int) -> None:
     def make(node: Among, settings: Any) -> tuple[OperatorFactory, OperatorFactory]:
         table = Table()
         return Build(table), Probe(table)

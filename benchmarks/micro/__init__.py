@@ -1,1 +1,1 @@
-"""Nanoseconds a row of the engine's kernels and of the operators built on them."""
+"""Nanoseconds per row of the engine's kernels and of the operators built on them."""

@@ -1,4 +1,4 @@
-"""Print nanoseconds a row of every case as JSON: ``python -m benchmarks.micro [--rows N] [--only TEXT]``."""
+"""Prints nanoseconds per row of every case as JSON: ``python -m benchmarks.micro [--rows N] [--only TEXT]``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pyspark_pipeline.kernels.warm_up import warm_up
 
 
 def main() -> None:
-    """Run the cases that the command line chooses."""
+    """Run the cases selected by the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.micro", description=cases.__doc__)
     parser.add_argument("--rows", type=int, default=6_000_000, help="rows of the large cases")
     parser.add_argument("--runs", type=int, default=3, help="timed runs of each case; the best counts")

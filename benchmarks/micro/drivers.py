@@ -1,8 +1,8 @@
-"""Print how long a local query of many drivers takes, and its memory: ``python -m benchmarks.micro.drivers``.
+"""Prints time and memory of a local query with many drivers: ``python -m benchmarks.micro.drivers``.
 
-Half of the drivers give a hundred numbers each and deal them out by hash to ten instances, where the other half read
-them. Each count of drivers runs in a process of its own; ``kib_per_driver`` is what the process grew to above
-what it was before the query was made.
+Half of the drivers produce a hundred numbers each and hash-partition them to ten instances, where the other half read
+them. Each count of drivers runs in a process of its own; ``kib_per_driver`` is the growth of the process's peak memory
+since before the query was built.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OPTIONS = {"batchRows": str(ROWS)}
 
 
 def fragments(drivers: int) -> list[LocalFragment]:
-    """Cut the query into two fragments of ten instances, and one that gives the result."""
+    """Return two fragments of ten instances, and one that returns the result."""
     dop = drivers // (2 * INSTANCES)
     runs: dict[str, Any] = {"instances": INSTANCES, "dop": dop, "options": _OPTIONS}
     numbers = Range(output=fields("n:bigint"), input_id=0)
@@ -41,7 +41,7 @@ def fragments(drivers: int) -> list[LocalFragment]:
 
 
 def measure(drivers: int, threads: int) -> dict[str, float]:
-    """Run the query in this process, after a small one."""
+    """Run the query in this process, after a small one; return time and memory."""
     LocalQuery(fragments(2 * INSTANCES), threads=threads).table()
     before = resident_bytes(os.getpid())
     started = time.perf_counter()
@@ -59,7 +59,7 @@ def measure(drivers: int, threads: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure every count of the command line in a process of its own."""
+    """Measure each driver count of the command line in a process of its own."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.micro.drivers", description=__doc__)
     parser.add_argument("--drivers", default="1000,2000,5000,10000", help="counts of drivers")
     parser.add_argument("--threads", type=int, default=2)

@@ -1,4 +1,4 @@
-"""Joins: looking keys up in a table of each form, and building one."""
+"""Join cases: looking up keys in a table of each form, and building one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from benchmarks.micro.measure import Case, cut, micro
 from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
-from pyspark_pipeline.kernels.key_filter import KeyFilter, KeyMarker
+from pyspark_pipeline.kernels.key_filter import KeyFilter, KeyFilterProbe
 
 _RANDOM = np.random.default_rng(7)
 
@@ -32,7 +32,7 @@ def _probing(build: Sequence[pa.Array], probe: Sequence[pa.Array]) -> tuple[Case
 
 
 def _filtering(build: pa.Array, probe: pa.Array) -> tuple[Case, int]:
-    marker = KeyMarker(KeyFilter(JoinTable([build.type], [[build]], len(build), lists=False)))
+    marker = KeyFilterProbe(KeyFilter(JoinTable([build.type], [[build]], len(build), lists=False)))
     chunks = list(cut(probe))
 
     def run() -> None:
@@ -43,7 +43,7 @@ def _filtering(build: pa.Array, probe: pa.Array) -> tuple[Case, int]:
 
 
 def _orders(count: int) -> Any:
-    """Number orders as the TPC-H generator does: eight of 32 numbers are used."""
+    """Return order keys as the TPC-H generator does: eight of 32 numbers are used."""
     numbers = np.arange(count)
     return numbers // 8 * 32 + numbers % 8
 

@@ -1,4 +1,4 @@
-"""How a micro benchmark is run: several times, the best time counts (others run on the machine too)."""
+"""Runner of micro benchmarks: several runs per case, of which the best counts, as the machine may be shared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CASES: dict[str, Callable[[int], tuple[Case, int]]] = {}
 
 
 def micro(name: str) -> Callable[[Callable[[int], tuple[Case, int]]], Callable[[int], tuple[Case, int]]]:
-    """Register a case: the function makes the data for about ``rows`` rows, gives what to time and the true rows."""
+    """Register a case: a function that makes about ``rows`` rows and returns the call to time and the exact rows."""
 
     def register(make: Callable[[int], tuple[Case, int]]) -> Callable[[int], tuple[Case, int]]:
         _CASES[name] = make
@@ -25,12 +25,12 @@ def micro(name: str) -> Callable[[Callable[[int], tuple[Case, int]]], Callable[[
 
 
 def names() -> list[str]:
-    """Give the names of all cases."""
+    """Return the names of all cases."""
     return list(_CASES)
 
 
 def nanoseconds_per_row(name: str, rows: int, runs: int) -> float:
-    """Run one case once to warm up and ``runs`` times more; give the best time by row."""
+    """Run one case once to warm up and ``runs`` times more; return the best time per row."""
     case, true_rows = _CASES[name](rows)
     case()
     best = min(_timed(case) for _ in range(runs))
@@ -44,6 +44,6 @@ def _timed(case: Case) -> int:
 
 
 def cut(*columns: pa.Array) -> Iterator[list[pa.Array]]:
-    """Cut columns into chunks."""
+    """Yield slices of the columns of ``BATCH_ROWS`` rows."""
     for start in range(0, len(columns[0]), BATCH_ROWS):
         yield [column.slice(start, BATCH_ROWS) for column in columns]

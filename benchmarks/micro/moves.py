@@ -1,10 +1,10 @@
-"""What scheduling and statistics cost: one move of a chunk, and all moves of real queries as a share of their time.
+"""Measures the cost of scheduling and statistics: per move of a chunk, and as a share of the time of real queries.
 
 ``python -m benchmarks.micro.moves [--scale 1 --data FOLDER] [--queries 1-22] [--json FILE]``. A move is timed between
-operators that only hand a chunk on, through a driver with all its statistics; ``bare`` are the operators' calls alone,
-in a loop. Then queries run with chunks of 64 Ki rows and tell their moves. All times are CPU times, so that others
-on the machine do not count: of the process, and for the queries the sum over all calls of operators, which is the
-strictest measure (a task also waits, reads its input, and has its part in the JVM).
+operators that only forward a chunk, through a driver with all its statistics; ``bare`` calls only the operators,
+in a loop. Then queries run with chunks of 64 Ki rows and report their moves. All times are CPU times, so that other
+processes do not count: of the process, and for the queries the sum over all calls of operators, which is the
+strictest measure (a task also waits, reads its input, and uses the JVM).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from benchmarks.breakdown import Watch
-from benchmarks.command_line import give
+from benchmarks.command_line import emit_document
 from benchmarks.micro.measure import BATCH_ROWS
 from benchmarks.session import PIPELINE, start
 from benchmarks.tpch import data, queries
@@ -38,8 +38,8 @@ _CONF = {
 }
 
 
-class _Hand(Operator):
-    """Gives the chunk ``left`` times where that is not None, else hands on what it gets."""
+class _Forward(Operator):
+    """Outputs the chunk ``left`` times if it is not None, else forwards its input."""
 
     def __init__(self, chunk: Chunk | None, left: int) -> None:
         self._chunk, self._left, self._ended = chunk, left, False
@@ -67,12 +67,12 @@ class _Hand(Operator):
         self._ended = True
 
 
-class _Source(_Hand):
+class _Source(_Forward):
     def is_finished(self) -> bool:
         return self._chunk is None
 
 
-class _Sink(_Hand):
+class _Sink(_Forward):
     def need_input(self) -> bool:
         return not self._ended
 
@@ -83,7 +83,7 @@ class _Sink(_Hand):
         return self._ended
 
 
-class _Makes(OperatorFactory):
+class _Factory(OperatorFactory):
     def __init__(self, make: Callable[[], Operator]) -> None:
         self._make = make
 
@@ -97,14 +97,14 @@ def _chunk() -> Chunk:
 
 
 def _chain(moves_each: int, chunks: int) -> list[Operator]:
-    between = [_Hand(None, 0) for _ in range(moves_each - 1)]
+    between = [_Forward(None, 0) for _ in range(moves_each - 1)]
     return [_Source(_chunk(), chunks), *between, _Sink(None, 0)]
 
 
 def driven(moves_each: int, *, cpu_time: bool = False, timeline: bool = False) -> float:
-    """Time a move by a driver, through a pipeline in which each chunk moves ``moves_each`` times; µs of CPU."""
+    """Return the µs of CPU per move by a driver, in a pipeline in which each chunk moves ``moves_each`` times."""
     chunks = _MOVES // moves_each
-    factories = tuple(_Makes(lambda made=made: made) for made in _chain(moves_each, chunks))  # type: ignore[misc]
+    factories = tuple(_Factory(lambda made=made: made) for made in _chain(moves_each, chunks))  # type: ignore[misc]
     pipelines = [Pipeline(id=0, factories=factories)]
     instance = FragmentInstance(pipelines, OutputQueue(16), cpu_time=cpu_time, timeline=timeline)
     began = time.process_time_ns()
@@ -116,7 +116,7 @@ def driven(moves_each: int, *, cpu_time: bool = False, timeline: bool = False) -
 
 
 def bare(moves_each: int) -> float:
-    """Time the calls of the same operators alone, by move; µs of CPU."""
+    """Return the µs of CPU per move of the same operators' calls without a driver."""
     chunks = _MOVES // moves_each
     operators = _chain(moves_each, chunks)
     pairs = list(zip(operators, operators[1:], strict=False))
@@ -131,7 +131,7 @@ def bare(moves_each: int) -> float:
 
 
 def costs(runs: int) -> dict[str, float]:
-    """Give µs a move, the best of ``runs``: by moves of each chunk, and with the statistics that are off by default."""
+    """Return µs per move, the best of ``runs``: by moves per chunk, and with statistics that are off by default."""
     cases: dict[str, Callable[[], float]] = {
         "1 a chunk": lambda: driven(1),
         "4 a chunk": lambda: driven(4),
@@ -142,7 +142,7 @@ def costs(runs: int) -> dict[str, float]:
 
 
 def counted(instances: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Add up what the instances of fragments counted: moves, schedulings, seconds active and of CPU in operators."""
+    """Return sums of the instances' counters: moves, schedulings, seconds active and of CPU in operators."""
     pipelines = [pipeline for instance in instances for pipeline in instance["pipelines"]]
     drivers = [driver for pipeline in pipelines for driver in pipeline["drivers"]]
     operators = [operator for pipeline in pipelines for operator in pipeline["operators"]]
@@ -155,7 +155,7 @@ def counted(instances: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 
 
 def share(found: Mapping[str, float], us_per_move: float) -> dict[str, float]:
-    """Give what all moves cost, and in percent of the operators' CPU time and of the tasks' time."""
+    """Return the cost of all moves, in seconds and in percent of the operators' CPU time and of the tasks' time."""
     cost = found["moves"] * us_per_move / 1e6
     parts = {"of_operators_cpu": found["operators_cpu_s"], "of_tasks": found["task_s"]}
     return {"cost_s": round(cost, 5)} | {
@@ -164,20 +164,20 @@ def share(found: Mapping[str, float], us_per_move: float) -> dict[str, float]:
 
 
 def measured(chosen: Sequence[queries.Query], folder: Path, us_per_move: float) -> dict[str, dict[str, float]]:
-    """Run the queries, each once to warm up and once more; give by name what they counted and the share."""
+    """Run each query once to warm up and once more; return counters and share by query name."""
     spark = start(PIPELINE, _CONF)
     for name, path in data.tables(folder).items():
         spark.read.parquet(path).createOrReplaceTempView(name)
     watch = Watch(spark)
-    told: dict[str, dict[str, float]] = {}
+    results: dict[str, dict[str, float]] = {}
     for query in [*chosen, *chosen]:
         frame = spark.sql(query.sql)
         frame.collect()
         instances = [instance for fragment in fragments(frame) for instance in fragment["instances"]]
         found = counted(instances) | {"task_s": watch.breakdown(frame, 0.0)["tasks"]}
-        told[query.name] = found | share(found, us_per_move)
+        results[query.name] = found | share(found, us_per_move)
     spark.stop()
-    return told
+    return results
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -205,7 +205,7 @@ def main(words: Sequence[str] | None = None) -> int:
             "worst_percent_of_operators_cpu": by_query[worst]["percent_of_operators_cpu"],
         },
     }
-    give(document, arguments.json)
+    emit_document(document, arguments.json)
     return 0
 
 

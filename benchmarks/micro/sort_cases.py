@@ -1,4 +1,4 @@
-"""The cases of sorting: the order of one and several keys, whole sorts in memory and spilled, the first rows."""
+"""Sort cases: the order of one and several keys, whole sorts in memory and spilled, TopN."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pyspark_pipeline.exec import FragmentInstance, Operator, OperatorFactory, O
 from pyspark_pipeline.kernels.sort_fields import SortColumn
 from pyspark_pipeline.kernels.sort_order import order_rows
 from pyspark_pipeline.memory import MemoryTracker
-from pyspark_pipeline.operators.sort import SortContext, SortSinkFactory, SortSourceFactory
-from pyspark_pipeline.operators.top_n import TopNFactory
+from pyspark_pipeline.operators.sorting.sort import SortContext, SortSinkFactory, SortSourceFactory
+from pyspark_pipeline.operators.sorting.top_n import TopNFactory
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.expr import ColumnRef
 from pyspark_pipeline.plan.nodes import Field, Node, Settings
@@ -55,8 +55,8 @@ def order_three(rows: int) -> tuple[Case, int]:
     return _order(pa.array(_RANDOM.integers(0, 5, rows // 4), pa.int32()), doubles, texts)
 
 
-class _Given(Operator):
-    """Gives chunks."""
+class _ChunkSource(Operator):
+    """A source of prepared chunks."""
 
     def __init__(self, chunks: list[pa.RecordBatch]) -> None:
         self._left = list(chunks)
@@ -71,8 +71,8 @@ class _Given(Operator):
         return not self._left
 
 
-class _Counted(Operator):
-    """Drops chunks."""
+class _DiscardSink(Operator):
+    """A sink that discards chunks."""
 
     def __init__(self) -> None:
         self._ended = False
@@ -90,7 +90,7 @@ class _Counted(Operator):
         return self._ended
 
 
-class _Made(OperatorFactory):
+class _Factory(OperatorFactory):
     def __init__(self, make: Any) -> None:
         self._make = make
 
@@ -119,7 +119,7 @@ def _sort(rows: int, limit: int | None) -> tuple[Case, int]:
     def run() -> None:
         shared = SortContext(Sort(output=child.output, keys=(key,), child=child), _SETTINGS)
         sink, source = SortSinkFactory(shared), SortSourceFactory(shared)
-        _run([[_Made(lambda: _Given(chunks)), sink], [source, _Made(_Counted)]], limit)
+        _run([[_Factory(lambda: _ChunkSource(chunks)), sink], [source, _Factory(_DiscardSink)]], limit)
 
     return run, rows
 
@@ -139,5 +139,6 @@ def first_rows(rows: int) -> tuple[Case, int]:
     rows //= 4
     chunks, child, key = _input(rows)
     node = TopN(output=child.output, keys=(key,), limit=100, child=child)
-    factories = [_Made(lambda: _Given(chunks)), TopNFactory(node, _SETTINGS, offset=0), _Made(_Counted)]
+    top_n = TopNFactory(node, _SETTINGS, offset=0)
+    factories = [_Factory(lambda: _ChunkSource(chunks)), top_n, _Factory(_DiscardSink)]
     return (lambda: _run([factories], None)), rows

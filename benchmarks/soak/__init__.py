@@ -1,1 +1,1 @@
-"""Hundreds of queries in one session, watched for what grows: threads, memory, files, processes."""
+"""Hundreds of queries in one session, monitored for growth of threads, memory, files, processes."""

@@ -1,4 +1,4 @@
-"""The queries of the soak, by kind: each takes a session, a number that makes its text new, a folder to write to."""
+"""The queries of the soak, by kind: each takes a session, a number that makes its text unique, an output folder."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _noop(text: str) -> Kind:
 
 
 def _threads(spark: SparkSession, n: int, _folder: Path) -> None:
-    """Run three queries at once."""
+    """Run three queries concurrently."""
     text = "select kind, count(*), sum(amount) from events where amount > {n} group by kind"
     threads = [InheritableThread(target=spark.sql(text.format(n=n + i)).collect) for i in range(3)]
     for thread in threads:
@@ -42,12 +42,12 @@ def _threads(spark: SparkSession, n: int, _folder: Path) -> None:
 
 
 def _fails(spark: SparkSession, n: int, _folder: Path) -> None:
-    """Have a task raise Spark's error: under ANSI, a division by zero in the last row."""
+    """Run a query whose task raises Spark's error: under ANSI, a division by zero in the last row."""
     _failing(lambda: spark.sql(f"select id, {n} / (id - 99999) q from events").collect())
 
 
 def _fails_late(spark: SparkSession, n: int, _folder: Path) -> None:
-    """Have a task fail after an exchange."""
+    """Run a query that fails in a task after an exchange."""
     text = f"select kind, cast(concat(max(amount), 'x{n}') as int) from events group by kind"
     _failing(lambda: spark.sql(text).collect())
 

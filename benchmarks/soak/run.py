@@ -1,4 +1,4 @@
-"""Runs the queries of the soak in a session of its own process, and reads what it holds every few of them."""
+"""Runs the queries of the soak in a session of its own process, and samples its resources every few queries."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from benchmarks.soak.watch import SPILLED, TOLERANCES, SessionWatch
 
 
 def soak(conf: Mapping[str, str], queries: int, every: int, minutes: float) -> dict[str, Any]:
-    """Run ``queries`` in a session with the extension, looking ``every`` so many; give samples, trends, verdict.
+    """Run ``queries`` in a session with the extension, with a sample after ``every`` so many; return all results.
 
-    After ``minutes`` the next look is the last.
+    The results are samples, trends and verdict. The first sample after ``minutes`` is the last.
     """
     os.environ["PYSPARK_PYTHON"] = sys.executable
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
@@ -55,7 +55,7 @@ def soak(conf: Mapping[str, str], queries: int, every: int, minutes: float) -> d
 def in_a_process(
     conf: Mapping[str, str], queries: int, every: int, minutes: float, log: Path | None
 ) -> dict[str, Any]:
-    """Do :func:`soak` in a process, and so a JVM, of its own; what they print goes to ``log``, where there is one."""
+    """Run :func:`soak` in a separate process and thus JVM; their output is appended to ``log`` if given."""
     with multiprocessing.get_context("spawn").Pool(1, initializer=_print_to, initargs=(log,)) as pool:
         return pool.apply(soak, (conf, queries, every, minutes))
 

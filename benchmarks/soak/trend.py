@@ -1,4 +1,4 @@
-"""Says of a series of readings whether it grew: a straight line through what comes after the warm-up."""
+"""Growth detection in a series of readings, by a linear fit of the readings after the warm-up."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-#: Of a run, the share that warms up: caches fill, classes load, workers start.
+#: The share of a run that is warm-up: caches fill, classes load, workers start.
 WARM_UP = 1 / 3
-#: A slope counts where it is so many times its own standard error.
+#: A slope counts if it is at least so many times its standard error.
 CERTAINTY = 3.0
 
 
@@ -24,7 +24,7 @@ class Trend:
 
 
 def fitted(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
-    """Fit a straight line by least squares; give its slope and the standard error of that (infinite for two points)."""
+    """Return slope and its standard error (infinite for two points) of a least-squares line."""
     count = len(xs)
     middle_x, middle_y = sum(xs) / count, sum(ys) / count
     spread = sum((x - middle_x) ** 2 for x in xs)
@@ -36,9 +36,9 @@ def fitted(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float]:
 
 
 def trend(queries: Sequence[int], readings: Sequence[float], tolerance: float) -> Trend:
-    """Judge readings of one measure, each taken after so many ``queries``.
+    """Return the trend of readings of one measure, each taken after so many ``queries``.
 
-    It grew where the line rises by more than ``tolerance`` after the warm-up and its slope is no accident.
+    It grew if the line rises by more than ``tolerance`` after the warm-up and its slope is significant.
     """
     begin = next(place for place, number in enumerate(queries) if number >= queries[-1] * WARM_UP)
     xs, ys = [float(number) for number in queries[begin:]], [float(value) for value in readings[begin:]]
@@ -54,14 +54,14 @@ def trend(queries: Sequence[int], readings: Sequence[float], tolerance: float) -
 
 
 def trends(samples: Sequence[Mapping[str, float]], tolerances: Mapping[str, float]) -> dict[str, dict[str, object]]:
-    """Judge every measure of ``samples``, whose ``queries`` says how many had run; by measure."""
+    """Return the trend of every measure of ``samples``; ``queries`` of a sample is the number of queries before it."""
     queries = [int(sample["queries"]) for sample in samples]
     judged = {name: trend(queries, [s[name] for s in samples], most) for name, most in tolerances.items()}
     return {name: asdict(found) for name, found in judged.items()}
 
 
 def table(samples: Sequence[Mapping[str, float]], names: Sequence[str]) -> str:
-    """Draw the samples as columns under their names."""
+    """Return a text table of the samples with a column per measure."""
     columns = ["queries", *names]
     cells = [[f"{sample[name]:g}" for name in columns] for sample in samples]
     widths = [max(len(name), *(len(row[i]) for row in cells)) for i, name in enumerate(columns)]
@@ -70,7 +70,7 @@ def table(samples: Sequence[Mapping[str, float]], names: Sequence[str]) -> str:
 
 
 def verdict(found: Mapping[str, Mapping[str, object]]) -> list[str]:
-    """Say in a line a measure what grew; one line where nothing did."""
+    """Return a line per measure that grew; one line if none did."""
     grown = [
         f"{name} grew: {line['first']:g} to {line['last']:g}, {line['per_100_queries']:g} a hundred queries"
         for name, line in found.items()

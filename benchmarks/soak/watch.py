@@ -1,9 +1,9 @@
-"""Reads what a session holds: of its JVM, of Spark's Python daemon, of each worker, and in Spark's local folders.
+"""Samples the resources of a session: its JVM, Spark's Python daemon, each worker, and Spark's local folders.
 
-Besides, what it spilled since the last look, so that one sees that it did.
+It also reads the bytes spilled since the last sample, to show that the queries spill.
 
-The JVM's heap is read after two collections, between which Spark's cleaner forgets the shuffles and broadcasts that
-nobody can reach.
+The JVM's heap is read after two collections, between which Spark's cleaner removes unreachable shuffles and
+broadcasts.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from benchmarks.memory import children_of, resident_bytes
 
 _MIB = 1 << 20
 _CLEANER_SECONDS = 0.3
-#: Numbers of stages that are not there, after which no more are looked for: those that never ran have none.
+#: Missing stage ids after which the search ends: skipped stages have no status.
 _MISSES = 50
 SPILLED = "spilled_mib"
-#: Spark's own threads that are not counted: pools of up to a thousand that let a thread go once it was idle for a
-#: minute, and a watch a Python task.
+#: Spark's own threads that are not counted: pools of up to a thousand that end a thread after it was idle for a
+#: minute, and a monitor per Python task.
 _SPARKS_THREADS = (
     "block-manager-", "shuffle-exchange-", "broadcast-exchange-", "ResultQueryStageExecution-", "QueryStageCreator-",
     "Worker Monitor for ",
 )  # fmt: skip
 
-#: What is read, and by how much it may rise after the warm-up: less is noise. Netty takes direct memory in chunks of
-#: 4 MiB, one an arena.
+#: The measures and the tolerated growth of each after the warm-up. Netty allocates direct memory in chunks of
+#: 4 MiB per arena.
 TOLERANCES = {
     "driver_fds": 3.0,
     "driver_rss_mib": 24.0,
@@ -58,7 +58,7 @@ TOLERANCES = {
 
 
 class SessionWatch:
-    """Watches one local session, whose Spark files are all below ``folder``."""
+    """Sampler of one local session, whose Spark files are all below ``folder``."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         context: Any = spark.sparkContext
@@ -70,7 +70,7 @@ class SessionWatch:
         self._folder = folder
 
     def sample(self) -> dict[str, float]:
-        """Read every measure of :data:`TOLERANCES`. Of workers, the largest one counts."""
+        """Return every measure of :data:`TOLERANCES`; of workers, the maximum."""
         self._settle()
         daemons = children_of(self._pid)
         workers = [worker for daemon in daemons for worker in children_of(daemon)]
@@ -91,7 +91,7 @@ class SessionWatch:
         }
 
     def _settle(self) -> None:
-        """Let go of what nobody needs: Python's hold on JVM objects, the JVM's garbage, what Spark's cleaner cleans."""
+        """Release unreferenced objects: Python's references to JVM objects, the JVM's garbage, Spark's shuffles."""
         self._bus.waitUntilEmpty()
         for _ in range(2):
             gc.collect()
@@ -99,7 +99,7 @@ class SessionWatch:
             time.sleep(_CLEANER_SECONDS)
 
     def _spilled(self) -> float:
-        """Add up what the stages since the last look spilled, as far as Spark still knows them; MiB."""
+        """Return the MiB spilled by the stages since the last sample that Spark still retains."""
         spilled, stage = 0, self._next_stage
         while stage < self._next_stage + _MISSES:
             with contextlib.suppress(Py4JJavaError):
@@ -122,35 +122,35 @@ class SessionWatch:
         }
 
     def _threads(self) -> list[str]:
-        """Name the JVM's threads."""
+        """Return the names of the JVM's threads."""
         return [thread.getName() for thread in self._jvm.java.lang.Thread.getAllStackTraces().keySet()]
 
     def _direct(self) -> int:
-        """Give the bytes of the JVM's direct buffers."""
+        """Return the bytes of the JVM's direct buffers."""
         factory = self._jvm.java.lang.management.ManagementFactory
         kind = self._jvm.java.lang.Class.forName("java.lang.management.BufferPoolMXBean")
         return sum(pool.getMemoryUsed() for pool in factory.getPlatformMXBeans(kind) if pool.getName() == "direct")
 
 
 def mib(nbytes: float) -> float:
-    """Turn bytes into MiB, to two digits."""
+    """Return bytes as MiB, rounded to two digits."""
     return round(nbytes / _MIB, 2)
 
 
 def sockets(pid: int) -> list[str]:
-    """List the open sockets of a process."""
+    """Return the open sockets of a process."""
     return [name for name in descriptors(pid) if name.startswith("socket:")]
 
 
 def num_threads(pid: int) -> int:
-    """Count the threads of a process; 0 when it is gone."""
+    """Return the number of threads of a process; 0 if it has ended."""
     with contextlib.suppress(OSError):
         return len(os.listdir(f"/proc/{pid}/task"))
     return 0
 
 
 def sizes(folder: Path) -> Iterator[int]:
-    """Give the bytes of every file below ``folder``."""
+    """Yield the bytes of every file below ``folder``."""
     for parent, _, names in os.walk(folder):
         for name in names:
             with contextlib.suppress(OSError):

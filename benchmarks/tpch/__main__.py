@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.command_line import configuration, given, make_parser
+from benchmarks.command_line import configuration, extra_settings, make_parser
 from benchmarks.engine import Engine
 from benchmarks.session import PIPELINE, SPARK
 from benchmarks.tpch import data, report
@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the benchmark; return 0 when every answer was equal, else 1."""
+    """Run the benchmark; return 0 if every answer was equal, else 1."""
     arguments = parser().parse_args(words)
     engine_names = arguments.engines.split(",")
     if not set(engine_names) <= {SPARK, PIPELINE} or arguments.runs < 1:
@@ -58,14 +58,14 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def meta(arguments: argparse.Namespace, engines: dict[str, Engine]) -> dict[str, Any]:
-    """Describe the run: versions, sizes, settings, peak memory of each engine, time to start each session."""
+    """Return the run's metadata: versions, sizes, settings, peak memory of each engine, start time of each session."""
     return {
         "spark": next(iter(engines.values())).started["spark"],
         "cores": arguments.cores,
         "driver_memory": arguments.memory,
         "scale": arguments.scale,
         "runs": arguments.runs,
-        "conf": given(arguments),
+        "conf": extra_settings(arguments),
         "versions": report.versions(),
         "session_start_s": {name: round(engine.started["start_s"], 3) for name, engine in engines.items()},
         "peak_rss_mib": {name: engine.memory.all_time_mib for name, engine in engines.items()},

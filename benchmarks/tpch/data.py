@@ -1,4 +1,4 @@
-"""Makes the tables as Parquet files, once a scale, in a folder that later runs find again."""
+"""Generates the tables as Parquet files, once per scale, in a folder that later runs reuse."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ TABLES = ("customer", "lineitem", "nation", "orders", "part", "partsupp", "regio
 
 
 def default_folder(scale: float) -> Path:
-    """Return the folder that the tables of ``scale`` are kept in."""
+    """Return the folder of the tables of ``scale``."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return Path(base) / "pyspark_pipeline" / "tpch" / f"sf{scale:g}"
 
 
 def tables(folder: Path) -> dict[str, str]:
-    """Map each table to its file."""
+    """Return the file of each table."""
     return {table: str(folder / f"{table}.parquet") for table in TABLES}
 
 
 def make(scale: float, folder: Path | None = None) -> Path:
-    """Make the tables of ``scale`` in ``folder`` unless they are there; return the folder."""
+    """Generate the tables of ``scale`` in ``folder`` unless they exist; return the folder."""
     target = folder or default_folder(scale)
     target.parent.mkdir(parents=True, exist_ok=True)
     with open(target.parent / f"{target.name}.making", "w", encoding="utf-8") as lock:

@@ -1,4 +1,4 @@
-"""The options that say which queries a benchmark runs, how often, over which tables."""
+"""The command-line options for a benchmark's queries, number of runs, and tables."""
 
 from __future__ import annotations
 

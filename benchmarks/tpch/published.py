@@ -1,9 +1,9 @@
 """Two oracles that are not Spark: the published answers of the specification, and DuckDB on the same files.
 
 The published answers come with DuckDB's TPC-H extension, which the ``duckdb-extension-tpch`` package brings
-as a file. They are texts; a value of ours equals its text to the last digit our type has. They were made from
-the data of another generator, whose random texts (addresses, comments) are not those of ``tpchgen-cli``, so
-those columns are left out, and query 13, which filters by a comment, has no published answer for our data.
+as a file. They are texts; our value must equal the text to the last digit of our type. They were made from
+the data of another generator, whose random texts (addresses, comments) differ from those of ``tpchgen-cli``, so
+those columns are not compared, and query 13, which filters by a comment, has no published answer for our data.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Texts = Sequence[Sequence[str]]
 
 @cache
 def answers(scale: float) -> dict[str, Texts]:
-    """Map query numbers to the rows of the published answer at ``scale``; empty for scales that have none."""
+    """Return the rows of the published answer at ``scale`` by query number; empty for scales that have none."""
     import duckdb
     import duckdb_extension_tpch
 
@@ -64,7 +64,7 @@ def duckdb_answer(
 
 
 def difference(answer: Answer, texts: Texts, without: frozenset[str] = frozenset()) -> str | None:
-    """Say the first difference between our answer and an oracle's texts, or None when they are equal.
+    """Return the first difference between our answer and an oracle's texts, or None if they are equal.
 
     The columns named in ``without`` are not compared. Rows are compared as a multiset.
     """
@@ -81,7 +81,7 @@ def difference(answer: Answer, texts: Texts, without: frozenset[str] = frozenset
 
 
 def _parse(text: str, sample: Any) -> Any:
-    """Read an oracle's text as the type of our column; a text that does not fit stays a text, and so differs."""
+    """Return an oracle's text as the type of our column; a text that does not parse stays a text, and so differs."""
     if text in ("", "NULL") and not isinstance(sample, str):
         return None
     try:

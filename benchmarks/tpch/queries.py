@@ -1,4 +1,4 @@
-"""The queries: 1 to 22 of the specification, and ours by name (``extra/``), which stress one mechanism each."""
+"""The queries: 1 to 22 of the specification, and our own by name (``extra/``), which stress one mechanism each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NUMBERS = tuple(str(number) for number in range(1, 23))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """One query: its name, its text, and where its rows go when it is timed (collect, noop)."""
+    """One query: its name, its text, and its sink when timed (collect, noop)."""
 
     name: str
     sql: str
@@ -21,12 +21,12 @@ class Query:
 
 
 def names() -> tuple[str, ...]:
-    """List all names."""
+    """Return all names."""
     return (*NUMBERS, *sorted(path.stem for path in (FOLDER / "extra").glob("*.sql")))
 
 
 def load(name: str, scale: float) -> Query:
-    """Read a query. Raises :class:`KeyError` for an unknown name."""
+    """Return a query. Raises :class:`KeyError` for an unknown name."""
     if name not in names():
         raise KeyError(f"no query {name!r}; there are: {', '.join(names())}")
     is_tpch = name in NUMBERS
@@ -37,7 +37,7 @@ def load(name: str, scale: float) -> Query:
 
 
 def choose(text: str | None, scale: float) -> Sequence[Query]:
-    """Read the queries named in ``text``, comma-separated, ranges as ``1-5``; all 22 without."""
+    """Return the queries named in ``text``, comma-separated, ranges as ``1-5``; all 22 if it is empty."""
     chosen: list[str] = []
     for item in (text or "1-22").split(","):
         first, dash, last = item.strip().partition("-")

@@ -1,4 +1,4 @@
-"""Makes the JSON document of a run out of its measurements, and the table that a person reads."""
+"""Builds the JSON document of a run from its measurements, and the printed table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PACKAGES = ("pyspark", "pyspark-pipeline", "pyarrow", "pandas", "numpy", "numba
 
 
 def versions() -> dict[str, str]:
-    """List the versions of what takes part."""
+    """Return the versions of Python and of the packages."""
     found = {"python": platform.python_version()}
     for name in _PACKAGES:
         try:
@@ -24,19 +24,19 @@ def versions() -> dict[str, str]:
 
 
 def timing(seconds: Sequence[float]) -> dict[str, Any]:
-    """Split the times of one engine's runs: the first is cold, the rest warm."""
+    """Return cold and warm times of one engine's runs: the first is cold, the others warm."""
     return {"cold_s": round(seconds[0], 4), "warm_s": [round(value, 4) for value in seconds[1:]]}
 
 
 def ratio(spark: Sequence[float], pipeline: Sequence[float]) -> float | None:
-    """Divide the median warm time of vanilla Spark by ours; the cold times where there are no warm ones."""
+    """Return the median warm time of vanilla Spark divided by ours; of the cold times if there are no warm ones."""
     if not spark or not pipeline:
         return None
     return round(statistics.median(spark[1:] or spark) / statistics.median(pipeline[1:] or pipeline), 3)
 
 
 def summary(queries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Sum a run up: mean, least and total ratio of both engines, distance to DuckDB, whether all were equal."""
+    """Return the summary of a run: mean, minimum and total ratio, ratio to DuckDB, whether all answers were equal."""
     ratios = [query["ratio"] for query in queries.values() if query.get("ratio")]
     both = [query for query in queries.values() if query.get("ratio")]
     result: dict[str, Any] = {"all_equal": all(query.get("equal") is True for query in queries.values())}
@@ -63,12 +63,12 @@ def _geomean(ratios: Sequence[float]) -> float:
 
 
 def warm(engine: Mapping[str, Any]) -> float:
-    """Give the median of an engine's warm runs of a query; the cold one where there are none."""
+    """Return the median of an engine's warm runs of a query; the cold one if there are none."""
     return float(statistics.median(engine["warm_s"] or [engine["cold_s"]]))
 
 
 def table(queries: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
-    """Give the lines of a table: one a query, median warm seconds."""
+    """Yield the lines of a table: one per query, median warm seconds."""
     yield f"{'query':>8} {'spark':>8} {'pipeline':>8} {'ratio':>7} {'converted':>9} {'duckdb':>8}  equal"
     for name, query in queries.items():
         parts = [query.get(engine, {}) for engine in ("spark", "pipeline")]

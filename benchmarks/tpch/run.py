@@ -1,4 +1,4 @@
-"""Runs queries on the engines in turn: each run of a query on one engine, then the same run on the other."""
+"""Runs queries on the engines alternately: each run of a query on one engine, then the same run on the other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CONVERSION = ("operators", "converted", "transitions")
 
 @dataclass(slots=True, kw_only=True)
 class Measurement:
-    """What one engine did with one query."""
+    """The results of one engine for one query."""
 
     seconds: list[float] = field(default_factory=list)
     answer: answers.Answer | None = None
@@ -31,7 +31,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a run is told: how often to run each query, at what scale, on how many cores, over which tables."""
+    """The parameters of a run: runs per query, scale, cores, tables."""
 
     runs: int
     scale: float
@@ -40,7 +40,7 @@ class Plan:
 
 
 def run_query(query: Query, engines: Mapping[str, Engine], plan: Plan) -> dict[str, Any]:
-    """Run ``query`` on each engine, in turn; return its part of the JSON document."""
+    """Run ``query`` on each engine, alternately; return its part of the JSON document."""
     measured = {name: Measurement() for name in engines}
     for engine in engines.values():
         engine.memory.reset()
@@ -58,16 +58,16 @@ def run_query(query: Query, engines: Mapping[str, Engine], plan: Plan) -> dict[s
 
 
 def run_once(query: Query, engine: Engine, measurement: Measurement, *, is_first: bool) -> None:
-    """Run ``query`` once and add to ``measurement`` what was seen, of the first run the answer too."""
+    """Run ``query`` once and add the results to ``measurement``, with the answer for the first run."""
     with tempfile.NamedTemporaryFile() as file:
         try:
-            told = engine.call("run", sql=query.sql, sink=query.sink, answer=file.name if is_first else None)
+            response = engine.call("run", sql=query.sql, sink=query.sink, answer=file.name if is_first else None)
         except EngineError as error:
             measurement.error = str(error)
             return
-        measurement.seconds.append(told["seconds"])
-        measurement.summary = told["summary"]
-        measurement.spent = told["spent"]
+        measurement.seconds.append(response["seconds"])
+        measurement.summary = response["summary"]
+        measurement.spent = response["spent"]
         if is_first:
             columns, schema, rows = pickle.loads(Path(file.name).read_bytes())
             measurement.answer = answers.Answer(columns=columns, schema=schema, rows=rows)
@@ -96,7 +96,7 @@ def _comparison_part(query: Query, spark: Measurement, pipeline: Measurement) ->
 
 
 def _oracle_part(query: Query, answer: answers.Answer, plan: Plan) -> dict[str, Any]:
-    """Compare our answer (vanilla Spark's where the pipeline engine did not run) with the oracles."""
+    """Return the comparison of our answer (vanilla Spark's if the pipeline engine did not run) with the oracles."""
     if query.sink != "collect":
         return {}
     texts, seconds = published.duckdb_answer(query.sql, plan.tables, runs=plan.runs, threads=plan.cores)
@@ -113,7 +113,7 @@ def _equality(key: str, difference: str | None) -> dict[str, Any]:
 
 
 def run_all(queries: Sequence[Query], engines: Mapping[str, Engine], plan: Plan) -> dict[str, Any]:
-    """Run every query and print its line as it is done; return the ``queries`` part of the JSON document."""
+    """Run every query and print its line when it is done; return the ``queries`` part of the JSON document."""
     results: dict[str, Any] = {}
     header, *_ = report.table({})
     print(header, flush=True)

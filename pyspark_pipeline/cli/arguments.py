@@ -1,4 +1,4 @@
-"""Kinds of arguments that several commands take."""
+"""Argument types that several commands share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def whole_number(least: int) -> Callable[[str], int]:
-    """Make the ``type`` of an argument that is a whole number from ``least`` on."""
+    """Return the ``type`` of an argument that is a whole number of at least ``least``."""
 
     def parse(text: str) -> int:
         try:

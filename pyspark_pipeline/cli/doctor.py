@@ -1,6 +1,6 @@
-"""``pyspark-pipeline doctor``: checks what the extension needs, on the driver and on the executors.
+"""``pyspark-pipeline doctor``: checks the requirements of the extension on the driver and on the executors.
 
-A check is a function that returns its finding; a finding that is not fine says what to mend.
+A check is a function that returns its finding; the finding of a failed check has a remedy.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from pyspark_pipeline.cli.root_cause import root_cause
 from pyspark_pipeline.errors import PipelineError
 from pyspark_pipeline.shim_build import find_spark, shim_jar, shim_sources, source_files
 
@@ -27,7 +28,7 @@ _PROBE_SECONDS = 180
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What one check found: whether all is well, in words, and what to do if not."""
+    """The result of one check: pass or fail, its description, and the remedy of a failure."""
 
     subject: str
     is_fine: bool
@@ -44,7 +45,7 @@ def add_parser(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print one line a check; return 0 when all are fine, else 1."""
+    """Print one line per check; return 0 if all pass, else 1."""
     checks: list[Callable[[], Finding]] = [check_java, check_spark]
     checks += [lambda name=name: check_package(name) for name in _PACKAGES]  # type: ignore[misc]
     checks.append(check_jar)
@@ -59,21 +60,21 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def check_java() -> Finding:
-    """Look for Java 17 or newer."""
+    """Check for Java 17 or newer."""
     mend = f"install Java {_LEAST_JAVA} or newer and put it on the PATH, or set JAVA_HOME"
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if not java or not Path(java).exists():
         return Finding(subject="java", is_fine=False, detail="not found", mend=mend)
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    match = re.search(r'version "(\d+)', told)
+    output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    match = re.search(r'version "(\d+)', output)
     is_fine = match is not None and int(match[1]) >= _LEAST_JAVA
-    first = (told.splitlines() or ["no answer"])[0]
+    first = (output.splitlines() or ["no answer"])[0]
     return Finding(subject="java", is_fine=is_fine, detail=f"{first} ({java})", mend=mend)
 
 
 def check_spark() -> Finding:
-    """Look for Spark, of a minor version the shim has sources for."""
+    """Check for a Spark of a minor version that the shim has sources for."""
     try:
         spark = find_spark()
         source_files(shim_sources(Path(__file__).resolve().parents[1]), spark.minor)
@@ -84,7 +85,7 @@ def check_spark() -> Finding:
 
 
 def check_package(name: str) -> Finding:
-    """Look for one package, of a version in the range we support."""
+    """Check for one package of a supported version."""
     least, below = _PACKAGES[name]
     wanted = f"{name}>={least}" + ("" if below is None else f",<{below}")
     mend = f"{sys.executable} -m pip install '{wanted}'"
@@ -98,7 +99,7 @@ def check_package(name: str) -> Finding:
 
 
 def check_jar() -> Finding:
-    """Get the jar, which compiles it if need be."""
+    """Check that there is a jar; compiles it if it is missing."""
     try:
         return Finding(subject="shim jar", is_fine=True, detail=str(shim_jar()))
     except PipelineError as error:
@@ -107,7 +108,7 @@ def check_jar() -> Finding:
 
 
 def check_workers(master: str) -> list[Finding]:
-    """Run a tiny job with the extension on; compare every worker's Python and packages with the driver's."""
+    """Run a small job with the extension on; compare every worker's Python and packages with the driver's."""
     command = [sys.executable, "-m", "pyspark_pipeline.spark.probe", master]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_PROBE_SECONDS)
@@ -116,10 +117,10 @@ def check_workers(master: str) -> list[Finding]:
         return [Finding(subject="job", is_fine=False, detail=detail, mend=f"check that {master} has free executors")]
     lines = [line.removeprefix("probe: ") for line in done.stdout.splitlines() if line.startswith("probe: ")]
     if done.returncode != 0 or not lines:
-        why = [line for line in done.stderr.splitlines() if "Error" in line or "Exception" in line]
-        detail = why[-1] if why else f"exit code {done.returncode}"
+        detail = root_cause(done.stderr) or f"exit code {done.returncode}"
         mend = f"run it alone to see all: {' '.join(command)}"
         return [Finding(subject="job", is_fine=False, detail=detail, mend=mend)]
+    obstacles = [line.removeprefix("obstacle: ") for line in done.stdout.splitlines() if line.startswith("obstacle: ")]
     driver, *workers = lines
     mend = f"export PYSPARK_PYTHON={sys.executable} (or spark.pyspark.python), with the driver's versions on every host"
     findings = [Finding(subject="driver", is_fine=True, detail=driver)]
@@ -127,4 +128,4 @@ def check_workers(master: str) -> list[Finding]:
         host, _, what = worker.partition(" ")
         same = what == driver.partition(" ")[2]
         findings.append(Finding(subject=f"worker on {host}", is_fine=same, detail=what, mend=mend))
-    return findings
+    return findings + [Finding(subject="extension", is_fine=False, detail=text, mend=mend) for text in obstacles]

@@ -1,29 +1,15 @@
-"""``pyspark-pipeline replay``: runs a captured task, or one operator of it, without Spark, and shows what was done.
+"""The command line of ``pyspark-pipeline replay``: runs a captured task, or one operator of it, without Spark.
 
-Under a debugger: ``python -m pdb -m pyspark_pipeline.cli.main replay FOLDER``; with ``--cpus 1`` everything runs on
-the one thread.
+Under a debugger: ``python -m pdb -m pyspark_pipeline.cli.main replay FOLDER``; with ``--cpus 1`` everything runs in
+one thread.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from collections.abc import Iterator, Mapping
 from typing import Any
 
-import pyarrow as pa
-
 from pyspark_pipeline.cli.arguments import whole_number
-from pyspark_pipeline.errors import CaptureError, SparkConditionError
-from pyspark_pipeline.exchange import ERROR, STATISTICS, ChunkRow, decode_chunk, plain_schema, unpack_rows
-from pyspark_pipeline.exchange.range_sink import key_schema
-from pyspark_pipeline.metrics.profile import added, drawn
-from pyspark_pipeline.plan.nodes import Fragment
-from pyspark_pipeline.plan.ranges import RangeSample
-from pyspark_pipeline.task.capture import Capture
-from pyspark_pipeline.task.replay_operator import OperatorReplay
-from pyspark_pipeline.task.run import condition_content, run_plan
 
 
 def add_parser(commands: Any) -> None:
@@ -41,97 +27,13 @@ def add_parser(commands: Any) -> None:
         metavar="NAME",
         help="run only this one (HashJoinProbe, or by number: 0.1); of a capture with the option capture.operator",
     )
-    rows = "rows to print of what each partition gets (default 10)"
+    rows = "rows to print of each partition (default 10)"
     parser.add_argument("--rows", type=whole_number(0), default=10, help=rows)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the task; print first rows, rows a partition and the profile. Return 1 where it ended in Spark's error."""
-    capture = Capture(arguments.folder)
-    fragment = capture.fragment()
-    for note in capture.journal.notes():
-        print(f"pyspark-pipeline: {note}", file=sys.stderr)
-    if arguments.operator is None:
-        return _run_task(capture, fragment, arguments)
-    if arguments.cpus is not None:
-        raise CaptureError("--cpus is for a whole task: an operator runs with the drivers that it had, on one thread")
-    return _run_operator(OperatorReplay(capture, fragment, arguments.operator), fragment, arguments.rows)
+    """Replay; see :mod:`~.replay_run`. The local import keeps the other commands working without pyarrow."""
+    from pyspark_pipeline.cli.replay_run import run as replay
 
-
-def _run_task(capture: Capture, fragment: Fragment, arguments: argparse.Namespace) -> int:
-    status = 0
-    profile: Mapping[str, Any] | None = None
-    rows: dict[int, int] = {}
-    for row in replayed(capture, fragment, arguments.cpus):
-        if row.partition == STATISTICS:
-            profile = json.loads(_content(row)["profile"])
-        elif row.partition == ERROR:
-            print(json.dumps(_content(row), indent=1))
-            status = 1
-        else:
-            _show(fragment, row, arguments.rows, rows)
-    if profile is not None:
-        _draw(profile)
-    for partition, count in sorted(rows.items()):
-        print(f"partition {partition}: {count} rows")
-    return status
-
-
-def _run_operator(replay: OperatorReplay, fragment: Fragment, most: int) -> int:
-    """Run one operator alone; print the first rows that leave it, and what it and the sinks it needs counted."""
-    given = 0
-    rows: dict[int, int] = {}
-    try:
-        for item in replay.outputs():
-            if isinstance(item, ChunkRow):
-                _show(fragment, item, most, rows)
-            else:
-                names = [field.name for field in replay.fields] if replay.fields else item.schema.names
-                _print(f"{replay.place}", pa.Table.from_batches([item]).rename_columns(names), most - given)
-                given += item.num_rows
-    except SparkConditionError as error:
-        print(json.dumps(condition_content(error), indent=1))
-        return 1
-    profile = replay.profile()
-    _draw(profile)
-    (own,) = (p["operators"] for p in profile["pipelines"] if p["id"] == replay.place.pipeline)
-    (operator,) = (counts for counts in own if counts["name"] == replay.place.name)
-    rows_in, rows_out, spent = operator.get("rows_in", 0), operator.get("rows_out", 0), operator["total_s"]
-    print(f"{replay.place}: {rows_in:,} rows in, {rows_out or sum(rows.values()):,} rows out, {spent:.3f} s")
-    return 0
-
-
-def replayed(capture: Capture, fragment: Fragment, cpus: int | None) -> Iterator[ChunkRow]:
-    """Run the task again; give the chunk rows that leave it, among them its statistics or its error."""
-    for batch in run_plan(fragment, capture.batches(cpus), capture.read_broadcast):
-        yield from unpack_rows(batch)
-
-
-def _content(row: ChunkRow) -> Mapping[str, Any]:
-    content: Mapping[str, Any] = json.loads(row.data.to_pybytes())
-    return content
-
-
-def _draw(report: Mapping[str, Any]) -> None:
-    print("\n".join(line for kind in added([report]) for line in drawn(kind)))
-
-
-def _show(fragment: Fragment, row: ChunkRow, most: int, rows: dict[int, int]) -> None:
-    """Print the first rows of a chunk row's partition, ``most`` of them; count them in ``rows``."""
-    before = rows.get(row.partition, 0)
-    rows[row.partition] = before + row.rows
-    if before >= most or row.rows == 0:
-        return
-    fields = fragment.root.output
-    if isinstance(fragment.sink, RangeSample):
-        table = pa.Table.from_batches([decode_chunk(row.data, key_schema(fragment.sink.keys))])
-    else:
-        chunk = decode_chunk(row.data, plain_schema([field.type for field in fields]))
-        table = pa.Table.from_batches([chunk]).rename_columns([field.name for field in fields])
-    _print(f"partition {row.partition}", table, most - before)
-
-
-def _print(head: str, table: pa.Table, most: int) -> None:
-    for values in table.slice(0, max(0, most)).to_pylist():
-        print(f"{head}: {values}")
+    return replay(arguments)

@@ -1,4 +1,4 @@
-"""``pyspark-pipeline submit-args``: prints what to add to a spark-submit line."""
+"""``pyspark-pipeline submit-args``: prints the arguments to add to a spark-submit command line."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def warm_kernels() -> None:
-    """Start compiling the engine's kernels where this machine never did, in a process that outlives this one."""
-    compile_ahead(WARM_MODULE)
+    """Start compiling the engine's kernels, unless this machine has them, in a process that outlives this one."""
+    compile_ahead(WARM_MODULE, "--background")

@@ -1,4 +1,4 @@
-"""Spark SQL types as the engine knows them, and their Arrow form."""
+"""The supported Spark SQL types and their Arrow types."""
 
 from pyspark_pipeline.datatypes.types import DataType, parse_type
 

@@ -1,8 +1,8 @@
-"""One Spark SQL type: its name on the wire, its parameters, and the Arrow type a chunk column of it has.
+"""Spark SQL types: their wire names, parameters, and the Arrow types of chunk columns.
 
 The wire name is Spark's ``DataType.catalogString`` (``bigint``, ``decimal(12,2)``, ``timestamp_ntz``).
 A string column of a chunk may also be dictionary encoded (``dictionary<int32, string>``); every
-other type has exactly one Arrow form, which :attr:`DataType.arrow` gives.
+other type has exactly one Arrow type, :attr:`DataType.arrow`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ _ARROW: dict[str, pa.DataType] = {
 
 _DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
 
+#: The kinds of all types.
+KINDS = (*_ARROW, "decimal")
 INTEGRAL_KINDS = ("tinyint", "smallint", "int", "bigint")
 FLOATING_KINDS = ("float", "double")
 
@@ -68,10 +70,10 @@ class DataType:
 
 @lru_cache(maxsize=1024)
 def parse_type(text: str) -> DataType:
-    """Parse a Spark ``catalogString`` into a :class:`DataType`; raise ``ValueError`` for one not known here."""
+    """Parse a Spark ``catalogString`` into a :class:`DataType`; raise ``ValueError`` for an unsupported type."""
     match = _DECIMAL.fullmatch(text)
     if match:
         return DataType("decimal", int(match[1]), int(match[2]))
     if text in _ARROW:
         return DataType(text)
-    raise ValueError(f"type {text!r} has no form in the engine")
+    raise ValueError(f"type {text!r} is not supported")

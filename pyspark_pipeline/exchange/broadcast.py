@@ -1,10 +1,11 @@
-"""What operators made of broadcasts, kept by the worker process: each value is made at most once a process.
+"""The worker's cache of values that operators build from broadcasts: each is built at most once per process.
 
-Spark carries a broadcast's chunks to each executor, and tells a worker at the start of a task which broadcasts
-the task may read. A value made of one (a join's table) serves every driver, task and fragment that asks for the
-same thing. While a task may read its broadcast a value is held, whatever its size; afterwards it is *idle*, and
-the idle ones that were used longest ago go when together they are too large. A value counts below the instance that
-made it, and its limit, until that has done with it: what was made before is memory that the limit does not include.
+Spark sends a broadcast's chunks to each executor and names, at the start of a task, the broadcasts that the task may
+read. A value built from one (the hash table of a join) is shared by every driver, task and fragment that requests the
+same key. While a task may read its broadcast, a value stays cached, whatever its size; afterwards it is *idle*, and the
+least recently used idle values are evicted when all idle values together are too large. A value counts against the
+instance that built it, and its memory limit, until that instance releases it: the limit does not include memory of
+values that were built before.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from pyspark_pipeline.memory import MemoryTracker, Sized, SizedValue
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 
 ReadBroadcast = Callable[[int], Sequence[bytes]]
-"""Gives the messages (one a chunk) of the broadcast that Spark knows by this id."""
+"""Returns the messages (one per chunk) of the broadcast with this id of Spark."""
 
 
 def no_broadcast(broadcast_id: int) -> Sequence[bytes]:
-    """Raise :class:`EngineBugError`: nobody brought broadcasts."""
+    """Raise :class:`EngineBugError`: the fragment has no broadcasts."""
     raise EngineBugError(f"broadcast {broadcast_id} is asked for where there are none")
 
 
 class BroadcastCache:
-    """Values by broadcast and key, counted in ``memory``. Any thread may ask; one value is made at a time."""
+    """Values by broadcast and key, counted in ``memory``. Thread-safe; one value is built at a time."""
 
     def __init__(self, idle_bytes: int, memory: MemoryTracker | None = None) -> None:
         self._idle_bytes = idle_bytes
@@ -41,7 +42,7 @@ class BroadcastCache:
         self._readable: frozenset[int] = frozenset()
 
     def begin_task(self, readable: Collection[int]) -> None:
-        """Learn which broadcasts the task that starts may read; values of all others are idle."""
+        """Start a task that may read the ``readable`` broadcasts; values of all others become idle."""
         with self._lock:
             self._readable = frozenset(readable)
             self._users.clear()
@@ -51,32 +52,32 @@ class BroadcastCache:
     def value(
         self, broadcast_id: int, key: Hashable, make: Callable[[], SizedValue], user: MemoryTracker | None = None
     ) -> SizedValue:
-        """Give the value of ``key``, made by ``make`` where it is not held; what ``make`` raises goes on.
+        """Return the value of ``key``; build it with ``make`` if it is not cached. Errors of ``make`` propagate.
 
-        What is made now is held by ``user`` until that leaves (:meth:`leave`); None: by the cache, at once. Raises
-        :class:`ResourceExhaustedError`, keeping nothing, where ``user`` may not hold it.
+        A new value counts against ``user`` until :meth:`release_user`, or against the cache at once if that is None.
+        Raises :class:`ResourceExhaustedError`, caching nothing, if the limit of ``user`` does not allow the value.
         """
         with self._lock:
-            place = (broadcast_id, key)
-            held = self._values.pop(place, None)
+            entry = (broadcast_id, key)
+            held = self._values.pop(entry, None)
             value = make() if held is None else held
             if held is None and user is not None:
-                user.hold(user.held + value.nbytes)
-                self._users[place] = user
-            self._values[place] = value  # the last one is the one used last
+                user.reserve(user.held + value.nbytes)
+                self._users[entry] = user
+            self._values[entry] = value  # in order of last use
             if held is None:
                 self._count()
             return cast(SizedValue, value)
 
-    def leave(self, user: MemoryTracker) -> None:
-        """Count what ``user`` holds of broadcasts as the cache's. Repeatable."""
+    def release_user(self, user: MemoryTracker) -> None:
+        """Move the bytes of values that count against ``user`` to the cache. Idempotent."""
         with self._lock:
-            self._users = {place: holder for place, holder in self._users.items() if holder is not user}
-            user.hold(0)
+            self._users = {entry: holder for entry, holder in self._users.items() if holder is not user}
+            user.reserve(0)
             self._count()
 
     def statistics(self) -> dict[str, int]:
-        """Count values and their bytes, all and idle ones."""
+        """Return the number of values and their bytes, in total and of idle ones."""
         with self._lock:
             idle = [value.nbytes for (owner, _), value in self._values.items() if owner not in self._readable]
             return {
@@ -87,20 +88,21 @@ class BroadcastCache:
             }
 
     def _count(self) -> None:
-        self._memory.force(sum(value.nbytes for place, value in self._values.items() if place not in self._users))
+        nbytes = sum(value.nbytes for entry, value in self._values.items() if entry not in self._users)
+        self._memory.reserve_unchecked(nbytes)
 
     def _drop_idle(self) -> None:
         left = self._idle_bytes
-        for place, value in reversed(list(self._values.items())):
-            if place[0] not in self._readable:
+        for entry, value in reversed(list(self._values.items())):
+            if entry[0] not in self._readable:
                 if value.nbytes > left:
-                    del self._values[place]
+                    del self._values[entry]
                 else:
                     left -= value.nbytes
 
 
 class Broadcasts:
-    """The broadcasts of one fragment in one task: ``ids[n]`` is what Spark calls the fragment's number ``n``."""
+    """The broadcasts of one fragment in one task: ``ids[n]`` is Spark's id of the fragment's broadcast ``n``."""
 
     def __init__(self, ids: Sequence[int], read: ReadBroadcast, cache: BroadcastCache) -> None:
         self._ids = ids
@@ -115,7 +117,7 @@ class Broadcasts:
         make: Callable[[Sequence[pa.RecordBatch]], SizedValue],
         user: MemoryTracker | None = None,
     ) -> SizedValue:
-        """Give what ``make`` makes of the broadcast's chunks; ``key`` is all else that decides what it makes.
+        """Return the value that ``make`` builds from the broadcast's chunks; ``key`` covers its other inputs.
 
         ``user`` as for :meth:`BroadcastCache.value`.
         """
@@ -124,9 +126,9 @@ class Broadcasts:
         broadcast_id = self._ids[source.broadcast]
         return self._cache.value(broadcast_id, key, lambda: make(self._chunks(broadcast_id, source)), user)
 
-    def leave(self, user: MemoryTracker) -> None:
-        """Count what ``user`` holds of broadcasts as the worker's. Repeatable."""
-        self._cache.leave(user)
+    def release_user(self, user: MemoryTracker) -> None:
+        """Move the bytes of values that count against ``user`` to the worker's cache. Idempotent."""
+        self._cache.release_user(user)
 
     def _chunks(self, broadcast_id: int, source: BroadcastSource) -> list[pa.RecordBatch]:
         schema = plain_schema([field.type for field in source.output])

@@ -1,9 +1,9 @@
-"""One destination of an exchange sink: what waits to be sent there, and how it is sent.
+"""One destination of an exchange sink: its buffered rows and their messages.
 
-Two ways in: :meth:`Channel.send_chunk` sends at once; :meth:`Channel.add_rows` collects chunks or slices of
-partitioned chunks and sends when the waiting rows reach ``chunk_bytes`` or ``chunk_rows``. Several drivers'
-sinks have a channel each for the same destination; the transport numbers the messages of a destination over
-all of them when they leave. A channel of a broadcast has several destinations, and packs a chunk once for all.
+:meth:`Channel.send_chunk` sends at once; :meth:`Channel.add_rows` buffers chunks, or slices of partitioned chunks, and
+sends when the buffered rows reach ``chunk_bytes`` or ``chunk_rows``. The sinks of several drivers have one channel each
+for the same destination; the transport numbers the messages of a destination across all of them when it sends them. A
+channel of a broadcast has several destinations and packs a chunk once for all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pyspark_pipeline.exec.chunk_slices import slices
 
 @dataclass(slots=True, kw_only=True)
 class Channel:
-    """The waiting rows of one destination, or of several that get the same (and of one driver there; -1 is any)."""
+    """The buffered rows of one destination, or of several that receive the same (and of one driver; -1 is any)."""
 
     destinations: tuple[int, ...]
     transport: Transport
@@ -32,7 +32,7 @@ class Channel:
     sent_messages: int = 0
     sent_bytes: int = 0
     encode_ns: int = 0
-    _waiting: list[pa.RecordBatch] = field(default_factory=list)
+    _buffered: list[pa.RecordBatch] = field(default_factory=list)
 
     def send_chunk(self, chunk: pa.RecordBatch) -> None:
         """Send a plain chunk as one message, at once."""
@@ -46,26 +46,26 @@ class Channel:
             self.transport.send(destination, self.driver, chunk.num_rows, payload)
 
     def add_rows(self, part: pa.RecordBatch, nbytes: int) -> None:
-        """Collect a slice; what waits is sent first where both together are too many rows."""
+        """Buffer a slice; flush first if both together exceed ``chunk_rows``."""
         if self.rows and self.rows + part.num_rows > self.chunk_rows:
             self.flush()
-        self._waiting.append(part)
+        self._buffered.append(part)
         self.rows += part.num_rows
         self.nbytes += nbytes
         if self.nbytes >= self.chunk_bytes or self.rows >= self.chunk_rows:
             self.flush()
 
     def flush(self) -> None:
-        """Send what waits, in messages of at most ``chunk_rows`` rows."""
-        if not self._waiting:
+        """Send the buffered rows in messages of at most ``chunk_rows`` rows."""
+        if not self._buffered:
             return
-        chunk = self._waiting[0] if len(self._waiting) == 1 else pa.concat_batches(self._waiting)
-        self._waiting = []
+        chunk = self._buffered[0] if len(self._buffered) == 1 else pa.concat_batches(self._buffered)
+        self._buffered = []
         self.rows = self.nbytes = 0
         for piece in slices(chunk, self.chunk_rows):
             self.send_chunk(piece)
 
     def drop(self) -> None:
-        """Forget what waits."""
-        self._waiting = []
+        """Discard the buffered rows."""
+        self._buffered = []
         self.rows = self.nbytes = 0

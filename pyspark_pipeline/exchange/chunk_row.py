@@ -33,7 +33,7 @@ CHUNK_ROW_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChunkRow:
-    """One chunk on its way: destination, driver there (-1: any), sender, number at that destination, rows, message.
+    """One chunk in transit: destination, driver there (-1: any), sender, sequence at the destination, rows, message.
 
     Within a process ``data`` may be the chunk itself; :func:`pack_rows` is for messages.
     """
@@ -47,7 +47,7 @@ class ChunkRow:
 
 
 def pack_rows(rows: Sequence[ChunkRow]) -> pa.RecordBatch:
-    """Make an Arrow batch of chunk rows; the bytes of a single row are not copied."""
+    """Build an Arrow batch of chunk rows; the bytes of a single row are not copied."""
     ends = [0]
     for row in rows:
         ends.append(ends[-1] + row.data.size)
@@ -65,7 +65,7 @@ def pack_rows(rows: Sequence[ChunkRow]) -> pa.RecordBatch:
 
 
 def unpack_rows(batch: pa.RecordBatch) -> Iterator[ChunkRow]:
-    """Give the chunk rows of an Arrow batch; their data shares the batch's memory."""
+    """Yield the chunk rows of an Arrow batch; their data shares the batch's memory."""
     *numbers, data = batch.columns
     rows = zip(*(values(column).tolist() for column in numbers), strict=True)
     for i, (partition, driver, sender, sequence, count) in enumerate(rows):

@@ -1,8 +1,8 @@
-"""The receiving end of a fragment instance: Spark's one stream of chunk rows, read as the feed wants it.
+"""The receiving end of a fragment instance: Spark's one stream of chunk rows, read on demand of the feed.
 
 Spark already merged the senders of an input, so one stream holds everything: the control message, then the
-chunks of every input. :class:`~pyspark_pipeline.exec.input_queue.InputFeed` deals the pairs out to the
-queues that the sources read.
+chunks of every input. :class:`~pyspark_pipeline.exec.input_queue.InputFeed` distributes the pairs to the
+queues of the sources.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ class ExchangeClient:
     """Reads chunk rows from ``batches``: :meth:`control` first, then :meth:`stream`."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
-        self._left = 0
+        self._rows_left = 0
         self._rows = self._read(batches)
 
     def _read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[ChunkRow]:
         for batch in batches:
-            self._left = batch.num_rows
+            self._rows_left = batch.num_rows
             for row in unpack_rows(batch):
-                self._left -= 1
+                self._rows_left -= 1
                 yield row
 
     def has_rows(self) -> bool:
-        """Say whether the next row is here already, with those that came before it."""
-        return self._left > 0
+        """Return whether the current batch has another row, so that reading it does not block."""
+        return self._rows_left > 0
 
     def control(self) -> bytes:
-        """Read the control message (UTF-8 JSON); raise :class:`EngineBugError` where it does not come first."""
+        """Return the control message (UTF-8 JSON); raise :class:`EngineBugError` if it is not the first row."""
         row = next(self._rows, None)
         if row is None or row.partition != CONTROL:
             raise EngineBugError("the input of a fragment does not start with its control message")
@@ -42,11 +42,11 @@ class ExchangeClient:
         return message
 
     def stream(self) -> Iterator[tuple[int, ChunkRow]]:
-        """Give the rest as pairs of input id and chunk row."""
+        """Yield the remaining rows as pairs of input id and chunk row."""
         for row in self._rows:
             yield row.partition, row
 
     def expect_end(self) -> None:
-        """Read to the end of a stream without chunks: Spark reuses a worker only when its input was read up."""
+        """Read a stream without chunks to its end: Spark reuses a worker only if its input was consumed."""
         for row in self._rows:
             raise EngineBugError(f"a chunk came for input {row.partition} of a fragment that has no input")

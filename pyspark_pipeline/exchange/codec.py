@@ -1,8 +1,8 @@
-"""A chunk's bytes on the way through Spark: one Arrow IPC record batch message without its schema.
+"""The wire format of a chunk in Spark: one Arrow IPC record batch message without its schema.
 
 The message is Arrow's encapsulated form (0xFFFFFFFF, metadata length, metadata, body), uncompressed and
 without dictionaries, so that Arrow's Java library reads it too. Both ends know the schema from the plan.
-The IPC writer writes only the rows of a slice, never the buffers it was cut from.
+The IPC writer writes only the rows of a slice, never the parent's buffers.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from pyspark_pipeline.errors import EngineBugError
 
 _ALIGNMENT = 8
 
-#: The message of a chunk (``pa.Buffer``), or the chunk itself (``pa.RecordBatch``) where it does not leave the process.
+#: The message of a chunk (``pa.Buffer``), or the chunk itself (``pa.RecordBatch``) if it does not leave the process.
 Payload: TypeAlias = Any
 
 
 def plain_schema(types: Sequence[DataType]) -> pa.Schema:
-    """Give the schema of chunks on the wire: fields ``c0``, ``c1``, …, nullable, no dictionaries."""
+    """Return the schema of chunks on the wire: fields ``c0``, ``c1``, …, nullable, no dictionaries."""
     return pa.schema([pa.field(f"c{i}", t.arrow) for i, t in enumerate(types)])
 
 
 def plain_chunk(chunk: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Decode the chunk's dictionaries; raise :class:`EngineBugError` where a column has not its declared type."""
+    """Decode the chunk's dictionaries; raise :class:`EngineBugError` if a column does not have its declared type."""
     if not len(schema):
         return chunk
     columns = []
@@ -40,24 +40,24 @@ def plain_chunk(chunk: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def encode_chunk(chunk: pa.RecordBatch) -> pa.Buffer:
-    """Make the message of a plain chunk (see :func:`plain_chunk`)."""
+    """Return the message of a plain chunk (see :func:`plain_chunk`)."""
     return chunk.serialize()
 
 
 def decode_chunk(data: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
-    """Read a message; its columns share ``data``'s memory, which is copied first where it is not aligned."""
+    """Return the chunk of a message; its columns share ``data``'s memory, which is copied first if unaligned."""
     if data.address % _ALIGNMENT:
         data = _aligned(data)
     return pa.ipc.read_record_batch(data, schema)
 
 
 def unpack_payload(payload: Payload, schema: pa.Schema) -> pa.RecordBatch:
-    """Give the chunk of a payload: the payload itself where it was handed over as it is, else read from its message."""
+    """Return the chunk of a payload: the payload itself if it is a chunk, else decoded from its message."""
     return payload if isinstance(payload, pa.RecordBatch) else decode_chunk(payload, schema)
 
 
 def payload_bytes(payload: Payload) -> int:
-    """Give the bytes of a message, or those of the rows of a chunk."""
+    """Return the bytes of a message, or those of the rows of a chunk."""
     nbytes: int = payload.nbytes if isinstance(payload, pa.RecordBatch) else payload.size
     return nbytes
 

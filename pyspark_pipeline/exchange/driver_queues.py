@@ -1,4 +1,4 @@
-"""The queues of an input whose messages name their driver: the second level of the shuffle, dealt by the sender."""
+"""The queues of an input whose messages name their driver: the second level of the shuffle, chosen by the sender."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pyspark_pipeline.exchange.chunk_row import ChunkRow
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.exec.input_queue import InputQueue
 
-#: Messages that wait for all drivers together, for each of them: a driver without any may be ahead of one with many.
+#: Queued messages of all drivers together, per driver: a driver may run ahead of another that has many.
 READ_AHEAD = 8
 
 
 class DriverQueues:
-    """One queue a driver behind one input: to the feed they are a single one.
+    """One queue per driver behind one input; the feed sees a single queue.
 
-    There is room while any driver's queue has some, since what comes next may be for that driver, and all together
-    hold fewer than ``READ_AHEAD`` messages a driver. Over that it is only read when nothing else can run: the driver
-    without messages may be the one that all others wait for.
+    There is room while any driver's queue has some, since the next message may be for that driver, and all queues
+    together hold fewer than ``READ_AHEAD`` messages per driver. Above that bound the input is read only when nothing
+    else can run: all others may wait for the driver without messages.
     """
 
     def __init__(self, name: str, drivers: int) -> None:
@@ -30,44 +30,44 @@ class DriverQueues:
         return sum(map(len, self._queues))
 
     def queue_of(self, driver_sequence: int) -> InputQueue:
-        """Give the queue of one driver."""
+        """Return the queue of one driver."""
         return self._queues[driver_sequence]
 
     def serve(self, wanted: Event) -> None:
-        """Learn which event tells the feed that there is room."""
+        """Set the event that notifies the feed that there is room."""
         for queue in self._queues:
             queue.serve(wanted, self._may_have_room)
 
     def has_room(self) -> bool:
-        """Say whether the feed should read ahead for this input."""
+        """Return whether the feed should read ahead for this input."""
         return len(self) < self.bound and any(queue.has_room() for queue in self._queues)
 
     def _may_have_room(self) -> bool:
         return len(self) < self.bound
 
     def full_for(self, drivers: Sequence[int]) -> int | None:
-        """Name one of ``drivers`` whose queue is over its bound; None where there is none."""
+        """Return one of ``drivers`` whose queue is over its bound; None if there is none."""
         return next((driver for driver in drivers if self._queues[driver].full_for(()) is not None), None)
 
     def waiting_for(self, driver: int) -> int:
-        """Count the messages that wait for a driver."""
+        """Return the number of messages queued for a driver."""
         return len(self._queues[driver])
 
     def is_starving(self) -> bool:
-        """Say whether a driver has no message though it wants some, while another's wait."""
+        """Return whether a driver that wants messages has none while another has queued ones."""
         return len(self) > 0 and any(queue.has_room() and not len(queue) for queue in self._queues)
 
     def is_dropped(self) -> bool:
-        """Say whether no driver wants its messages any more."""
+        """Return whether no driver wants its messages any more."""
         return all(queue.is_dropped() for queue in self._queues)
 
     def put(self, item: ChunkRow) -> None:
-        """Add a message to the queue of its driver; raise :class:`EngineBugError` where it names none."""
+        """Add a message to the queue of its driver; raise :class:`EngineBugError` if it names none."""
         if not 0 <= item.driver < len(self._queues):
             raise EngineBugError(f"{self.name}: a message names driver {item.driver} of {len(self._queues)}")
         self._queues[item.driver].put(item)
 
     def end(self) -> None:
-        """Learn that no more messages come. Repeatable."""
+        """Handle the end of the input. Idempotent."""
         for queue in self._queues:
             queue.end()

@@ -1,4 +1,4 @@
-"""Which sink a fragment ends in: the peer decides (a result for the JVM, or an exchange by its partitioning)."""
+"""Creates the sink of a fragment by its peer: a result for the JVM, or an exchange by its partitioning."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pyspark_pipeline.exchange.single_sink import (
     RoundRobinSinkOperator,
     SingleSinkOperator,
 )
-from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, Outlet, SinkSettings
+from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, SinkContext, SinkSettings
 from pyspark_pipeline.exchange.transport import Transport
 from pyspark_pipeline.exec.operator import OperatorFactory
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
@@ -36,11 +36,10 @@ _Make = Callable[["SinkFactory"], ExchangeSinkOperator]
 
 
 class SinkFactory(OperatorFactory):
-    """Makes the sinks of a fragment; they share the instance's transport.
+    """Creates the sinks of a fragment; they share the instance's transport.
 
-    ``types`` are the columns of the root's chunks, ``instances`` of the fragment there are in all, ``start`` is the
-    first partition of a round robin; ``max_rows`` is how many rows a message has at most where that is less than a
-    chunk's.
+    ``types`` are the columns of the root's chunks, ``instances`` is the number of instances of the fragment, ``start``
+    the first partition of a round robin, ``max_rows`` a limit on the rows of a message below the rows of a chunk.
     """
 
     def __init__(
@@ -62,37 +61,37 @@ class SinkFactory(OperatorFactory):
         self.destinations = getattr(sink, "num_partitions", 1)
         options = settings.options
         sizes = SinkSettings(
-            batch_rows=min(options["batchRows"], max_rows or options["batchRows"]),
-            chunk_bytes=options["exchange.chunkBytes"],
-            buffer_bytes=options["exchange.bufferBytes"],
+            batch_rows=min(options.batch_rows, max_rows or options.batch_rows),
+            chunk_bytes=options.exchange_chunk_bytes,
+            buffer_bytes=options.exchange_buffer_bytes,
         )
-        self.outlet = Outlet(types, self.destinations, transport, sizes)
+        self.sink_context = SinkContext(types, self.destinations, transport, sizes)
 
     @cached_property
     def bounds(self) -> list[pa.Array]:
-        """The bounds of a range exchange, found once for all drivers."""
+        """The bounds of a range exchange, computed once for all drivers."""
         assert isinstance(self.sink, RangeExchange)
         return find_bounds(self.sink.keys, self.sink.samples, self.destinations)
 
     def create(self, dop: int, driver_sequence: int) -> ExchangeSinkOperator:
-        self.outlet.transport.open_sink()
+        self.sink_context.transport.open_sink()
         return _SINKS[type(self.sink)](self)
 
 
 def _result(factory: SinkFactory) -> ExchangeSinkOperator:
-    return ResultSinkOperator(factory.outlet)
+    return ResultSinkOperator(factory.sink_context)
 
 
 def _single(factory: SinkFactory) -> ExchangeSinkOperator:
-    return SingleSinkOperator(factory.outlet)
+    return SingleSinkOperator(factory.sink_context)
 
 
 def _broadcast(factory: SinkFactory) -> ExchangeSinkOperator:
-    return BroadcastSinkOperator(factory.outlet)
+    return BroadcastSinkOperator(factory.sink_context)
 
 
 def _round_robin(factory: SinkFactory) -> ExchangeSinkOperator:
-    sink = RoundRobinSinkOperator(factory.outlet)
+    sink = RoundRobinSinkOperator(factory.sink_context)
     sink.start = factory.start % factory.destinations
     return sink
 
@@ -102,21 +101,21 @@ def _hash(factory: SinkFactory) -> ExchangeSinkOperator:
         return _single(factory)
     settings = ExpressionSettings.of(factory.settings)
     keys = compile_expressions(factory.sink.keys, settings)
-    level = DriverLevel(factory.sink.drivers, is_bound=factory.settings.options["exchange.driverLevel"] == "partition")
-    return HashSinkOperator(factory.outlet, keys, level)
+    level = DriverLevel(factory.sink.drivers, is_bound=factory.settings.options.exchange_driver_level == "partition")
+    return HashSinkOperator(factory.sink_context, keys, level)
 
 
 def _range(factory: SinkFactory) -> ExchangeSinkOperator:
     assert isinstance(factory.sink, RangeExchange)
     order = RowOrder(factory.sink.keys, factory.settings)
-    return RangeSinkOperator(factory.outlet, order, factory.bounds)
+    return RangeSinkOperator(factory.sink_context, order, factory.bounds)
 
 
 def _range_sample(factory: SinkFactory) -> ExchangeSinkOperator:
     assert isinstance(factory.sink, RangeSample)
     order = RowOrder(factory.sink.keys, factory.settings)
-    most = -(-factory.sink.rows // factory.instances)
-    return RangeSampleOperator(factory.outlet, order, most, factory.start)
+    max_rows = -(-factory.sink.rows // factory.instances)
+    return RangeSampleOperator(factory.sink_context, order, max_rows, factory.start)
 
 
 _SINKS: dict[type, _Make] = {

@@ -1,9 +1,9 @@
-"""Sinks that place every row: rows are staged, then partitioned together by one prefix sum and one ``take``.
+"""Sinks that partition by row: rows are staged, then partitioned together by one prefix sum and one ``take``.
 
 Partitioning chunk by chunk would cost a slice per destination and chunk. So chunks are staged until there is
-about one message's worth for every channel, then: a channel for each row, prefix-sum grouping, one ``take`` of all
-columns, zero-copy slices to the channels. A channel sends when it has enough; what all channels hold together is
-capped by sending the largest first. What is still staged when a sink ends goes to the last sink of the instance.
+about one message for every channel, then: a channel id for each row, prefix-sum grouping, one ``take`` of all
+columns, zero-copy slices to the channels. A channel sends when it has enough; the bytes of all channels together are
+capped by flushing the largest first. Rows still staged when a sink ends go to the last sink of the instance.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.exchange.channel import Channel
 from pyspark_pipeline.exchange.codec import plain_chunk
-from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, Outlet
+from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, SinkContext
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.kernels.buffers import Array, fixed_array
@@ -29,26 +29,26 @@ _LEAST_STAGE_BYTES = 4 << 20
 
 
 class PartitioningSinkOperator(ExchangeSinkOperator):
-    """Deals rows out to ``ways`` channels."""
+    """Partitions rows to ``num_channels`` channels."""
 
-    def __init__(self, outlet: Outlet, ways: int) -> None:
-        super().__init__(outlet)
-        outlet.rest.open_sink()
-        self._rest = outlet.rest
+    def __init__(self, sink_context: SinkContext, num_channels: int) -> None:
+        super().__init__(sink_context)
+        sink_context.tail.open_sink()
+        self._tail = sink_context.tail
         self._closed = False
-        self._ways = ways
+        self._num_channels = num_channels
         self._staged: list[Chunk] = []
         self._staged_bytes = 0
-        stage_bytes = max(ways * self.settings.chunk_bytes, _LEAST_STAGE_BYTES)
+        stage_bytes = max(num_channels * self.settings.chunk_bytes, _LEAST_STAGE_BYTES)
         self._stage_bytes = min(stage_bytes, self.settings.buffer_bytes // 2)
 
     @abstractmethod
-    def ways_of(self, chunk: Chunk) -> Array:
-        """Number the channel of each row: int32, shape (rows,), from 0 to ``ways`` − 1."""
+    def channel_ids(self, chunk: Chunk) -> Array:
+        """Return the channel id of each row: int32, shape (rows,), from 0 to ``num_channels`` − 1."""
 
     @abstractmethod
-    def address(self, way: int) -> tuple[int, int]:
-        """Give the partition and the driver (−1: any) of a channel."""
+    def destination(self, channel_id: int) -> tuple[int, int]:
+        """Return the partition and the driver (−1: any) of a channel."""
 
     def accept(self, chunk: Chunk) -> None:
         self._staged.append(chunk)
@@ -65,16 +65,16 @@ class PartitioningSinkOperator(ExchangeSinkOperator):
             if self._transport.is_abandoned():
                 self.drop()
             around = self.context.memory.parent or self.context.memory
-            self._staged = self._rest.settle(self._staged, self._staged_bytes, around)
+            self._staged = self._tail.hand_over(self._staged, self._staged_bytes, around)
             self._staged_bytes = sum(self.bytes_of.estimate(chunk) for chunk in self._staged)
-            self.context.memory.force(self.held_bytes())
+            self.context.memory.reserve_unchecked(self.held_bytes())
         super().set_finishing()
 
     def close(self) -> None:
         super().close()
         if not self._closed:
             self._closed = True
-            self._rest.close_sink()
+            self._tail.close_sink()
 
     def held_bytes(self) -> int:
         return self._staged_bytes + super().held_bytes()
@@ -85,27 +85,27 @@ class PartitioningSinkOperator(ExchangeSinkOperator):
         self._staged_bytes = 0
 
     def _partition(self) -> None:
-        """Deal what is staged out to the channels."""
+        """Partition the staged rows to the channels."""
         if not self._staged:
             return
         staged = concat_chunks(self._staged)
         self._staged = []
         self._staged_bytes = 0
         started = clock()
-        starts, order = group_rows(self.ways_of(staged), self._ways)
+        starts, order = group_rows(self.channel_ids(staged), self._num_channels)
         self.context.metrics.add(PLACING, clock() - started)
         grouped = plain_chunk(pc.take(staged, fixed_array(pa.int32(), order), boundscheck=False), self.schema)
         bounds = starts.tolist()
         per_row = grouped.nbytes / grouped.num_rows
-        for way in range(self._ways):
-            rows = bounds[way + 1] - bounds[way]
+        for channel_id in range(self._num_channels):
+            rows = bounds[channel_id + 1] - bounds[channel_id]
             if rows:
-                part = grouped.slice(bounds[way], rows)
-                self.channel(*self.address(way)).add_rows(part, int(per_row * rows))
+                part = grouped.slice(bounds[channel_id], rows)
+                self.channel(*self.destination(channel_id)).add_rows(part, int(per_row * rows))
         self._send_largest()
 
     def _send_largest(self) -> None:
-        """Send the fullest channels until at most half of the allowed bytes is held."""
+        """Flush the fullest channels until they buffer at most half of the allowed bytes."""
         held = super().held_bytes()
         allowed = self.settings.buffer_bytes // 2
         if held <= allowed:

@@ -1,7 +1,7 @@
-"""What a query has done so far, told upwards with its requests: each instance adds what it hears to what it did.
+"""Statistics of a query, sent to the root with its requests: each instance adds those it receives to its own.
 
-A sender tells what was added since it last told, with its requests number 1, 2, 4, 8 … and with its last end of stream:
-often at first, when little is known, and never so often that it costs. What reached the root is the whole query's.
+A sender attaches the change since its last report to requests 1, 2, 4, 8 … and to its last end of stream: often at
+first, when little is known, then rarely enough to cost nothing. The sum at the root is that of the whole query.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryStatistics:
-    """Rows and bytes that scans gave, and the nanoseconds that drivers ran."""
+    """Rows and bytes produced by scans, and the nanoseconds that drivers ran."""
 
     scan_rows: int = 0
     scan_bytes: int = 0
@@ -33,27 +33,27 @@ class QueryStatistics:
         )
 
 
-def is_told(number: int) -> bool:
-    """Say whether what is sent as ``number`` (from 1) carries statistics: 1, 2, 4, 8 … do."""
+def should_report(number: int) -> bool:
+    """Return whether message ``number`` (from 1) carries statistics: 1, 2, 4, 8 … do."""
     return number & (number - 1) == 0
 
 
-NOTHING = QueryStatistics()
+NO_STATISTICS = QueryStatistics()
 
 
-class StatisticsReport:
-    """What one sender tells; ``total`` gives all that it did and heard so far. Not locked."""
+class QueryStatisticsReporter:
+    """Computes the deltas that one sender reports; ``total`` returns its own and received statistics. Not locked."""
 
-    def __init__(self, total: Callable[[], QueryStatistics] = lambda: NOTHING) -> None:
+    def __init__(self, total: Callable[[], QueryStatistics] = lambda: NO_STATISTICS) -> None:
         self._total = total
-        self._told = NOTHING
+        self._reported = NO_STATISTICS
         self._requests = 0
 
-    def next(self, *, is_last: bool) -> QueryStatistics | None:
-        """Give what to tell with one more request; None where it tells nothing."""
+    def delta(self, *, is_last: bool) -> QueryStatistics | None:
+        """Return the change to report with the next request; None if that reports nothing."""
         self._requests += 1
-        if not is_last and not is_told(self._requests):
+        if not is_last and not should_report(self._requests):
             return None
         total = self._total()
-        news, self._told = total - self._told, total
-        return news if news != NOTHING else None
+        delta, self._reported = total - self._reported, total
+        return delta if delta != NO_STATISTICS else None

@@ -1,7 +1,7 @@
-"""The range exchange: a sample of the sort keys decides the bounds, then rows go to partitions by them.
+"""The range exchange: bounds are computed from a sample of the sort keys, then rows are partitioned by range.
 
-As in Spark, the rows are made twice: for the sample, and to be sent. A row of an instance's sample stands for as many
-rows as the instance had for one taken. Every sink finds the bounds from all samples.
+As in Spark, the rows are computed twice: for the sample, and to be sent. The weight of a sampled row is the number of
+rows of its instance per sampled row. Every sink computes the bounds from all samples.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.exchange.codec import decode_chunk, plain_chunk, plain_schema
 from pyspark_pipeline.exchange.partitioning_sink import PartitioningSinkOperator
-from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, Outlet
+from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, SinkContext
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions.row_order import RowOrder
 from pyspark_pipeline.kernels.buffers import Array, fixed_array
@@ -25,12 +25,12 @@ from pyspark_pipeline.plan.sorts import SortKey
 
 
 def key_schema(keys: Sequence[SortKey]) -> pa.Schema:
-    """Give the schema of the chunks that samples are."""
+    """Return the schema of the chunks of samples."""
     return plain_schema([key.expr.type for key in keys])
 
 
 def find_bounds(keys: Sequence[SortKey], samples: Sequence[Sample], ranges: int) -> list[pa.Array]:
-    """Give the key columns of the bounds between at most ``ranges`` ranges, in order; no rows without samples."""
+    """Return the key columns of the bounds between at most ``ranges`` ranges, in order; no rows without samples."""
     schema = key_schema(keys)
     chunks = [decode_chunk(pa.py_buffer(sample.message), schema) for sample in samples]
     whole = pa.concat_batches(chunks) if chunks else pa.RecordBatch.from_pylist([], schema=schema)
@@ -44,42 +44,42 @@ def find_bounds(keys: Sequence[SortKey], samples: Sequence[Sample], ranges: int)
 
 
 class RangeSinkOperator(PartitioningSinkOperator):
-    """Row r goes to the partition of the range that its keys are in."""
+    """Sends row r to the partition of the range that contains its keys."""
 
-    def __init__(self, outlet: Outlet, order: RowOrder, bounds: Sequence[pa.Array]) -> None:
-        super().__init__(outlet, outlet.destinations)
+    def __init__(self, sink_context: SinkContext, order: RowOrder, bounds: Sequence[pa.Array]) -> None:
+        super().__init__(sink_context, sink_context.destinations)
         self._order = order
         self._bounds = bounds
 
-    def ways_of(self, chunk: Chunk) -> Array:
+    def channel_ids(self, chunk: Chunk) -> Array:
         if not len(self._bounds[0]):
             return np.zeros(chunk.num_rows, dtype=np.int32)
         return range_ids(self._order.columns(chunk), self._bounds, chunk.num_rows)
 
-    def address(self, way: int) -> tuple[int, int]:
-        return way, -1
+    def destination(self, channel_id: int) -> tuple[int, int]:
+        return channel_id, -1
 
 
 class RangeSampleOperator(ExchangeSinkOperator):
-    """Keeps the keys of at most ``most`` rows, each row as likely as any other; sends them as one message.
+    """Sends, as one message, the keys of a uniform random sample of at most ``max_rows`` rows.
 
-    Every row draws a number, and the rows of the least numbers are kept. The draws of an instance are the same when
-    it runs again.
+    Every row draws a random number, and the rows with the smallest numbers are kept. An instance that runs again draws
+    the same numbers.
     """
 
-    def __init__(self, outlet: Outlet, order: RowOrder, most: int, seed: int) -> None:
-        super().__init__(replace(outlet, types=tuple(key.expr.type for key in order.keys), destinations=1))
+    def __init__(self, sink_context: SinkContext, order: RowOrder, max_rows: int, seed: int) -> None:
+        super().__init__(replace(sink_context, types=tuple(key.expr.type for key in order.keys), destinations=1))
         self._order = order
-        self._most = most
-        self._chance = np.random.default_rng(seed)
+        self._max_rows = max_rows
+        self._random = np.random.default_rng(seed)
         self._seen = 0
         self._draws = np.empty(0)
         self._kept = pa.RecordBatch.from_pylist([], schema=self.schema)
 
     def accept(self, chunk: Chunk) -> None:
         self._seen += chunk.num_rows
-        draws = self._chance.random(chunk.num_rows)
-        if self._draws.size >= self._most:
+        draws = self._random.random(chunk.num_rows)
+        if self._draws.size >= self._max_rows:
             near = np.flatnonzero(draws < self._draws.max())
             draws = draws[near]
             chunk = chunk.take(fixed_array(pa.int64(), near))
@@ -90,8 +90,8 @@ class RangeSampleOperator(ExchangeSinkOperator):
         self._keep(np.concatenate([self._draws, draws]), pa.concat_batches([self._kept, keys]))
 
     def _keep(self, draws: Array, keys: pa.RecordBatch) -> None:
-        if draws.size > self._most:
-            least = np.argpartition(draws, self._most - 1)[: self._most]
+        if draws.size > self._max_rows:
+            least = np.argpartition(draws, self._max_rows - 1)[: self._max_rows]
             draws, keys = draws[least], keys.take(fixed_array(pa.int64(), least))
         self._draws, self._kept = draws, keys
 

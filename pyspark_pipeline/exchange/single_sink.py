@@ -1,4 +1,4 @@
-"""Sinks that keep chunks whole: a fragment's result, an exchange to one partition or all, dealing rows out evenly."""
+"""Sinks that do not partition by row values: a fragment's result, and single, broadcast and round-robin exchanges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyspark_pipeline.exec.operator import Chunk
 
 
 class ResultSinkOperator(ExchangeSinkOperator):
-    """Sends every chunk at once and in order, as partition 0; what has more rows than a message may, in slices."""
+    """Sends every chunk at once and in order, to partition 0; in slices if it exceeds the rows of a message."""
 
     def accept(self, chunk: Chunk) -> None:
         for piece in slices(plain_chunk(chunk, self.schema), self.settings.batch_rows):
@@ -20,7 +20,7 @@ class ResultSinkOperator(ExchangeSinkOperator):
 
 
 class SingleSinkOperator(ExchangeSinkOperator):
-    """Sends everything to partition 0, small chunks batched."""
+    """Sends all rows to partition 0, small chunks batched."""
 
     def accept(self, chunk: Chunk) -> None:
         plain = plain_chunk(chunk, self.schema)
@@ -28,17 +28,17 @@ class SingleSinkOperator(ExchangeSinkOperator):
 
 
 class BroadcastSinkOperator(SingleSinkOperator):
-    """Sends everything to every partition, small chunks batched; a chunk is packed once for all."""
+    """Sends all rows to every partition, small chunks batched; a chunk is packed once for all."""
 
-    def addresses(self, destination: int) -> tuple[int, ...]:
+    def destinations_of(self, destination: int) -> tuple[int, ...]:
         return tuple(range(self._destinations))
 
 
 class RoundRobinSinkOperator(ExchangeSinkOperator):
-    """Deals rows out over all partitions in runs of equal length, going on where the last deal ended.
+    """Distributes rows over all partitions in runs of equal length, continuing where the last chunk ended.
 
-    Which row goes where depends on the order of the input, as it does for Spark's own round robin where
-    rows are not sorted first.
+    The partition of a row depends on the order of the input, as in Spark's own round robin if rows are not sorted
+    first.
     """
 
     start = 0

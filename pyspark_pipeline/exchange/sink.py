@@ -1,8 +1,8 @@
-"""What every exchange sink shares: its transport, its channels, counting, and the finish protocol.
+"""The base of exchange sinks: transport, channels, counters, and the finish protocol.
 
-The transport (:mod:`~.transport`) is the instance's; when it is full the sink needs no input, which blocks its
+The transport (:mod:`~.transport`) belongs to the instance; when it is full the sink needs no input, which blocks its
 driver. The last message of a sink is sent in ``set_finishing``. A driver whose transport still waits for
-acknowledgements stays in PENDING_FINISH; one whose destinations want nothing more ends early.
+acknowledgements stays in PENDING_FINISH; a driver whose destinations want nothing more ends early.
 """
 
 from __future__ import annotations
@@ -14,25 +14,26 @@ from dataclasses import dataclass, field
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.exchange.channel import Channel
 from pyspark_pipeline.exchange.codec import plain_schema
-from pyspark_pipeline.exchange.shared_rest import SharedRest
+from pyspark_pipeline.exchange.tail_buffer import TailBuffer
 from pyspark_pipeline.exchange.transport import Transport
+from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
-from pyspark_pipeline.exec.context import OperatorContext
+from pyspark_pipeline.exec.event import Waker
 from pyspark_pipeline.exec.operator import Chunk, Operator
-from pyspark_pipeline.exec.short_calls import SHORT_CALLS
+from pyspark_pipeline.exec.short_calls import SHORT_CALLS_LOCK
 from pyspark_pipeline.metrics import declare_counter
 
 MESSAGES = declare_counter("messages_sent", "Chunk messages made", unit="messages")
 ENCODING = declare_counter("encoding_ns", "Time to make chunk messages", unit="ns")
 BYTES = declare_counter("bytes_sent", "Bytes of chunk messages made", unit="bytes")
 
-#: To make a message of fewer bytes takes no longer than a call.
+#: Encoding a message of fewer bytes takes no longer than a call.
 _SHORT_BYTES = 16 << 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkSettings:
-    """Sizes that an exchange sink keeps to; from the options of the same names."""
+    """Size limits of an exchange sink, from the options of the same names."""
 
     batch_rows: int = 65536
     chunk_bytes: int = 262144
@@ -40,38 +41,34 @@ class SinkSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlet:
-    """What the sinks of an instance share: the columns they send, to how many partitions, and through what."""
+class SinkContext:
+    """State shared by the sinks of an instance: column types, number of partitions, transport, limits, tail buffer."""
 
     types: tuple[DataType, ...]
     destinations: int
     transport: Transport
     settings: SinkSettings
-    rest: SharedRest = field(default_factory=SharedRest)
+    tail: TailBuffer = field(default_factory=TailBuffer)
 
 
 class ExchangeSinkOperator(Operator):
-    """Takes chunks and sends them through an outlet."""
+    """Sends chunks through the transport of its sink context."""
 
-    def __init__(self, outlet: Outlet) -> None:
-        self.schema = plain_schema(outlet.types)
-        self.settings = outlet.settings
+    def __init__(self, sink_context: SinkContext) -> None:
+        self.schema = plain_schema(sink_context.types)
+        self.settings = sink_context.settings
         self.bytes_of = ChunkBytes()
-        self._transport = outlet.transport
-        self._destinations = outlet.destinations
+        self._transport = sink_context.transport
+        self._destinations = sink_context.destinations
         self._channels: dict[tuple[int, int], Channel] = {}
         self._finishing = False
 
-    def prepare(self, context: OperatorContext) -> None:
-        super().prepare(context)
-        context.wake_on(self._transport.changed)
-
     def channel(self, destination: int, driver: int = -1) -> Channel:
-        """Give the channel of a destination (and of a driver there), made at its first use."""
+        """Return the channel of a destination (and of a driver there), created at first use."""
         made = self._channels.get((destination, driver))
         if made is None:
             made = Channel(
-                destinations=self.addresses(destination),
+                destinations=self.destinations_of(destination),
                 driver=driver,
                 transport=self._transport,
                 chunk_rows=self.settings.batch_rows,
@@ -80,35 +77,40 @@ class ExchangeSinkOperator(Operator):
             self._channels[destination, driver] = made
         return made
 
-    def addresses(self, destination: int) -> tuple[int, ...]:
-        """Give where the chunks of a channel go."""
+    def destinations_of(self, destination: int) -> tuple[int, ...]:
+        """Return the partitions that the channel of a destination sends to."""
         return (destination,)
 
     def need_input(self) -> bool:
-        if self._finishing:
-            return False
-        return not self._transport.is_full() or self._transport.wait(self.context.wake)
+        return not self._finishing and not self._transport.is_full()
+
+    def is_blocked(self, waker: Waker) -> BlockingReason | None:
+        waker.wait_for(self._transport.changed)
+        if self._finishing or not self._transport.is_full():
+            return None
+        waker.wait_for(self._transport.room)
+        return BlockingReason.CONSUMER
 
     def push_chunk(self, chunk: Chunk) -> None:
         if chunk.num_rows:
             self.accept(chunk)
-            if not self.context.memory.try_hold(self.held_bytes(), may_ask=False):
+            if not self.context.memory.try_reserve(self.held_bytes(), may_reclaim=False):
                 self.flush()
-                self.context.memory.hold(self.held_bytes())
+                self.context.memory.reserve(self.held_bytes())
 
     @abstractmethod
     def accept(self, chunk: Chunk) -> None:
-        """Send the chunk's rows or keep them for later."""
+        """Send the chunk's rows or buffer them."""
 
     def flush(self) -> None:
-        """Send everything kept."""
+        """Send all buffered rows."""
         is_little = self.held_bytes() < _SHORT_BYTES * len(self._channels)
-        with SHORT_CALLS if is_little else nullcontext():
+        with SHORT_CALLS_LOCK if is_little else nullcontext():
             for channel in self._channels.values():
                 channel.flush()
 
     def held_bytes(self) -> int:
-        """Say how many bytes are kept."""
+        """Return the number of buffered bytes."""
         return sum(channel.nbytes for channel in self._channels.values())
 
     def set_finishing(self) -> None:
@@ -131,7 +133,7 @@ class ExchangeSinkOperator(Operator):
         return self._transport.is_pending()
 
     def drop(self) -> None:
-        """Forget everything kept. Repeatable."""
+        """Discard all buffered rows. Idempotent."""
         for channel in self._channels.values():
             channel.drop()
 
@@ -144,4 +146,4 @@ class ExchangeSinkOperator(Operator):
 
     def close(self) -> None:
         self.drop()
-        self.context.memory.hold(0)
+        self.context.memory.reserve(0)

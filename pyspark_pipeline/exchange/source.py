@@ -1,4 +1,4 @@
-"""The source of a fragment whose input is chunks that an exchange or the JVM made."""
+"""The source of a fragment whose input is chunks of an exchange or of the JVM."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from functools import partial
 from pyspark_pipeline.exchange.chunk_row import ChunkRow
 from pyspark_pipeline.exchange.codec import payload_bytes, plain_schema, unpack_payload
 from pyspark_pipeline.exchange.driver_queues import DriverQueues
+from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulator
 from pyspark_pipeline.exec.context import OperatorContext
+from pyspark_pipeline.exec.event import Waker
 from pyspark_pipeline.exec.input_queue import InputQueue
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
-from pyspark_pipeline.exec.short_calls import SHORT_CALLS
+from pyspark_pipeline.exec.short_calls import SHORT_CALLS_LOCK
 from pyspark_pipeline.metrics import declare_counter
-from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import ExchangeSource
 
 MESSAGES = declare_counter("messages_received", "Chunk messages decoded", unit="messages")
@@ -23,57 +24,58 @@ BYTES = declare_counter("bytes_received", "Bytes of chunk messages decoded", uni
 
 
 class ExchangeSourceOperator(Operator):
-    """Decodes the messages of one input and joins small ones (an exchange makes many).
+    """Decodes the messages of one input and concatenates small ones (an exchange produces many).
 
-    Where the factory says so, what is there goes on first, however little: it may be enough for a LIMIT.
+    If the factory sets ``flush_first_chunk``, the first chunk is emitted at once, however small: it may suffice for a
+    LIMIT.
     """
 
     def __init__(self, factory: ExchangeSourceFactory, driver_sequence: int) -> None:
         self._queue = factory.input.queue_of(driver_sequence)
-        self._left = partial(factory.source_left, driver_sequence)
+        self._on_closed = partial(factory.release_source, driver_sequence)
         self._schema = factory.schema
         self._batch_rows = factory.batch_rows
         self._chunks = ChunkAccumulator(factory.batch_rows)
         self._dropped = False
-        self._joins_senders = factory.node.joins_senders
+        self._merge_senders = factory.node.merge_senders
         self._sender = -1
-        self._stands_in_line = False
-        self._hurries = factory.first_at_once
+        self._flush_first_chunk = factory.flush_first_chunk
 
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
-        context.wake_on(self._queue.ended)
         self._queue.account_to(context.memory.parent or context.memory, _row_bytes)
 
     def has_output(self) -> bool:
         if self._dropped:
             return False
-        if self._chunks.has_chunk() or self._has_rest() or self._queue.has_items():
-            return True
-        self._stands_in_line = True
-        return self._queue.wait(self.context.wake)
+        return self._chunks.has_chunk() or self._has_tail() or self._queue.has_items()
 
-    def _has_rest(self) -> bool:
+    def is_blocked(self, waker: Waker) -> BlockingReason | None:
+        waker.wait_for(self._queue.ended)
+        if self.has_output():
+            self._queue.pass_on()
+            return None
+        waker.wait_for(self._queue.filled)
+        return BlockingReason.SPLIT
+
+    def _has_tail(self) -> bool:
         return not self._chunks.is_empty() and self._queue.is_finished()
 
     def pull_chunk(self) -> Chunk | None:
-        if self._stands_in_line:
-            self._stands_in_line = False
-            self._queue.leave(self.context.wake)
         while not self._chunks.has_chunk():
-            rows = self._taken()
+            rows = self._take_messages()
             if not rows:
                 if self._queue.is_finished():
                     self._chunks.flush()
                 break
             self._decode(rows)
-            if self._hurries:
+            if self._flush_first_chunk:
                 self._chunks.flush()
-                self._hurries = not self._chunks.has_chunk()
+                self._flush_first_chunk = not self._chunks.has_chunk()
         return self._chunks.take() if self._chunks.has_chunk() else None
 
-    def _taken(self) -> list[ChunkRow]:
-        """Take messages that are here, of a chunk's rows together."""
+    def _take_messages(self) -> list[ChunkRow]:
+        """Take queued messages until they have the rows of a chunk."""
         taken: list[ChunkRow] = []
         left = self._batch_rows
         while left > 0:
@@ -87,10 +89,10 @@ class ExchangeSourceOperator(Operator):
     def _decode(self, rows: list[ChunkRow]) -> None:
         self.context.metrics.add(MESSAGES, len(rows))
         self.context.metrics.add(BYTES, sum(payload_bytes(row.data) for row in rows))
-        with SHORT_CALLS:
+        with SHORT_CALLS_LOCK:
             chunks = [unpack_payload(row.data, self._schema) if row.rows else None for row in rows]
         for row, chunk in zip(rows, chunks, strict=True):
-            if not self._joins_senders and row.sender != self._sender:
+            if not self._merge_senders and row.sender != self._sender:
                 self._chunks.flush()
                 self._sender = row.sender
             if chunk is not None:
@@ -100,27 +102,28 @@ class ExchangeSourceOperator(Operator):
         return self._dropped or (self._queue.is_finished() and self._chunks.is_empty())
 
     def set_finished(self) -> None:
-        self._leave()
+        self._abandon()
 
     def close(self) -> None:
-        self._leave()
+        self._abandon()
 
-    def _leave(self) -> None:
-        """Drop what is here, and say that nothing more is wanted. Repeatable."""
+    def _abandon(self) -> None:
+        """Drop the buffered chunks and release the source's queue. Idempotent."""
         if not self._dropped:
             self._dropped = True
             self._chunks.clear()
-            self._left()
+            self._on_closed()
 
 
 class ExchangeSourceFactory(OperatorFactory):
-    """Makes the sources of one input; any driver takes the next message from its queue, but see :meth:`deal`.
+    """Creates the sources of one input. Any driver takes the next message, except after :meth:`use_driver_queues`.
 
-    ``first_at_once``: the first chunk of each is not joined to be larger.
+    ``flush_first_chunk``: each source emits its first chunk without concatenating it with others.
     """
 
     name = "ExchangeSource"
-    first_at_once = False
+    has_unknown_rows = True
+    flush_first_chunk = False
 
     def __init__(self, node: ExchangeSource, queue: InputQueue, batch_rows: int) -> None:
         self.node = node
@@ -130,10 +133,13 @@ class ExchangeSourceFactory(OperatorFactory):
         self._sources = 0
         self._lock = threading.Lock()
 
-    def deal(self, keys: Sequence[Expr], drivers: int) -> bool:
-        """Give each driver the messages that name it, if that brings all rows of equal ``keys`` to one driver."""
-        dealt = self.node.dealt_by
-        if not dealt or self.node.drivers != drivers or not all(key in keys for key in dealt):
+    def use_driver_queues(self, keys: Sequence[object], drivers: int) -> bool:
+        """Use a queue per driver if the sender's partitioning sends all rows of equal ``keys`` to one of ``drivers``.
+
+        Returns whether it does.
+        """
+        partitioning = self.node.partitioning
+        if not partitioning or self.node.drivers != drivers or not all(key in keys for key in partitioning):
             return False
         self.input = DriverQueues(self.input.name, drivers)
         return True
@@ -142,8 +148,8 @@ class ExchangeSourceFactory(OperatorFactory):
         self._sources += 1
         return ExchangeSourceOperator(self, driver_sequence)
 
-    def source_left(self, driver_sequence: int) -> None:
-        """Learn that one source wants no more; the last one of a queue drops what it has and what still comes."""
+    def release_source(self, driver_sequence: int) -> None:
+        """Release a source that wants no more; the last one of a queue drops its present and future messages."""
         with self._lock:
             self._sources -= 1
             is_last = not self._sources

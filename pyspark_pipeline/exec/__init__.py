@@ -1,10 +1,10 @@
-"""The machine: drivers move chunks through pipelines of operators, an executor schedules the drivers.
+"""The execution engine: drivers move chunks through pipelines of operators, an executor schedules the drivers.
 
-Knows no plan node. Contents: the contract (:mod:`~.operator`, :mod:`~.context`, :mod:`~.event`), what runs
-(:mod:`~.driver`, :mod:`~.states`, :mod:`~.stages`, :mod:`~.instance`, :mod:`~.instance_group`), who runs it
-(:mod:`~.serial`, :mod:`~.threaded`, :mod:`~.ready_queue`, :mod:`~.clock`, :mod:`~.execute`), what stands between
-drivers (:mod:`~.output_queue`, :mod:`~.feed`, :mod:`~.barrier`, :mod:`~.bridge`, :mod:`~.local_exchange`), how long one
-waits (:mod:`~.deadline`), and small parts.
+Independent of plan nodes. Contents: the operator contract (:mod:`~.operator`, :mod:`~.context`, :mod:`~.event`),
+drivers (:mod:`~.driver`, :mod:`~.states`, :mod:`~.stages`, :mod:`~.instance`, :mod:`~.instance_group`), executors
+(:mod:`~.serial`, :mod:`~.threaded`, :mod:`~.ready_queue`, :mod:`~.clock`, :mod:`~.execute`), queues and shared state
+between drivers (:mod:`~.output_queue`, :mod:`~.feed`, :mod:`~.barrier`, :mod:`~.bridge`, :mod:`~.local_exchange`),
+bounded waits (:mod:`~.deadline`), and chunk functions.
 """
 
 from pyspark_pipeline.exec.context import OperatorContext

@@ -1,15 +1,14 @@
-"""Choose the parallelism of a pipeline from the rows that really come (StarRocks' collect-stats pair).
+"""Choose the parallelism of a pipeline from the number of rows that arrive (StarRocks' collect-stats operators).
 
-The sinks of ``dop`` producer drivers hold their chunks back until the decision::
+The sinks of ``dop`` producer drivers buffer their chunks until the decision::
 
-    COLLECTING ──a driver reaches rows_per_driver──> WIDE    source i hands over what sink i got, all dop of them
+    COLLECTING ──a driver reaches rows_per_driver──> WIDE    source i emits the chunks of sink i, for all dop drivers
                ──memory is short────────────────────> WIDE
                ──every driver ended before that───> NARROW   d = largest power of two ≤ rows / rows_per_driver, at
-                                                             least 1; sources 0 … d-1 share the chunks in turn
+                                                             least 1; sources 0 … d-1 share the chunks round-robin
 
-so a small input does not pay for ``dop`` half-empty drivers above. Sources beyond the chosen parallelism
-end at once. In WIDE a sink refuses input while its source has a chunk waiting, so it holds no more. What
-waits is counted.
+so a small input does not pay for ``dop`` half-empty drivers downstream. Sources beyond the chosen parallelism
+end at once. In WIDE a sink refuses input while its source has a buffered chunk. The buffered bytes are counted.
 
 One lock guards the state; the event ``changed`` is notified after it is released.
 """
@@ -23,13 +22,13 @@ from enum import Enum
 from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.context import OperatorContext
-from pyspark_pipeline.exec.event import Event
+from pyspark_pipeline.exec.event import Event, Waker
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
-from pyspark_pipeline.memory import MemoryTracker, WaitingBytes
+from pyspark_pipeline.memory import BufferedBytes, MemoryTracker
 
 
 class Decision(Enum):
-    """What has been decided."""
+    """State of the decision."""
 
     COLLECTING = "collecting"
     WIDE = "wide"
@@ -37,36 +36,36 @@ class Decision(Enum):
 
 
 class AdaptiveParallelism:
-    """The state that ``dop`` sinks and ``dop`` sources share."""
+    """State shared by ``dop`` sinks and ``dop`` sources."""
 
     def __init__(self, dop: int, *, rows_per_driver: int) -> None:
         self.dop = dop
         self.rows_per_driver = rows_per_driver
         self.decision = Decision.COLLECTING
         self.chosen = dop
-        self.changed = Event("parallelism is chosen, or a chunk or room has come")
+        self.changed = Event("parallelism is chosen, or a chunk or room for one has come")
         self._chunks: list[deque[tuple[Chunk, int]]] = [deque() for _ in range(dop)]
         self._rows = [0] * dop
         self._ended = [False] * dop
         self._closed = [False] * dop
         self._lock = threading.Lock()
-        self._memory = WaitingBytes("chunks held for the choice of parallelism")
+        self._memory = BufferedBytes("chunks held for the choice of parallelism")
 
     def account_to(self, instance_memory: MemoryTracker | None) -> None:
-        """Count what waits below ``instance_memory`` (the first call decides)."""
+        """Count the buffered bytes below ``instance_memory`` (the first call decides)."""
         with self._lock:
             self._memory.account_to(instance_memory)
 
     def has_room(self, driver: int) -> bool:
-        """Say whether sink ``driver`` takes a chunk."""
+        """Return whether sink ``driver`` accepts a chunk."""
         return self.decision is Decision.COLLECTING or not self._chunks[driver]
 
     def add(self, driver: int, chunk: Chunk, nbytes: int = 0) -> None:
-        """Hold a chunk of ``nbytes``; decide for WIDE where the driver has enough rows, or memory is short."""
+        """Buffer a chunk of ``nbytes``; choose WIDE if the driver has enough rows or memory is short."""
         with self._lock:
             is_short = False
             if not self._closed[driver]:
-                is_short = not self._memory.holds(nbytes)
+                is_short = not self._memory.add_and_check(nbytes)
                 self._chunks[driver].append((chunk, nbytes))
             self._rows[driver] += chunk.num_rows
             if self.decision is Decision.COLLECTING and (is_short or self._rows[driver] >= self.rows_per_driver):
@@ -75,7 +74,7 @@ class AdaptiveParallelism:
             self.changed.notify()
 
     def end(self, driver: int) -> None:
-        """Learn that sink ``driver`` gets no more; decide for NARROW where it is the last without a decision."""
+        """Handle the end of sink ``driver``; choose NARROW if it is the last sink and nothing was chosen."""
         with self._lock:
             self._ended[driver] = True
             if all(self._ended) and self.decision is Decision.COLLECTING:
@@ -95,16 +94,16 @@ class AdaptiveParallelism:
         self.decision = Decision.NARROW
 
     def _drop(self, driver: int) -> None:
-        """Forget what waits for source ``driver``."""
+        """Drop the chunks buffered for source ``driver``."""
         self._memory.release(sum(nbytes for _, nbytes in self._chunks[driver]))
         self._chunks[driver].clear()
 
     def has_chunk(self, driver: int) -> bool:
-        """Say whether source ``driver`` may take a chunk."""
+        """Return whether source ``driver`` may take a chunk."""
         return self.decision is not Decision.COLLECTING and bool(self._chunks[driver])
 
     def take(self, driver: int) -> Chunk:
-        """Take the oldest chunk of source ``driver``."""
+        """Remove and return the oldest chunk of source ``driver``."""
         chunk, nbytes = self._chunks[driver].popleft()
         self._memory.release(nbytes)
         if not self._chunks[driver]:
@@ -112,17 +111,17 @@ class AdaptiveParallelism:
         return chunk
 
     def is_exhausted(self, driver: int) -> bool:
-        """Say whether source ``driver`` has got all it will get."""
+        """Return whether source ``driver`` has received its last chunk."""
         if self._closed[driver]:
             return True
-        # In this order: a chunk put before the end must be seen by whoever sees the end.
+        # In this order: a thread that sees the end must see every chunk added before the end.
         ended = self.decision is Decision.NARROW or (self.decision is Decision.WIDE and self._ended[driver])
         return ended and not self._chunks[driver]
 
     def close(self, driver: int) -> None:
-        """Drop what source ``driver`` would get. Its sink ends once WIDE is decided. Repeatable.
+        """Drop the chunks of source ``driver``; its sink ends once WIDE is chosen. Idempotent.
 
-        What waits for the decision is dropped when the last source closes.
+        Chunks buffered before the decision are dropped when the last source closes.
         """
         with self._lock:
             self._closed[driver] = True
@@ -133,8 +132,8 @@ class AdaptiveParallelism:
                     self._drop(each)
         self.changed.notify()
 
-    def is_unwanted(self, driver: int) -> bool:
-        """Say whether nobody will take what sink ``driver`` gets."""
+    def is_abandoned(self, driver: int) -> bool:
+        """Return whether no source will take the chunks of sink ``driver``."""
         return all(self._closed) or (self.decision is Decision.WIDE and self._closed[driver])
 
 
@@ -147,8 +146,11 @@ class _Sink(Operator):
 
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
-        context.wake_on(self._shared.changed)
         self._shared.account_to(context.memory.parent)
+
+    def is_blocked(self, waker: Waker) -> BlockingReason | None:
+        waker.wait_for(self._shared.changed)
+        return None if self._shared.has_room(self._driver) else BlockingReason.CONSUMER
 
     def need_input(self) -> bool:
         return not self._ended and self._shared.has_room(self._driver)
@@ -161,7 +163,7 @@ class _Sink(Operator):
         self._shared.end(self._driver)
 
     def is_finished(self) -> bool:
-        return self._ended or self._shared.is_unwanted(self._driver)
+        return self._ended or self._shared.is_abandoned(self._driver)
 
 
 class _Source(Operator):
@@ -169,15 +171,12 @@ class _Source(Operator):
         self._shared = shared
         self._driver = driver
 
-    def prepare(self, context: OperatorContext) -> None:
-        super().prepare(context)
-        context.wake_on(self._shared.changed)
-
     def has_output(self) -> bool:
         return self._shared.has_chunk(self._driver)
 
-    def blocking_reason(self) -> BlockingReason:
-        return BlockingReason.PRODUCER
+    def is_blocked(self, waker: Waker) -> BlockingReason | None:
+        waker.wait_for(self._shared.changed)
+        return None if self.has_output() else BlockingReason.PRODUCER
 
     def pull_chunk(self) -> Chunk | None:
         return self._shared.take(self._driver)
@@ -193,25 +192,25 @@ class _Source(Operator):
 
 
 class CollectSinkFactory(OperatorFactory):
-    """Makes the sinks of the producing pipeline."""
+    """Creates the sinks of the producing pipeline."""
 
     name = "CollectSink"
-    works_with = "the sources of its chunks"
+    replay_dependencies = "the sources of its chunks"
 
     def __init__(self, shared: AdaptiveParallelism) -> None:
-        self._shared = self.meeting_place = shared
+        self._shared = self.shared_state = shared
 
     def create(self, dop: int, driver_sequence: int) -> Operator:
         return _Sink(self._shared, driver_sequence)
 
 
 class CollectSourceFactory(OperatorFactory):
-    """Makes the sources of the consuming pipeline."""
+    """Creates the sources of the consuming pipeline."""
 
     name = "CollectSource"
 
     def __init__(self, shared: AdaptiveParallelism) -> None:
-        self._shared = self.meeting_place = shared
+        self._shared = self.shared_state = shared
 
     def create(self, dop: int, driver_sequence: int) -> Operator:
         return _Source(self._shared, driver_sequence)

@@ -1,8 +1,8 @@
-"""Background work that a fragment instance has under way: the only thing outside drivers it may wait for.
+"""Background work of a fragment instance: threads outside its drivers that can still wake one.
 
-Operators never wait; a thread that prefetches or spills for one registers here for as long as it works.
-So an executor whose drivers are all blocked knows whether a wake-up can still come (wait for it) or
-cannot (a bug: say so instead of hanging). Work that goes on for very long while every driver waits is such a bug too.
+Operators never wait; a thread that prefetches or spills for an operator registers here while it works. So an executor
+whose drivers are all blocked knows whether a wake-up can still come (it waits) or cannot (a bug: it raises instead of
+hanging). Work that continues for very long while every driver is blocked is a bug too.
 """
 
 from __future__ import annotations
@@ -12,33 +12,33 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-#: Far longer than a file takes to be read or written.
-_PATIENCE_SECONDS = 600.0
+#: Far longer than reading or writing a file takes.
+_STALL_SECONDS = 600.0
 
 
 class BackgroundWork:
-    """Names and numbers of the work under way. Every method may be called from any thread.
+    """Names and counts of the running background tasks. Thread-safe.
 
-    Executors wait ``patience`` seconds for some of it to end where they have nothing else to do.
+    An executor with nothing else to do waits at most ``stall_seconds`` for a task to begin or end.
     """
 
-    __slots__ = ("patience", "changes", "_counts", "_lock", "_ended")
+    __slots__ = ("stall_seconds", "changes", "_counts", "_lock", "_ended")
 
-    def __init__(self, patience: float = _PATIENCE_SECONDS) -> None:
-        self.patience = patience
+    def __init__(self, stall_seconds: float = _STALL_SECONDS) -> None:
+        self.stall_seconds = stall_seconds
         self.changes = 0
         self._counts: dict[str, int] = {}
         self._lock = threading.Lock()
         self._ended = threading.Condition(self._lock)
 
     def started(self, name: str) -> None:
-        """Register one piece of work."""
+        """Register one task."""
         with self._lock:
             self.changes += 1
             self._counts[name] = self._counts.get(name, 0) + 1
 
     def done(self, name: str) -> None:
-        """Take one piece of work off; the caller wakes its driver afterwards."""
+        """Unregister one task; the caller wakes its driver afterwards."""
         with self._lock:
             self.changes += 1
             left = self._counts[name] - 1
@@ -49,22 +49,22 @@ class BackgroundWork:
                 self._ended.notify_all()
 
     def is_idle(self) -> bool:
-        """Say whether nothing is under way."""
+        """Return whether no task is running."""
         return not self._counts
 
     def wait_until_idle(self, seconds: float) -> bool:
-        """Wait for all of it to end, at most ``seconds``; say whether it did. Only for the end of an instance."""
+        """Wait at most ``seconds`` until no task runs; return whether none does. Only for the end of an instance."""
         with self._lock:
             return self._ended.wait_for(self.is_idle, seconds)
 
     def names(self) -> list[str]:
-        """Name what is under way."""
+        """Return the names of the running tasks, sorted."""
         with self._lock:
             return sorted(self._counts)
 
     @contextmanager
     def working(self, name: str, wake: Callable[[], None]) -> Iterator[None]:
-        """Register work for the length of a ``with`` block and call ``wake`` after it."""
+        """Register a task for the duration of a ``with`` block and call ``wake`` after it."""
         self.started(name)
         try:
             yield
@@ -73,8 +73,8 @@ class BackgroundWork:
             wake()
 
 
-class Patience:
-    """How long one executor has waited for nothing but background work that neither begins nor ends."""
+class StallDetector:
+    """Detects that an executor has waited too long for background work alone, with no task beginning or ending."""
 
     __slots__ = ("_background", "_since", "_changes")
 
@@ -83,18 +83,19 @@ class Patience:
         self._since: float | None = None
         self._changes = 0
 
-    def renew(self) -> None:
-        """Learn that something else went on."""
+    def reset(self) -> None:
+        """Restart the measurement: something other than background work made progress."""
         self._since = None
 
-    def is_over(self) -> bool:
-        """Say, while waiting, whether that lasts too long."""
+    def is_stalled(self) -> bool:
+        """Return whether the wait has lasted too long; called repeatedly while waiting."""
         now, changes = time.monotonic(), self._background.changes
         if self._since is None or changes != self._changes:
             self._since, self._changes = now, changes
-        return now - self._since > self._background.patience
+        return now - self._since > self._background.stall_seconds
 
-    def complaint(self) -> str:
-        """Say what does not end."""
+    def message(self) -> str:
+        """Return the error message that names the running tasks."""
         names = ", ".join(self._background.names())
-        return f"every driver waits for background work that does not end in {self._background.patience:g} s: {names}"
+        seconds = self._background.stall_seconds
+        return f"every driver waits for background work that does not end in {seconds:g} s: {names}"

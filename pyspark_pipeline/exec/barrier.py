@@ -1,12 +1,12 @@
-"""The peers' barrier: of the drivers that arrive, exactly the last one of a round learns that it was the last.
+"""A barrier of peer drivers: exactly the last driver that arrives in a round receives the parts of all.
 
-Velox' ``Task::allPeersFinished``. The last driver gets what every peer brought, does what needs all of it
-(merge the parts of a join's table, say) and goes on; the others end or wait for an event of their own.
-The barrier forgets the round and can be used again.
+Velox' ``Task::allPeersFinished``. The last driver does the work that needs all parts (merging the parts of a join's
+hash table, for example) and continues; the others end or wait for an event of their own. The barrier then starts a new
+round.
 
-No thread waits at a barrier, so an error needs to wake nobody: the executor stops the drivers, then closes their
-operators. Whose the barrier is closes it when nobody wants the round any more: it lets go what was handed in, and from
-then on nobody is the last.
+No thread waits at a barrier, so an error wakes no waiter: the executor stops the drivers, then closes their operators.
+The owner closes the barrier when the round is no longer needed: its parts are released, and no later driver is the
+last.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Part = TypeVar("Part")
 
 
 class Barrier(Generic[Part]):
-    """A barrier of ``peers`` drivers. One lock guards the round; nothing waits."""
+    """A barrier of ``peers`` drivers. One lock guards the round; no thread waits."""
 
     __slots__ = ("peers", "_parts", "_is_closed", "_lock")
 
@@ -31,10 +31,9 @@ class Barrier(Generic[Part]):
         self._lock = threading.Lock()
 
     def arrive(self, driver_sequence: int, part: Part) -> list[Part] | None:
-        """Hand in a driver's part: None for all but the last, who gets all parts in order of the drivers.
+        """Add a driver's part; return all parts in order of the drivers to the last driver, None to the others.
 
-        Drops the part where the barrier is closed; raises :class:`EngineBugError` where a driver arrives twice in a
-        round.
+        Drops the part if the barrier is closed; raises :class:`EngineBugError` if a driver arrives twice in a round.
         """
         with self._lock:
             if self._is_closed:
@@ -48,11 +47,11 @@ class Barrier(Generic[Part]):
         return [parts[sequence] for sequence in sorted(parts)]
 
     def close(self) -> None:
-        """Drop the parts of the round and all that still come. Repeatable."""
+        """Drop the parts of the round and all later ones. Idempotent."""
         with self._lock:
             self._is_closed = True
             self._parts = {}
 
     def statistics(self) -> dict[str, int]:
-        """Say how many of how many peers have arrived in this round."""
+        """Return the number of peers, and of those that have arrived in this round."""
         return {"arrived": len(self._parts), "peers": self.peers}

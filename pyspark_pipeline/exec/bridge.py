@@ -1,8 +1,7 @@
-"""A bridge carries one value from one pipeline to another: a join's table, the state of an aggregation.
+"""A bridge passes one value from one pipeline to another: a join's hash table, the state of an aggregation.
 
-Published once, read by any number of drivers, which are blocked (precondition, or no output) until then
-and subscribe to ``ready``. Closed when the last reader is, also after an error: the value is let go, and nobody waits
-for one any more::
+Published once, read by any number of drivers, which are blocked (precondition, or no output) until then and subscribe
+to ``ready``. Closed when the last reader is, also after an error: the value is released, and no driver waits any more::
 
     empty ──publish──> ready ──close──> closed
       └────────────────close──────────────┘
@@ -20,7 +19,7 @@ Value = TypeVar("Value")
 
 
 class Bridge(Generic[Value]):
-    """One value that is not there, and then is there until the bridge is closed. Any thread may ask."""
+    """One value, present from its publication until the bridge is closed. Thread-safe."""
 
     __slots__ = ("name", "ready", "is_closed", "_values", "_lock")
 
@@ -32,18 +31,18 @@ class Bridge(Generic[Value]):
         self._lock = threading.Lock()
 
     def is_ready(self) -> bool:
-        """Say whether nobody need wait: the value is there, or will not come (any more)."""
+        """Return whether no driver needs to wait: the value is published, or the bridge is closed."""
         return bool(self._values) or self.is_closed
 
     def peek(self) -> Value | None:
-        """Give the value, None before it is published and after the bridge is closed."""
+        """Return the value; None before it is published and after the bridge is closed."""
         values = self._values
         return values[0] if values else None
 
     def publish(self, value: Value) -> None:
-        """Give the value and wake who waits; raise :class:`EngineBugError` the second time.
+        """Store the value and notify ``ready``; raise :class:`EngineBugError` the second time.
 
-        Drops the value where the bridge is closed.
+        Drops the value if the bridge is closed.
         """
         with self._lock:
             if self.is_closed:
@@ -54,7 +53,7 @@ class Bridge(Generic[Value]):
         self.ready.notify()
 
     def get(self) -> Value:
-        """Take the value; raise :class:`EngineBugError` before it is published and after the bridge is closed."""
+        """Return the value; raise :class:`EngineBugError` before it is published and after the bridge is closed."""
         values = self._values
         if not values:
             when = "after its bridge was closed" if self.is_closed else "before it is published"
@@ -62,7 +61,7 @@ class Bridge(Generic[Value]):
         return values[0]
 
     def close(self) -> None:
-        """Let the value go, and wake who waits for it. Repeatable."""
+        """Release the value and notify ``ready``. Idempotent."""
         with self._lock:
             was_closed, self.is_closed = self.is_closed, True
             self._values = []

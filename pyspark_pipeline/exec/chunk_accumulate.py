@@ -1,7 +1,7 @@
-"""Bring chunks to a good size: small ones are joined, large ones are cut.
+"""Coalesce small chunks and split large ones.
 
-Stands behind operators that leave few rows a chunk (a selective filter, a probe, the pieces of a local
-exchange): everything above works per chunk. A chunk of at least half the wanted rows passes uncopied.
+Used after operators that emit few rows a chunk (a selective filter, a probe, a local exchange), since every later
+operator has a cost per chunk. A chunk of at least half of ``batch_rows`` rows passes uncopied.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 
 
 class ChunkAccumulator:
-    """Rows in, chunks of at most ``batch_rows`` rows out, order kept."""
+    """Regroups rows into chunks of at most ``batch_rows`` rows; keeps their order."""
 
     __slots__ = ("batch_rows", "small_bytes", "_small", "_small_rows", "_ready", "_bytes")
 
@@ -27,7 +27,7 @@ class ChunkAccumulator:
         self._ready: deque[Chunk] = deque()
 
     def add(self, chunk: Chunk) -> None:
-        """Take a chunk."""
+        """Add a chunk."""
         rows = chunk.num_rows
         if 2 * rows >= self.batch_rows or self._small_rows + rows > self.batch_rows:
             self.flush()
@@ -43,21 +43,21 @@ class ChunkAccumulator:
             self.flush()
 
     def flush(self) -> None:
-        """Make a chunk of the rows that wait for more."""
+        """Make a chunk of the buffered small chunks."""
         if self._small:
             self._ready.append(concat_chunks(self._small))
             self._forget_small()
 
     def has_chunk(self) -> bool:
-        """Say whether ``take`` may be called."""
+        """Return whether ``take`` may be called."""
         return bool(self._ready)
 
     def take(self) -> Chunk:
-        """Take the oldest chunk."""
+        """Remove and return the oldest chunk."""
         return self._ready.popleft()
 
     def is_empty(self) -> bool:
-        """Say whether no row is held."""
+        """Return whether no row is buffered."""
         return not self._ready and not self._small
 
     def clear(self) -> None:
@@ -70,7 +70,7 @@ class ChunkAccumulator:
 
 
 class ChunkAccumulateOperator(Operator):
-    """The accumulator in a pipeline."""
+    """Runs a :class:`ChunkAccumulator` in a pipeline."""
 
     def __init__(self, batch_rows: int) -> None:
         self._chunks = ChunkAccumulator(batch_rows)
@@ -81,13 +81,16 @@ class ChunkAccumulateOperator(Operator):
 
     def push_chunk(self, chunk: Chunk) -> None:
         self._chunks.add(chunk)
-        self.context.memory.force(self._chunks.small_bytes)
+        self.context.memory.reserve_unchecked(self._chunks.small_bytes)
 
     def has_output(self) -> bool:
         return self._chunks.has_chunk()
 
     def pull_chunk(self) -> Chunk | None:
         return self._chunks.take()
+
+    def release(self) -> None:
+        self._chunks.flush()
 
     def set_finishing(self) -> None:
         self._ended = True
@@ -102,11 +105,11 @@ class ChunkAccumulateOperator(Operator):
 
     def close(self) -> None:
         self._chunks.clear()
-        self.context.memory.hold(0)
+        self.context.memory.reserve(0)
 
 
 class ChunkAccumulateFactory(OperatorFactory):
-    """Makes accumulators of ``batch_rows`` rows."""
+    """Creates accumulators of ``batch_rows`` rows."""
 
     name = "accumulate"
 

@@ -1,4 +1,4 @@
-"""Bytes of chunks, cheaply: ``RecordBatch.nbytes`` costs 2 µs a column, so it is sampled and scaled by rows."""
+"""Cheap estimates of the bytes of chunks: ``RecordBatch.nbytes`` costs 2 µs a column, so it is sampled."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _SAMPLE_MASK = 15
 
 
 class ChunkBytes:
-    """Estimates the bytes of similar chunks of one stream: measures the first and every 16th."""
+    """Estimates the bytes of similar chunks of one stream: measures the first and every 16th, scales by rows."""
 
     __slots__ = ("_seen", "_per_row")
 
@@ -17,7 +17,7 @@ class ChunkBytes:
         self._per_row = 0.0
 
     def estimate(self, chunk: pa.RecordBatch) -> int:
-        """Estimate the bytes of ``chunk``, at least 1; exact for the first chunk and for equally wide rows."""
+        """Return the estimated bytes of ``chunk``, at least 1; exact for the first chunk and for fixed-width rows."""
         rows = chunk.num_rows
         if not rows:
             return 1

@@ -1,6 +1,6 @@
-"""What a chunk that moves between operators must be; a debugging aid that looks at every one.
+"""Validation of every chunk that moves between operators: a debugging aid.
 
-Off, it costs nothing: a driver without a check does not call one. On, it reads every value once.
+Disabled, it costs nothing: a driver without a check makes no call. Enabled, it reads every value once.
 """
 
 from __future__ import annotations
@@ -17,39 +17,50 @@ from pyspark_pipeline.ids import OperatorId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnForm:
-    """What one column of an operator's chunks may be: its Arrow types, and whether it may hold NULL."""
+    """The Arrow types allowed for one column of an operator's chunks, and whether it may hold NULL."""
 
     types: frozenset[pa.DataType]
     nullable: bool = True
 
 
 class ChunkChecker:
-    """Checks chunks by where they come from.
+    """Validates chunks against the declared output of the operator that produced them.
 
-    ``forms`` has the columns of the chunks that an operator gives, by pipeline and place in it. The chunks of an
-    operator that is not among them are only checked for what holds of every chunk.
+    ``forms`` maps (pipeline, operator index) to the output columns of an operator. Chunks of other operators are
+    checked only for the rules that hold for every chunk.
     """
 
     def __init__(self, forms: Mapping[tuple[int, int], Sequence[ColumnForm]]) -> None:
         self._forms = forms
 
     def __call__(self, chunk: Chunk, operator: OperatorId) -> None:
-        """Raise :class:`EngineBugError` where ``chunk`` is not what ``operator`` may give; says what is wrong."""
+        """Raise :class:`EngineBugError` with the fault found if ``chunk`` is not a valid output of ``operator``."""
         fault = _broken(chunk) or _misfit(chunk, self._forms.get((operator.pipeline, operator.index)))
         if fault:
             raise EngineBugError(f"{operator} gave a chunk of {chunk.num_rows} rows that is wrong: {fault}")
 
 
 def _broken(chunk: Chunk) -> str:
-    """Tell what no chunk may be: lengths, offsets, dictionary indices, UTF-8, digits, null counts; else nothing."""
+    """Return the fault that no chunk may have (in lengths, offsets, dictionary indices, digits, null counts), or ''."""
     try:
-        chunk.validate(full=True)
+        chunk.validate()
+        for column in chunk.columns:
+            _as_bytes(column).validate(full=True)
     except pa.ArrowInvalid as error:
         return str(error)
     for place, column in enumerate(chunk.columns):
         if isinstance(column, pa.DictionaryArray) and column.dictionary.null_count:
             return f"column {place} has a NULL in its dictionary"
     return ""
+
+
+def _as_bytes(column: pa.Array) -> pa.Array:
+    """View strings as bytes: as in Spark they may be invalid UTF-8 (a binary column read as string)."""
+    if pa.types.is_string(column.type):
+        return column.view(pa.binary())
+    if isinstance(column, pa.DictionaryArray) and pa.types.is_string(column.dictionary.type):
+        return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.view(pa.binary()), safe=False)
+    return column
 
 
 def _misfit(chunk: Chunk, forms: Sequence[ColumnForm] | None) -> str:

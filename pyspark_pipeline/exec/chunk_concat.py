@@ -1,8 +1,9 @@
-"""Join chunks of one stream into one chunk, keeping dictionary columns dictionaries where all of them are.
+"""Concatenate chunks of one stream; a column stays dictionary-encoded if it is so in every chunk.
 
-Columns go by ordinal; names are not looked at. Arrow unifies unequal dictionaries while it concatenates.
-Where some chunks carry a string column as a dictionary and others plain, the column becomes plain; so it
-does where the dictionaries together are larger than the rows (unifying them would cost more than it saves).
+Columns are matched by ordinal; names are ignored. Arrow unifies unequal dictionaries while it concatenates. A string
+column becomes plain if some chunks have it plain, or if the dictionaries together have more entries than there are rows
+(unifying them would cost more than it saves).
+A column that has the null type in some chunks is unused, and gets the null type.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pyspark_pipeline.kernels.buffers import rows_only
 
 
 def concat_chunks(chunks: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """Concatenate at least one chunk of equal column types (save dictionary/plain strings), rows in order."""
+    """Concatenate at least one chunk of equal column types (except plain strings and unused columns), rows in order."""
     if len(chunks) == 1:
         return chunks[0]
     if not chunks[0].num_columns:
@@ -25,6 +26,8 @@ def concat_chunks(chunks: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _concat(arrays: list[pa.Array]) -> pa.Array:
+    if any(isinstance(array, pa.NullArray) for array in arrays):
+        return pa.nulls(sum(len(array) for array in arrays))
     encoded = [array for array in arrays if isinstance(array, pa.DictionaryArray)]
     if encoded and (len(encoded) < len(arrays) or _is_wide(encoded)):
         arrays = [array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array for array in arrays]

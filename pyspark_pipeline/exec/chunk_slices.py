@@ -1,4 +1,4 @@
-"""Cut a chunk into pieces."""
+"""Split a chunk into slices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 
 def slices(chunk: pa.RecordBatch, rows: int) -> Iterator[pa.RecordBatch]:
-    """Give the rows of a chunk in slices of at most ``rows`` rows; nothing is copied."""
+    """Yield slices of at most ``rows`` rows of a chunk; zero-copy."""
     if 0 < chunk.num_rows <= rows:
         yield chunk
         return

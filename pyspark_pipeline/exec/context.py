@@ -1,4 +1,4 @@
-"""What an operator gets from its driver in ``prepare``: where it stands, what it counts in, whom it wakes."""
+"""The context that an operator receives in ``prepare``: its identity, its memory and metrics, its waker."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark_pipeline.exec.background import BackgroundWork
-from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.ids import OperatorId
-from pyspark_pipeline.memory import REVOCATIONS, MemoryTracker, Revocable, SpillRoom
+from pyspark_pipeline.memory import RECLAIMS, MemoryTracker, Reclaimable, SpillBudget
 from pyspark_pipeline.metrics import OperatorMetrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorContext:
-    """The surroundings of one operator. Knows no plan and no settings: factories carry those.
+    """The runtime context of one operator. Contains no plan and no settings: factories have those.
 
-    ``wake`` makes the driver look again: any thread, any time, cheap. Shared state (a bridge, a queue)
-    gets it by :meth:`wake_on`. ``is_cancelled`` is for loops that work long inside one call.
-    ``spill`` is for its :class:`~pyspark_pipeline.memory.spill_files.SpillFiles`.
-    ``background`` must hold an entry while a thread works for the operator.
+    ``wake`` makes the driver poll its operators again: cheap, from any thread, at any time. Background threads call it;
+    to wait for shared state (a bridge, a queue), see :meth:`~.operator.Operator.is_blocked`. Loops that run long inside
+    one call check ``is_cancelled``. ``spill`` is the budget of its
+    :class:`~pyspark_pipeline.memory.spill_files.SpillFiles`. Threads that work for the operator register in
+    ``background`` while they run.
     """
 
     id: OperatorId
     dop: int
     memory: MemoryTracker
-    spill: SpillRoom
+    spill: SpillBudget
     metrics: OperatorMetrics
     wake: Callable[[], None]
     is_cancelled: Callable[[], bool]
@@ -33,20 +33,16 @@ class OperatorContext:
 
     @property
     def driver_sequence(self) -> int:
-        """The driver's number in its pipeline: 0 ≤ it < ``dop``."""
+        """The driver's number in its pipeline, in [0, ``dop``)."""
         return self.id.driver
 
-    def wake_on(self, event: Event) -> None:
-        """Wake this operator's driver whenever ``event`` is notified."""
-        event.subscribe(self.wake)
+    def register_reclaimable(self, reclaimable: Reclaimable) -> None:
+        """Register all memory of this operator as reclaimable by :meth:`~.operator.Operator.reclaim`."""
+        self.memory.register_reclaimable(reclaimable, self.wake)
 
-    def offer(self, revocable: Revocable) -> None:
-        """Offer to put aside, by :meth:`~.operator.Operator.revoke`, all that this operator holds."""
-        self.memory.offer(revocable, self.wake)
-
-    def withdraw(self) -> bool:
-        """Offer nothing any more; say whether it was asked for, so that the operator still puts it aside now."""
-        was_asked = self.memory.withdraw()
-        if was_asked:
-            self.metrics.add(REVOCATIONS)
-        return was_asked
+    def unregister_reclaimable(self) -> bool:
+        """Unregister the memory; return whether reclaim was requested: then the operator must still spill it now."""
+        was_requested = self.memory.unregister_reclaimable()
+        if was_requested:
+            self.metrics.add(RECLAIMS)
+        return was_requested

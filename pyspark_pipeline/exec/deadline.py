@@ -1,8 +1,9 @@
-"""A deadline ends a wait that may be in vain: an event that comes by itself after a time.
+"""A deadline bounds an optional wait: an event that is notified after a given time.
 
-Drivers wait without a limit for what is sure to come. For what merely helps (a runtime filter) they wait until a
-deadline at most, and subscribe to ``passed`` beside the event they hope for. A deadline that runs is background work of
-the instance, done by a thread that sleeps: so executors know that a wake-up still comes, and no thread of theirs waits.
+Drivers wait without limit for state that is certain to come. For optional state (a runtime filter) they wait until a
+deadline at most, and subscribe to ``passed`` besides the event of that state. A running deadline is background work of
+the instance, on a sleeping thread of its own: so executors know that a wake-up still comes, and none of their threads
+waits.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import threading
 
 from pyspark_pipeline.exec.background import BackgroundWork
 from pyspark_pipeline.exec.event import Event
-from pyspark_pipeline.memory.address_space import require_room, start_thread
+from pyspark_pipeline.memory.address_space import require_address_space, start_thread
 
 
 class Deadline:
-    """Passes ``milliseconds`` after its start, or when it is ended. Any thread may ask."""
+    """Passes ``milliseconds`` after its start, or when it is ended early. Thread-safe."""
 
     __slots__ = ("name", "passed", "_seconds", "_over", "_thread", "_lock")
 
@@ -30,11 +31,11 @@ class Deadline:
             self._over.set()
 
     def is_passed(self) -> bool:
-        """Say whether nobody is to wait any longer."""
+        """Return whether the deadline has passed."""
         return self._over.is_set()
 
     def start(self, background: BackgroundWork) -> None:
-        """Begin; nothing happens where it has begun or passed already."""
+        """Start the thread; no effect if the deadline has started or passed."""
         with self._lock:
             if self._thread is not None or self._over.is_set():
                 return
@@ -43,7 +44,7 @@ class Deadline:
             )
             background.started(self.name)
             try:
-                require_room([thread.name])
+                require_address_space([thread.name])
                 start_thread(thread)
             except BaseException:
                 background.done(self.name)
@@ -51,11 +52,11 @@ class Deadline:
             self._thread = thread
 
     def end(self) -> None:
-        """Let it pass now."""
+        """Make the deadline pass now."""
         self._over.set()
 
     def close(self) -> None:
-        """Let it pass now; no thread is left after. Repeatable."""
+        """Make the deadline pass now and join its thread. Idempotent."""
         self._over.set()
         with self._lock:
             thread = self._thread

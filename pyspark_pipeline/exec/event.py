@@ -1,11 +1,14 @@
-"""An event wakes whoever subscribed to it: how a change of shared state reaches blocked drivers.
+"""Events wake all subscribed waiters; waiter queues wake one at a time: both report changes to blocked drivers.
 
-Guarantees: ``notify`` takes no lock, never waits, may be called from any thread and also where nobody
-listens. A waiter is woken once per ``notify``; being woken is a hint to look again, never a promise that
-something changed. Whoever changes shared state notifies *after* the change is visible.
+Guarantees: ``notify`` and ``wake`` may be called from any thread, also without waiters, and hold no lock while they
+call a waiter. A wake-up is a hint to poll again, not a promise of a change. Code that changes shared state notifies
+*after* the change is visible.
 
-Where each change is for one waiter only (an item of a queue that thousands share), waking all costs more than the work.
-There the blocked ones stand in a :class:`Line`.
+If each change serves one waiter only (an item of a queue shared by thousands), waking all would cost more than the
+work: then the waiters subscribe to a :class:`WaiterQueue`.
+
+A driver subscribes through its :class:`Waker`, only when it is about to block, and polls again afterwards: a change
+before the subscription is seen by that poll, a change after it wakes the driver. So no wake-up is lost.
 """
 
 from __future__ import annotations
@@ -16,77 +19,81 @@ from collections.abc import Callable
 
 Waiter = Callable[[], None]
 
-_subscribing = threading.Lock()
-
 
 class Event:
-    """A named list of waiters."""
+    """A named broadcast: each notification calls every subscribed waiter once."""
 
-    __slots__ = ("name", "_waiters")
+    __slots__ = ("name", "_waiters", "_lock")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._waiters: dict[Waiter, None] = {}
-
-    def subscribe(self, waiter: Waiter) -> None:
-        """Call ``waiter`` at every later ``notify``; subscribing the same waiter again changes nothing."""
-        with _subscribing:
-            self._waiters[waiter] = None
-
-    def unsubscribe(self, waiter: Waiter) -> None:
-        """Stop calling ``waiter``; nothing happens where it never subscribed."""
-        with _subscribing:
-            self._waiters.pop(waiter, None)
-
-    def notify(self) -> None:
-        """Wake every waiter."""
-        for waiter in tuple(self._waiters):
-            waiter()
-
-
-class Line:
-    """Waiters that found nothing, first come, first woken; each is woken once and then stands here no more.
-
-    A driver joins by asking (``has_output`` of a source, ``need_input`` of a sink): whoever is told no is in the line,
-    whatever its driver then says that it waits for.
-
-    No wake-up is lost if a waiter joins *before* it looks for the last time, if whoever adds something wakes
-    afterwards, and if whoever takes something and leaves something wakes one more.
-    """
-
-    __slots__ = ("_waiters", "_lock")
-
-    def __init__(self) -> None:
         self._waiters: OrderedDict[Waiter, None] = OrderedDict()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._waiters)
 
-    def join(self, waiter: Waiter) -> None:
-        """Stand at the end of the line; who stands in it already stays where it is."""
+    def subscribe(self, waiter: Waiter) -> None:
+        """Append a waiter; one that is subscribed already keeps its position."""
         with self._lock:
             self._waiters.setdefault(waiter)
 
-    def leave(self, waiter: Waiter) -> None:
-        """Stand in the line no more; nothing happens where it does not."""
+    def unsubscribe(self, waiter: Waiter) -> None:
+        """Remove a waiter; no effect if it is not subscribed."""
         with self._lock:
             self._waiters.pop(waiter, None)
 
-    def wake_one(self) -> None:
-        """Wake the first of the line, if there is one."""
-        if not self._waiters:
-            return
+    def waiters(self) -> tuple[Waiter, ...]:
+        """Return the subscribed waiters, the first one first."""
         with self._lock:
-            waiter = self._waiters.popitem(last=False)[0] if self._waiters else None
-        if waiter is not None:
-            waiter()
+            return tuple(self._waiters)
 
-    def wake(self, count: int) -> None:
-        """Wake the first ``count`` of the line."""
+    def notify(self) -> None:
+        """Wake every waiter; they stay subscribed."""
+        if self._waiters:
+            for waiter in self.waiters():
+                waiter()
+
+
+class WaiterQueue(Event):
+    """A FIFO queue of waiters; each is woken once and thereby removed.
+
+    A producer wakes one *after* it added an item. A waiter may be woken and not take the item, so one that leaves items
+    behind, or blocks although there are some, wakes one more.
+    """
+
+    __slots__ = ()
+
+    def wake(self, count: int = 1) -> None:
+        """Wake the first ``count`` waiters."""
         for _ in range(min(count, len(self._waiters))):
-            self.wake_one()
+            with self._lock:
+                waiter = self._waiters.popitem(last=False)[0] if self._waiters else None
+            if waiter is not None:
+                waiter()
 
-    def wake_all(self) -> None:
-        """Wake everyone who stands in the line now."""
+    def notify(self) -> None:
+        """Wake all waiters subscribed now."""
         self.wake(len(self._waiters))
+
+
+class Waker:
+    """The waiter of one blocked driver, and the events that it is subscribed to. Used by the driver's thread only."""
+
+    __slots__ = ("wake", "_events")
+
+    def __init__(self, wake: Waiter) -> None:
+        self.wake = wake
+        self._events: list[Event] = []
+
+    def wait_for(self, event: Event) -> None:
+        """Subscribe to an event or a waiter queue, until the driver runs again."""
+        self._events.append(event)
+        event.subscribe(self.wake)
+
+    def cancel(self) -> None:
+        """Unsubscribe from all events: the driver runs."""
+        if self._events:
+            for event in self._events:
+                event.unsubscribe(self.wake)
+            self._events.clear()

@@ -1,23 +1,23 @@
-"""Run a fragment instance, or several of one query together: the one entry to the machine."""
+"""Run a fragment instance, or several of one query together: the entry point of the engine."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from typing import Any
 
-from pyspark_pipeline.exec.blame import add_note
+from pyspark_pipeline.exec.operator_errors import add_note
 from pyspark_pipeline.exec.runnable import Runnable
 from pyspark_pipeline.exec.serial import SerialExecutor
 from pyspark_pipeline.exec.threaded import ThreadedExecutor
 
 
 def execute(instance: Runnable, threads: int = 1) -> Generator[Any, None, None]:
-    """Run ``instance`` and give what its sinks push into the output queue, in that order.
+    """Run ``instance`` and yield the items that its sinks push into the output queue, in that order.
 
-    With one thread the drivers run on the caller's thread, between two items; with more, on that many
-    threads of the executor's own, while the caller's thread reads the input stream. Closing the generator
-    cancels. However it ends, every operator has been closed and no thread is left. Raises what an
-    operator raised (see :func:`~.blame.blamed`); errors of the clean-up are notes of the first error.
+    With one thread the drivers run on the caller's thread, between two items; with more, on that many threads of the
+    executor, while the caller's thread reads the input stream. Closing the generator cancels. At the end, in all cases,
+    every operator is closed and no thread is left. Raises the operators' errors (see
+    :func:`~.blame.wrap_operator_error`); errors of the clean-up become notes of the first error.
     """
     executor = SerialExecutor(instance) if threads == 1 else ThreadedExecutor(instance, threads)
     try:

@@ -1,11 +1,11 @@
 """The task's input stream: read by the caller's thread only, and only when the drivers need it.
 
-A task has one input stream and possibly several sources behind it. Reading it may wait (Spark decides),
-so no operator reads it: the executor does, on the thread that called it, and hands each item to the
-source it is for. It reads when a source has room, and also when nothing else can run: whoever waits for
-another input's rows must get them, even if that fills a source's queue beyond its bound. That rule, and
-not the bound, is what makes one stream for many inputs free of deadlock. What is due, so that
-reading it never waits, is read between two drivers: what one sent reaches the others before it sends more.
+A task has one input stream, which serves one or more sources. Reading it may block (Spark decides), so no operator
+reads it: the executor does, on its caller's thread, and dispatches each item to its source. It reads when a source has
+capacity, and also when nothing else can run: a driver that waits for another input's rows must get them, even if that
+fills a source's queue beyond its bound. That rule, not the bound, keeps one stream for many inputs free of deadlock.
+Items that are due, so that reading never blocks, are read between two drivers: the output of one driver reaches the
+others before it sends more.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from pyspark_pipeline.exec.event import Event
 
 
 class Feed(Protocol):
-    """What an executor needs to know of the input stream; ``wanted`` is notified when a source gets room."""
+    """The input stream as executors see it; ``wanted`` is notified when a source gets capacity."""
 
     @property
     def wanted(self) -> Event:
-        """The event that ``wants_input`` may have become true."""
+        """The event notified when ``wants_input`` may have become True."""
 
     def is_due(self) -> bool:
-        """Say whether ``pump`` would wait for nothing: one thread reads then, also while drivers are ready."""
+        """Return whether ``pump`` would not block: one-thread executors then read, also while drivers are ready."""
 
     def wants_input(self) -> bool:
-        """Say whether a source has room for another item (cheap); False once the stream has ended."""
+        """Return whether a source has capacity for another item (cheap); False after the end of the stream."""
 
     def is_ended(self) -> bool:
-        """Say whether the stream has ended and every source knows."""
+        """Return whether the stream has ended and every source is notified."""
 
     def pump(self) -> None:
-        """Read what comes next, give it to its source and notify; at the end tell the sources. May wait for Spark."""
+        """Read the next item, dispatch it to its source and notify; at the end, end the sources. May block on Spark."""
 
-    def relieve(self) -> bool:
-        """Let in what is held back over a bound, as nothing else can ever run; say whether there was anything."""
+    def break_deadlock(self) -> bool:
+        """Admit items withheld over a bound, since nothing else can run; return whether there were any."""
 
     def describe(self) -> str:
-        """Tell what each source holds, for a dump."""
+        """Describe the buffered items of each source, for a dump."""

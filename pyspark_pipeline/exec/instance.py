@@ -1,6 +1,6 @@
-"""A fragment instance: pipelines turned into drivers, with the queue their output leaves by.
+"""A fragment instance: the drivers of a fragment's pipelines, with the queue of their output.
 
-Everything one Spark task runs. It owns the drivers, the memory tracker, the background work and the
+Everything that one Spark task runs. It owns the drivers, the memory tracker, the background work and the
 metrics; an executor (:mod:`~.serial`, :mod:`~.threaded`) runs it, exactly once.
 """
 
@@ -16,23 +16,23 @@ from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.driver import ChunkCheck, Driver
 from pyspark_pipeline.exec.feed import Feed
 from pyspark_pipeline.exec.operator import OperatorFactory, Pipeline
+from pyspark_pipeline.exec.operator_chain import OperatorSlot
 from pyspark_pipeline.exec.output_queue import OutputQueue
-from pyspark_pipeline.exec.seats import Seat
 from pyspark_pipeline.exec.topology import operator_needs, tree
 from pyspark_pipeline.ids import DriverSequence, OperatorId, OperatorIndex, PipelineId
-from pyspark_pipeline.memory import MemoryTracker, SpillRoom
+from pyspark_pipeline.memory import MemoryTracker, SpillBudget
 from pyspark_pipeline.metrics import OperatorMetrics
 
 _BACKGROUND_END_SECONDS = 30.0
 
 
 class FragmentInstance:
-    """The drivers of all ``pipelines``; whatever their last sinks push into ``output`` is the result.
+    """The drivers of all ``pipelines``; the items that their last sinks push into ``output`` are the result.
 
-    ``memory`` is the instance's tracker (unlimited where None), ``feed`` reads the task's input stream, ``name`` and
-    ``background`` are for an instance that runs beside others (:mod:`~.instance_group`), ``check`` looks at every
-    chunk that moves (a debugging aid); with ``cpu_time`` the operators' CPU time is counted, with ``timeline`` it is
-    kept when each driver ran and was blocked. Drivers and executor go by ``clocks``.
+    ``memory`` is the instance's tracker (None: unlimited), ``feed`` reads the task's input stream, ``name`` and
+    ``background`` are for an instance that runs beside others (:mod:`~.instance_group`), ``check`` validates every
+    chunk that moves (a debugging aid). ``cpu_time`` enables counting of the operators' CPU time, ``timeline`` the
+    record of when each driver ran and was blocked. Drivers and executor use ``clocks``.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class FragmentInstance:
         output: OutputQueue,
         *,
         memory: MemoryTracker | None = None,
-        spill: SpillRoom | None = None,
+        spill: SpillBudget | None = None,
         feed: Feed | None = None,
         time_slice_ms: int = 20,
         check: ChunkCheck | None = None,
@@ -56,7 +56,7 @@ class FragmentInstance:
         self.pipelines = tuple(pipelines)
         self.output = output
         self.memory = memory if memory is not None else MemoryTracker("instance")
-        self.spill = spill or SpillRoom()
+        self.spill = spill or SpillBudget()
         output.account_to(self.memory)
         self.feed = feed
         self.background = background or BackgroundWork()
@@ -70,10 +70,10 @@ class FragmentInstance:
         self._started = False
         for pipeline in self.pipelines:
             for sequence in range(pipeline.dop):
-                driver_name, seats = self._seats(pipeline, sequence)
+                driver_name, slots = self._slots(pipeline, sequence)
                 driver = Driver(
                     driver_name,
-                    seats,
+                    slots,
                     slice_ns=time_slice_ms * 1_000_000,
                     check=check,
                     cpu_time=cpu_time,
@@ -82,15 +82,15 @@ class FragmentInstance:
                 )
                 self.drivers.append(driver)
 
-    def _seats(self, pipeline: Pipeline, sequence: int) -> tuple[str, list[Seat]]:
-        """Make the operators of one driver; give its name and them."""
+    def _slots(self, pipeline: Pipeline, sequence: int) -> tuple[str, list[OperatorSlot]]:
+        """Create the operators of one driver; return its name and them."""
         if len(pipeline.factories) < 2:
             raise EngineBugError(f"pipeline {pipeline.id} has no source or no sink")
-        seats = [self._seat(pipeline, sequence, i, factory) for i, factory in enumerate(pipeline.factories)]
+        slots = [self._slot(pipeline, sequence, i, factory) for i, factory in enumerate(pipeline.factories)]
         where = f", {self.name}" if self.name else ""
-        return f"driver {sequence} of pipeline {pipeline.id}{where}", seats
+        return f"driver {sequence} of pipeline {pipeline.id}{where}", slots
 
-    def _seat(self, pipeline: Pipeline, sequence: int, index: int, factory: OperatorFactory) -> Seat:
+    def _slot(self, pipeline: Pipeline, sequence: int, index: int, factory: OperatorFactory) -> OperatorSlot:
         operator_id = OperatorId(
             pipeline=PipelineId(pipeline.id),
             driver=DriverSequence(sequence),
@@ -98,25 +98,25 @@ class FragmentInstance:
             name=factory.name,
             instance=self.name,
         )
-        return Seat(operator_id, factory, factory.create(pipeline.dop, sequence), OperatorMetrics(factory.name))
+        return OperatorSlot(operator_id, factory, factory.create(pipeline.dop, sequence), OperatorMetrics(factory.name))
 
     def prepare(self) -> None:
-        """Prepare every operator of every driver, in order. What raises stops it; ``cancel`` cleans up."""
+        """Prepare every operator of every driver, in order. The first error stops it; ``close`` cleans up."""
         if self._started:
             raise EngineBugError("a fragment instance runs once")
         self._started = True
         for driver in self.drivers:
-            contexts = [self._context(driver, seat) for seat in driver.seats]
+            contexts = [self._context(driver, slot) for slot in driver.slots]
             self._contexts.append(contexts)
             driver.prepare(contexts)
 
-    def _context(self, driver: Driver, seat: Seat) -> OperatorContext:
+    def _context(self, driver: Driver, slot: OperatorSlot) -> OperatorContext:
         return OperatorContext(
-            id=seat.id,
-            dop=self._dops[seat.id.pipeline],
-            memory=self.memory.child(str(seat.id)),
+            id=slot.id,
+            dop=self._dops[slot.id.pipeline],
+            memory=self.memory.child(str(slot.id)),
             spill=self.spill,
-            metrics=seat.metrics,
+            metrics=slot.metrics,
             wake=driver.wake,
             is_cancelled=self._is_cancelled,
             background=self.background,
@@ -126,15 +126,15 @@ class FragmentInstance:
         return self.cancelled
 
     def stop(self) -> None:
-        """Ask running drivers to stop at their next move; any thread."""
+        """Make running drivers stop at their next move. Thread-safe."""
         self.cancelled = True
         for driver in self.drivers:
             driver.stopping = True
 
     def close(self) -> list[BaseException]:
-        """Cancel every driver that is not done, drop the output, close the trackers; give errors of the operators.
+        """Cancel every unfinished driver, drop the output, close the trackers; return the operators' errors.
 
-        No driver may be running any more. Repeatable.
+        No driver may be running. Idempotent.
         """
         self.stop()
         errors: list[BaseException] = []
@@ -152,7 +152,7 @@ class FragmentInstance:
         return errors
 
     def dump(self) -> str:
-        """Draw the pipelines; describe every driver, the output queue and the background work: for a stuck instance."""
+        """Draw the pipelines; describe every driver, the output queue and the background work: for a hung instance."""
         lines = [tree(self.pipelines), *(driver.describe() for driver in self.drivers)]
         lines.append(f"output queue: {self.output.statistics()}")
         lines.append(f"background work: {', '.join(self.background.names()) or 'none'}")
@@ -161,7 +161,7 @@ class FragmentInstance:
         return "\n".join(lines)
 
     def metrics(self) -> dict[str, Any]:
-        """Make the JSON form of everything counted: by family (factory name), by pipeline and operator, by driver."""
+        """Return all metrics as JSON: by family (factory name), by pipeline and operator, by driver."""
         return {
             "families": self._families(),
             "pipelines": [self._pipeline_metrics(pipeline) for pipeline in self.pipelines],
@@ -176,16 +176,16 @@ class FragmentInstance:
     def _families(self) -> dict[str, float]:
         seconds: dict[str, float] = {}
         for driver in self.drivers:
-            for seat in driver.seats:
-                seconds[seat.id.name] = seconds.get(seat.id.name, 0.0) + seat.metrics.total_ns / 1e9
+            for slot in driver.slots:
+                seconds[slot.id.name] = seconds.get(slot.id.name, 0.0) + slot.metrics.total_ns / 1e9
         return seconds
 
     def _pipeline_metrics(self, pipeline: Pipeline) -> dict[str, Any]:
-        drivers = [driver for driver in self.drivers if driver.seats[0].id.pipeline == pipeline.id]
+        drivers = [driver for driver in self.drivers if driver.slots[0].id.pipeline == pipeline.id]
         operators = [OperatorMetrics(factory.name) for factory in pipeline.factories]
         for driver in drivers:
-            for total, seat in zip(operators, driver.seats, strict=True):
-                total.merge(seat.metrics)
+            for total, slot in zip(operators, driver.slots, strict=True):
+                total.merge(slot.metrics)
         return {
             "id": pipeline.id,
             "dop": pipeline.dop,

@@ -1,6 +1,6 @@
-"""Several fragment instances that one executor runs together: they start at once, and end together.
+"""A group of fragment instances that one executor runs: they start and end together.
 
-The ready drivers of all of them share the executor's threads; an error in one stops all.
+Their ready drivers share the executor's threads; an error in one instance stops all.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pyspark_pipeline.exec.output_queue import OutputQueue
 
 
 class InstanceGroup:
-    """Runs ``instances``; what some of them push into ``output`` is the result.
+    """Runs ``instances``; the items that some of them push into ``output`` are the result.
 
-    ``feed`` is what they wait for besides each other; ``background`` and ``clocks`` were given to each of them.
+    ``feed`` is their common input stream; each of them was created with ``background`` and ``clocks``.
     """
 
     def __init__(
@@ -46,19 +46,19 @@ class InstanceGroup:
             instance.prepare()
 
     def stop(self) -> None:
-        """Ask all drivers to stop at their next move; any thread."""
+        """Make all drivers stop at their next move. Thread-safe."""
         self.cancelled = True
         for instance in self.instances:
             instance.stop()
 
     def close(self) -> list[BaseException]:
-        """Cancel what is not done in any instance, release everything; give the errors of the operators. Repeatable."""
+        """Cancel all unfinished drivers and release everything; return the operators' errors. Idempotent."""
         self.stop()
         errors = [error for instance in self.instances for error in instance.close()]
         self.output.clear()
         return errors
 
     def dump(self) -> str:
-        """Describe every instance, and what is under way between them."""
+        """Describe every instance and the data in transit between them."""
         lines = [f"== {instance.name}\n{instance.dump()}" for instance in self.instances]
         return "\n".join([*lines, f"== between them\n{self.feed.describe()}"])

@@ -1,7 +1,7 @@
-"""How a local exchange deals rows to its consumer drivers: by hash, chunk by chunk, evenly, or to all.
+"""The distributions of a local exchange: by hash, round-robin by chunk, at random in even runs, or broadcast.
 
-A distribution makes one dealer per producer driver (dealers keep state, so they are not shared); the
-dealer cuts a chunk into ``(consumer, rows)`` pieces. What a hash is, the caller brings along.
+A distribution creates one partitioner per producer driver (partitioners have state, so they are not shared); the
+partitioner splits a chunk into ``(consumer, rows)`` pieces. The caller supplies the hash function.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from pyspark_pipeline.exec.operator import Chunk
 
-Dealer = Callable[[Chunk], Iterable[tuple[int, Chunk]]]
-Distribution = Callable[[int, int], Dealer]
+Partitioner = Callable[[Chunk], Iterable[tuple[int, Chunk]]]
+Distribution = Callable[[int, int], Partitioner]
 Destinations = Callable[[Chunk, int], npt.NDArray[np.int32]]
 Grouping = Callable[[npt.NDArray[np.int32], int], tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]]
 
@@ -24,7 +24,7 @@ Grouping = Callable[[npt.NDArray[np.int32], int], tuple[npt.NDArray[np.int32], n
 def stable_grouping(
     destinations: npt.NDArray[np.int32], count: int
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Group row numbers by destination: (rows ordered by destination then position, ``count + 1`` starts)."""
+    """Return row numbers grouped by destination: (rows by destination then position, ``count + 1`` start offsets)."""
     starts = np.zeros(count + 1, dtype=np.int32)
     np.cumsum(np.bincount(destinations, minlength=count), out=starts[1:])
     # numpy sorts 8 and 16 bit integers stably by radix, in linear time
@@ -33,13 +33,13 @@ def stable_grouping(
 
 
 def by_hash(destinations: Destinations, grouping: Grouping = stable_grouping) -> Distribution:
-    """Send each row to ``destinations(chunk, consumers)[row]``; order of rows is kept within a consumer.
+    """Send each row to ``destinations(chunk, consumers)[row]``; rows keep their order within a consumer.
 
-    ``grouping`` may be a faster kernel that does what :func:`stable_grouping` does.
+    ``grouping`` may be a faster kernel equivalent to :func:`stable_grouping`.
     """
 
-    def dealer(_producer: int, consumers: int) -> Dealer:
-        def deal(chunk: Chunk) -> Iterator[tuple[int, Chunk]]:
+    def partitioner(_producer: int, consumers: int) -> Partitioner:
+        def partition(chunk: Chunk) -> Iterator[tuple[int, Chunk]]:
             if consumers == 1:
                 yield 0, chunk
                 return
@@ -53,29 +53,29 @@ def by_hash(destinations: Destinations, grouping: Grouping = stable_grouping) ->
                     taken = chunk.take(pa.array(rows)) if taken is None else taken
                     yield consumer, taken.slice(start, end - start)
 
-        return deal
+        return partition
 
-    return dealer
+    return partitioner
 
 
-def pass_through(producer: int, consumers: int) -> Dealer:
-    """Send whole chunks to the consumers in turn; with one consumer this gathers."""
+def round_robin(producer: int, consumers: int) -> Partitioner:
+    """Send whole chunks to the consumers in turn; with one consumer this is a gather."""
     turn = producer % consumers
 
-    def deal(chunk: Chunk) -> list[tuple[int, Chunk]]:
+    def partition(chunk: Chunk) -> list[tuple[int, Chunk]]:
         nonlocal turn
         consumer, turn = turn, (turn + 1) % consumers
         return [(consumer, chunk)]
 
-    return deal
+    return partition
 
 
-def at_random(producer: int, consumers: int) -> Dealer:
-    """Cut each chunk into equal runs of rows, one a consumer, dealt in random order (repeatable per producer)."""
+def at_random(producer: int, consumers: int) -> Partitioner:
+    """Split each chunk into equal runs of rows, one a consumer, in random order (repeatable per producer)."""
     chance = random.Random(producer)
     order = list(range(consumers))
 
-    def deal(chunk: Chunk) -> Iterator[tuple[int, Chunk]]:
+    def partition(chunk: Chunk) -> Iterator[tuple[int, Chunk]]:
         chance.shuffle(order)
         rows = chunk.num_rows
         for place, consumer in enumerate(order):
@@ -83,9 +83,9 @@ def at_random(producer: int, consumers: int) -> Dealer:
             if end > start:
                 yield consumer, chunk.slice(start, end - start)
 
-    return deal
+    return partition
 
 
-def broadcast(_producer: int, consumers: int) -> Dealer:
-    """Send every chunk to every consumer; the data is shared, not copied."""
+def broadcast(_producer: int, consumers: int) -> Partitioner:
+    """Send every chunk to every consumer; zero-copy."""
     return lambda chunk: [(consumer, chunk) for consumer in range(consumers)]

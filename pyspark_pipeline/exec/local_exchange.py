@@ -1,16 +1,16 @@
-"""A local exchange hands chunks from the drivers of some pipelines to the drivers of one other.
+"""A local exchange moves chunks from the drivers of some pipelines to the drivers of another.
 
-One queue per consumer driver, into which every producer may put (Velox' ``LocalExchangeQueue``)::
+One queue per consumer driver, shared by all producers (Velox' ``LocalExchangeQueue``)::
 
     producer drivers ──sink──> queue 0 ──source──> consumer driver 0
                      └──────> queue 1 ──source──> consumer driver 1     one cap on the bytes of all queues
 
-* A queue is finished when it is empty and every producer is done. Producers register when their sinks
-  are created, which an instance does for all pipelines before anything runs.
-* Bytes over the cap make sinks refuse input; each producer may go over it by one chunk, so a cap of one
-  byte still moves. Below the cap the producers are woken.
-* A consumer that closes drops its data and whatever still comes for it; when all have closed, the sinks
-  are finished, so producers end early.
+* A queue is finished when it is empty and every producer is done. Producers register when their sinks are created,
+  which an instance does for all pipelines before any driver runs.
+* Sinks refuse input while the buffered bytes reach the cap; each producer may exceed it by one chunk, so a cap of one
+  byte still makes progress. Below the cap the producers are woken.
+* A consumer that closes drops its queued and future data; when all have closed, the sinks are finished, so producers
+  end early.
 
 One lock guards queues and bytes; events are notified after it is released.
 """
@@ -23,11 +23,11 @@ from collections import deque
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.exec.local_distribution import Distribution
 from pyspark_pipeline.exec.operator import Chunk
-from pyspark_pipeline.memory import MemoryTracker, WaitingBytes
+from pyspark_pipeline.memory import BufferedBytes, MemoryTracker
 
 
 class _Queue:
-    """What waits for one consumer."""
+    """The queued pieces of one consumer."""
 
     __slots__ = ("changed", "pieces", "closed")
 
@@ -38,7 +38,7 @@ class _Queue:
 
 
 class LocalExchange:
-    """The shared state between the sinks and the sources of one local exchange."""
+    """The state shared by the sinks and the sources of one local exchange."""
 
     def __init__(
         self, name: str, distribution: Distribution, *, num_consumers: int, max_bytes: int, batch_rows: int = 65536
@@ -48,7 +48,7 @@ class LocalExchange:
         self.num_consumers = num_consumers
         self.max_bytes = max_bytes
         self.batch_rows = batch_rows
-        self.room = Event(f"{name} has room")
+        self.drained = Event(f"{name} has room")
         self.peak_bytes = 0
         self.full_times = 0
         self._buffered = 0
@@ -56,11 +56,11 @@ class LocalExchange:
         self._producers_left = 0
         self._open = num_consumers
         self._queues = [_Queue(f"{name} has chunks for driver {i}") for i in range(num_consumers)]
-        self._memory = WaitingBytes(name)
+        self._memory = BufferedBytes(name)
         self._lock = threading.Lock()
 
     def changed(self, consumer: int) -> Event:
-        """Give the event that consumer ``consumer`` got its first chunk, or all it will get."""
+        """Return the event notified when a queue becomes non-empty or its input ends."""
         return self._queues[consumer].changed
 
     def account_to(self, instance_memory: MemoryTracker | None) -> None:
@@ -72,24 +72,24 @@ class LocalExchange:
     # --- producers --------------------------------------------------------------------------------
 
     def add_producer(self) -> int:
-        """Register one more producer and give its number."""
+        """Register one more producer and return its number."""
         with self._lock:
             self._producers += 1
             self._producers_left += 1
             return self._producers - 1
 
     def is_full(self) -> bool:
-        """Say whether producers should wait."""
+        """Return whether the buffered bytes reach the cap: producers should wait."""
         return self._buffered >= self.max_bytes
 
     def is_abandoned(self) -> bool:
-        """Say whether every consumer has closed."""
+        """Return whether every consumer has closed."""
         return self._open == 0
 
     def put(self, consumer: int, piece: Chunk, nbytes: int) -> None:
         """Queue a piece for a consumer."""
         queue = self._queues[consumer]
-        self._memory.hold(nbytes)
+        self._memory.add(nbytes)
         with self._lock:
             dropped = queue.closed
             first = not queue.pieces
@@ -105,7 +105,7 @@ class LocalExchange:
             queue.changed.notify()
 
     def producer_done(self) -> None:
-        """Learn that a producer puts nothing any more."""
+        """Handle the end of one producer."""
         with self._lock:
             self._producers_left -= 1
             ended = self._producers_left == 0
@@ -116,16 +116,16 @@ class LocalExchange:
     # --- consumers --------------------------------------------------------------------------------
 
     def has_pieces(self, consumer: int) -> bool:
-        """Say whether a piece waits for the consumer."""
+        """Return whether a piece is queued for the consumer."""
         return bool(self._queues[consumer].pieces)
 
     def is_finished(self, consumer: int) -> bool:
-        """Say whether the consumer has got all it will get."""
+        """Return whether the consumer has received its last piece."""
         queue = self._queues[consumer]
         return queue.closed or (self._producers_left == 0 and not queue.pieces)
 
     def take(self, consumer: int) -> list[Chunk]:
-        """Take waiting pieces of together at most ``batch_rows`` rows, at least one piece where one waits."""
+        """Remove and return queued pieces of at most ``batch_rows`` rows in total, but at least one if any."""
         pieces = self._queues[consumer].pieces
         taken: list[Chunk] = []
         rows = freed = 0
@@ -145,7 +145,7 @@ class LocalExchange:
         return 2 * rows < self.batch_rows and rows + more <= self.batch_rows
 
     def close_consumer(self, consumer: int) -> None:
-        """Drop what waits for the consumer and what still comes for it. Repeatable."""
+        """Drop the queued and future pieces of the consumer. Idempotent."""
         queue = self._queues[consumer]
         with self._lock:
             if queue.closed:
@@ -160,10 +160,10 @@ class LocalExchange:
     def _freed(self, nbytes: int, wake: bool) -> None:
         self._memory.release(nbytes)
         if wake:
-            self.room.notify()
+            self.drained.notify()
 
     def statistics(self) -> dict[str, int]:
-        """Say what waits and who is left."""
+        """Return the queued pieces and bytes, their peak, and the open producers and consumers."""
         return {
             "pieces": sum(len(queue.pieces) for queue in self._queues),
             "bytes": self._buffered,

@@ -6,30 +6,34 @@ from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.context import OperatorContext
+from pyspark_pipeline.exec.event import Waker
 from pyspark_pipeline.exec.local_exchange import LocalExchange
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 
 
 class LocalExchangeSinkOperator(Operator):
-    """Deals the chunks of one producer driver to the consumers' queues."""
+    """Partitions the chunks of one producer driver into the consumers' queues."""
 
     def __init__(self, exchange: LocalExchange) -> None:
         self._exchange = exchange
-        self._deal = exchange.distribution(exchange.add_producer(), exchange.num_consumers)
+        self._partition = exchange.distribution(exchange.add_producer(), exchange.num_consumers)
         self._bytes = ChunkBytes()
         self._ended = False
 
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
-        context.wake_on(self._exchange.room)
         self._exchange.account_to(context.memory.parent)
+
+    def is_blocked(self, waker: Waker) -> BlockingReason | None:
+        waker.wait_for(self._exchange.drained)
+        return BlockingReason.CONSUMER if self._exchange.is_full() else None
 
     def need_input(self) -> bool:
         return not self._ended and not self._exchange.is_full()
 
     def push_chunk(self, chunk: Chunk) -> None:
         rows, nbytes = chunk.num_rows, self._bytes.estimate(chunk)
-        for consumer, piece in self._deal(chunk):
+        for consumer, piece in self._partition(chunk):
             self._exchange.put(consumer, piece, nbytes * piece.num_rows // rows or 1)
 
     def set_finishing(self) -> None:
@@ -41,21 +45,18 @@ class LocalExchangeSinkOperator(Operator):
 
 
 class LocalExchangeSourceOperator(Operator):
-    """Gives one consumer driver what is in its queue, small pieces joined."""
+    """Emits the queued pieces of one consumer driver, small ones concatenated."""
 
     def __init__(self, exchange: LocalExchange, consumer: int) -> None:
         self._exchange = exchange
         self._consumer = consumer
 
-    def prepare(self, context: OperatorContext) -> None:
-        super().prepare(context)
-        context.wake_on(self._exchange.changed(self._consumer))
-
     def has_output(self) -> bool:
         return self._exchange.has_pieces(self._consumer)
 
-    def blocking_reason(self) -> BlockingReason:
-        return BlockingReason.PRODUCER
+    def is_blocked(self, waker: Waker) -> BlockingReason | None:
+        waker.wait_for(self._exchange.changed(self._consumer))
+        return None if self.has_output() else BlockingReason.PRODUCER
 
     def pull_chunk(self) -> Chunk | None:
         pieces = self._exchange.take(self._consumer)
@@ -72,25 +73,25 @@ class LocalExchangeSourceOperator(Operator):
 
 
 class LocalExchangeSinkFactory(OperatorFactory):
-    """Makes sinks; several pipelines may each have one of these on the same exchange (UNION ALL)."""
+    """Creates sinks; several pipelines may each have such a factory on the same exchange (UNION ALL)."""
 
     name = "LocalExchangeSink"
-    works_with = "the readers of its exchange"
+    replay_dependencies = "the readers of its exchange"
 
     def __init__(self, exchange: LocalExchange) -> None:
-        self._exchange = self.meeting_place = exchange
+        self._exchange = self.shared_state = exchange
 
     def create(self, dop: int, driver_sequence: int) -> Operator:
         return LocalExchangeSinkOperator(self._exchange)
 
 
 class LocalExchangeSourceFactory(OperatorFactory):
-    """Makes sources; the pipeline's ``dop`` must be the exchange's number of consumers."""
+    """Creates sources; the pipeline's ``dop`` must be the exchange's number of consumers."""
 
     name = "LocalExchangeSource"
 
     def __init__(self, exchange: LocalExchange) -> None:
-        self._exchange = self.meeting_place = exchange
+        self._exchange = self.shared_state = exchange
 
     def create(self, dop: int, driver_sequence: int) -> Operator:
         if dop != self._exchange.num_consumers:

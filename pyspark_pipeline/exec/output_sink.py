@@ -1,8 +1,9 @@
-"""The sink that pushes chunks as they are into the instance's output queue."""
+"""The sink that pushes chunks unchanged into the instance's output queue."""
 
 from __future__ import annotations
 
-from pyspark_pipeline.exec.context import OperatorContext
+from pyspark_pipeline.exec.blocking import BlockingReason
+from pyspark_pipeline.exec.event import Waker
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.exec.output_queue import OutputQueue
 
@@ -14,12 +15,12 @@ class OutputSinkOperator(Operator):
         self._queue = queue
         self._ended = False
 
-    def prepare(self, context: OperatorContext) -> None:
-        super().prepare(context)
-        context.wake_on(self._queue.drained)
-
     def need_input(self) -> bool:
         return not self._ended and not self._queue.is_full()
+
+    def is_blocked(self, waker: Waker) -> BlockingReason | None:
+        waker.wait_for(self._queue.drained)
+        return BlockingReason.CONSUMER if self._queue.is_full() else None
 
     def push_chunk(self, chunk: Chunk) -> None:
         self._queue.push(chunk, chunk.nbytes)
@@ -32,7 +33,7 @@ class OutputSinkOperator(Operator):
 
 
 class OutputSinkFactory(OperatorFactory):
-    """Makes sinks on one queue."""
+    """Creates sinks for one queue."""
 
     name = "output sink"
 

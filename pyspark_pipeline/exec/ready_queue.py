@@ -1,11 +1,10 @@
-"""Ready drivers in eight levels (multi-level feedback): who has run long gets its turn more rarely.
+"""A multi-level feedback queue of ready drivers, with eight levels: long-running drivers run less often.
 
-A driver sinks a level when its time exceeds 0.2, 0.6, 1.2 … 5.6 s. The next level served is the one with
-the least time spent so far, where the time of a level counts 1.2 times less than that of the level below
-it: short pipelines are answered fast and long ones still move (StarRocks' ``QuerySharedDriverQueue``).
-What a driver runs is charged to the level it was taken from, whether it then yields, is blocked or is done.
-Drivers that are asked for memory come before all levels: others have been granted what they shall give back.
-Not locked: the executor that owns it does that.
+A driver moves down a level when its run time exceeds 0.2, 0.6, 1.2 … 5.6 s. The next level served is the one with the
+least time spent so far, and the time of a level is divided by 1.2 more than that of the level below it: short pipelines
+have low latency and long ones still make progress (StarRocks' ``QuerySharedDriverQueue``). Run time is charged to the
+level from which the driver was taken, whether it then yields, blocks or ends. Drivers that must reclaim memory precede
+all levels: their memory has been granted to others already. Not thread-safe: the executor that owns the queue locks.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ _WEIGHTS = tuple(_RATIO ** (LEVELS - 1 - level) for level in range(LEVELS))
 
 
 class ReadyQueue:
-    """Drivers in state READY; within a level first come, first served."""
+    """Drivers in state READY; FIFO within a level."""
 
-    __slots__ = ("_levels", "_spent", "_taken", "_asked", "_size")
+    __slots__ = ("_levels", "_spent", "_taken", "_reclaiming", "_size")
 
     def __init__(self) -> None:
         self._levels: tuple[deque[Driver], ...] = tuple(deque() for _ in range(LEVELS))
         self._spent = [0.0] * LEVELS
         self._taken: dict[Driver, tuple[int, int]] = {}
-        self._asked: deque[Driver] = deque()
+        self._reclaiming: deque[Driver] = deque()
         self._size = 0
 
     def __len__(self) -> int:
@@ -38,30 +37,30 @@ class ReadyQueue:
 
     def put(self, driver: Driver) -> None:
         """Add a ready driver."""
-        (self._asked if driver.is_asked else self._levels[_level(driver)]).append(driver)
+        (self._reclaiming if driver.reclaim_requested else self._levels[_level(driver)]).append(driver)
         self._size += 1
 
     def charge(self, driver: Driver) -> None:
-        """Charge the level that ``driver`` was taken from for what it ran since; nothing where it was not taken."""
+        """Charge the time that ``driver`` ran to the level from which it was taken; no effect if it was not taken."""
         taken = self._taken.pop(driver, None)
         if taken is not None:
             level, ran_before = taken
             self._spent[level] += (driver.ran_ns - ran_before) / _WEIGHTS[level]
 
-    def hurry(self, driver: Driver) -> None:
-        """Serve a driver before all levels from now on; nothing happens where it is not here."""
+    def prioritise(self, driver: Driver) -> None:
+        """Move a driver before all levels; no effect if it is not in the queue."""
         for drivers in self._levels:
             if driver in drivers:
                 drivers.remove(driver)
-                self._asked.append(driver)
+                self._reclaiming.append(driver)
 
     def take(self) -> Driver | None:
-        """Take the next driver to run; None where none is ready."""
+        """Remove and return the next driver to run; None if none is ready."""
         if not self._size:
             return None
         self._size -= 1
-        if self._asked:
-            driver = self._asked.popleft()
+        if self._reclaiming:
+            driver = self._reclaiming.popleft()
             level = _level(driver)
         else:
             filled = [level for level, drivers in enumerate(self._levels) if drivers]
@@ -71,7 +70,7 @@ class ReadyQueue:
         return driver
 
     def statistics(self) -> dict[str, list[float]]:
-        """Say how many drivers wait on each level and the weighted seconds each level has spent."""
+        """Return the number of drivers on each level and the weighted seconds spent by each level."""
         return {
             "waiting": [float(len(drivers)) for drivers in self._levels],
             "spent_s": [spent / 1e9 for spent in self._spent],

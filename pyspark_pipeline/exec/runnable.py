@@ -1,4 +1,4 @@
-"""What an executor runs: one fragment instance, or a group of them that share an output queue and a feed."""
+"""The unit that an executor runs: a fragment instance, or a group of them that share an output queue and a feed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyspark_pipeline.exec.output_queue import OutputQueue
 
 
 class Runnable(Protocol):
-    """Drivers to run, once. The executor adds to the three counters."""
+    """Drivers to run, once. The executor updates the three counters."""
 
     feed_ns: int
     consumer_ns: int
@@ -21,7 +21,7 @@ class Runnable(Protocol):
 
     @property
     def cancelled(self) -> bool:
-        """Whether ``stop`` was called: what the drivers still give is not the whole result."""
+        """True if ``stop`` was called: the output is then incomplete."""
 
     @property
     def output(self) -> OutputQueue:
@@ -29,15 +29,15 @@ class Runnable(Protocol):
 
     @property
     def feed(self) -> Feed | None:
-        """What the caller's thread must read for the drivers."""
+        """The input stream that the caller's thread reads for the drivers, if any."""
 
     @property
     def background(self) -> BackgroundWork:
-        """The work that goes on outside drivers."""
+        """The tasks that run outside drivers."""
 
     @property
     def clocks(self) -> Clocks:
-        """The clocks that drivers and executor go by."""
+        """The clocks of drivers and executor."""
 
     @property
     def drivers(self) -> Sequence[Driver]:
@@ -47,10 +47,10 @@ class Runnable(Protocol):
         """Prepare every operator."""
 
     def stop(self) -> None:
-        """Ask running drivers to stop at their next move; any thread."""
+        """Make running drivers stop at their next move. Thread-safe."""
 
     def close(self) -> list[BaseException]:
-        """Cancel what is not done and release everything; give the errors of the operators. Repeatable."""
+        """Cancel all unfinished drivers and release everything; return the operators' errors. Idempotent."""
 
     def dump(self) -> str:
-        """Describe every driver, for a query that is stuck."""
+        """Describe every driver, for a hung query."""

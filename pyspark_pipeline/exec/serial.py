@@ -1,11 +1,10 @@
-"""The serial executor: all drivers on the caller's thread, between one output item and the next.
+"""The serial executor: runs all drivers on the caller's thread, between one output item and the next.
 
-It starts no thread. It runs ready drivers until the output queue has items, gives them, and goes on. Between two
-drivers it reads what is due of the input: what one sent reaches the others before it sends more.
-Where no driver is ready it looks at the blocked ones once (a missed wake-up costs a count, not a hang),
-then reads the input stream, then waits for background work. Where there is none of it, nothing can ever
-happen again: :class:`EngineBugError` with a dump of every driver. An instance that another thread stops ends in
-:class:`CancelledError`.
+It starts no thread. It runs ready drivers until the output queue has items, yields them, and continues. Between two
+drivers it reads the input that is due: the output of one driver reaches the others before it sends more. If no driver
+is ready, it polls the blocked ones once (a missed wake-up is counted and does not hang), then reads the input stream,
+then waits for background work. If there is none, no driver can ever run again: it raises :class:`EngineBugError` with a
+dump of every driver. An instance that another thread stops ends in :class:`CancelledError`.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from pyspark_pipeline.errors import CancelledError, EngineBugError
-from pyspark_pipeline.exec.background import Patience
+from pyspark_pipeline.errors import CancelledError, EngineBugError, SparkConditionError
+from pyspark_pipeline.exec.background import StallDetector
 from pyspark_pipeline.exec.driver import Driver
 from pyspark_pipeline.exec.feed import Feed
 from pyspark_pipeline.exec.ready_queue import ReadyQueue
@@ -34,20 +33,20 @@ class SerialExecutor:
         self._instance = instance
         self._clock = instance.clocks.measuring
         self._ready = ReadyQueue()
-        self._blocked: dict[Driver, None] = {}  # looked at in the order in which they were blocked
+        self._blocked: dict[Driver, None] = {}  # polled in the order in which they were blocked
         self._woken: deque[Driver] = deque()
         self._sleeper: threading.Event | None = None
-        self._patience = Patience(instance.background)
+        self._stall_detector = StallDetector(instance.background)
 
     def driver_woken(self, driver: Driver) -> None:
-        """Note a wake-up, and end the wait for background work if there is one."""
+        """Record a wake-up; end the wait for background work, if any."""
         self._woken.append(driver)
         sleeper = self._sleeper
         if sleeper is not None:
             sleeper.set()
 
     def run(self) -> Iterator[Any]:
-        """Give the output items as they come; the caller closes the instance afterwards."""
+        """Yield the output items as they arrive; the caller closes the instance afterwards."""
         instance, output = self._instance, self._instance.output
         instance.prepare()
         feed = instance.feed
@@ -57,17 +56,22 @@ class SerialExecutor:
         while True:
             while len(output) and not instance.cancelled:
                 item = output.pop()
-                given = self._clock()
+                yielded = self._clock()
                 yield item
-                instance.consumer_ns += self._clock() - given
+                instance.consumer_ns += self._clock() - yielded
             if instance.cancelled:
                 raise CancelledError(STOPPED)
             if feed is not None and feed.is_due():
                 self._pump(feed)
             driver_to_run = self._next()
             if driver_to_run is not None:
-                self._patience.renew()
-                self._place(driver_to_run, driver_to_run.process())
+                self._stall_detector.reset()
+                try:
+                    state = driver_to_run.process()
+                except SparkConditionError:
+                    yield from output.drain()  # rows before the failing one: the consumer may need no more
+                    raise
+                self._place(driver_to_run, state)
             elif not len(output) and not self._wait():
                 return
 
@@ -91,24 +95,24 @@ class SerialExecutor:
             del self._blocked[driver]
             driver.resume()
             self._ready.put(driver)
-        elif driver.is_asked:
-            self._ready.hurry(driver)
+        elif driver.reclaim_requested:
+            self._ready.prioritise(driver)
 
     def _wait(self) -> bool:
-        """Find something to do where no driver is ready; False where all drivers are done."""
+        """Wake a driver, read the input or wait for background work; return False if all drivers are done."""
         instance = self._instance
         if not self._blocked:
             return False
-        if instance.output.relieve() or self._look():
+        if instance.output.wake_waiters() or self._poll_blocked():
             return True
         feed = instance.feed
         if feed is not None and not feed.is_ended():
             self._pump(feed)
         elif not instance.background.is_idle():
-            if self._patience.is_over():
-                raise EngineBugError(f"{self._patience.complaint()}\n{instance.dump()}")
+            if self._stall_detector.is_stalled():
+                raise EngineBugError(f"{self._stall_detector.message()}\n{instance.dump()}")
             self._sleep()
-        elif not self._woken and not self._look() and (feed is None or not feed.relieve()):
+        elif not self._woken and not self._poll_blocked() and (feed is None or not feed.break_deadlock()):
             raise EngineBugError(f"every driver is blocked and nothing can wake one:\n{instance.dump()}")
         return True
 
@@ -117,8 +121,8 @@ class SerialExecutor:
         feed.pump()
         self._instance.feed_ns += self._clock() - start
 
-    def _look(self) -> bool:
-        """Look at every blocked driver; ready ones without a wake-up are counted and unblocked."""
+    def _poll_blocked(self) -> bool:
+        """Poll all blocked drivers; unblock the ready ones, counting missed wake-ups. Return whether there were any."""
         found = [driver for driver in self._blocked if driver.can_progress()]
         for driver in found:
             if not driver.woken:

@@ -1,7 +1,7 @@
-"""The once-only rule of the operator contract: which stage of life each operator has reached.
+"""The once-only rule of the operator contract: the life-cycle stage of each operator.
 
-``CREATED → PREPARED → FINISHING → FINISHED → [CANCELLED] → CLOSED``: each is entered at most once and
-never backwards; ``prepare`` comes first, ``close`` last.
+``CREATED → PREPARED → FINISHING → FINISHED → [CANCELLED] → CLOSED``: each is entered at most once and never backwards;
+``prepare`` is the first, ``close`` the last.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pyspark_pipeline.errors import EngineBugError
 
 
 class OperatorStage(IntEnum):
-    """How far one operator has come."""
+    """Life-cycle stage of one operator."""
 
     CREATED = 0
     PREPARED = 1

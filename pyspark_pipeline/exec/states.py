@@ -1,23 +1,22 @@
-"""The life of a driver as a table: its states, the moves between them, and nothing that runs.
+"""The state machine of a driver: its states and the allowed moves, as a table.
 
 ::
 
     NOT_READY ──> READY <──> RUNNING ──> FINISH
-        │           ^           │  └───> PENDING_FINISH ──> READY   (to look whether it is over)
+        │           ^           │  └───> PENDING_FINISH ──> READY   (to poll again)
         v           │           v
     PRECONDITION_BLOCK, INPUT_EMPTY, OUTPUT_FULL, OPERATOR_BLOCK    (blocked: waits for an event)
 
-    every state but the last three ──> CANCELED, INTERNAL_ERROR
+    every state but the final three ──> CANCELED, INTERNAL_ERROR
 
-* ``PRECONDITION_BLOCK``  something that must exist before the first chunk (a join's table) does not yet.
-* ``INPUT_EMPTY``         the source has no chunk and is not at its end.
-* ``OUTPUT_FULL``         the sink takes no chunk now.
-* ``OPERATOR_BLOCK``      an operator in between neither takes nor gives: it waits for its own background work.
-* ``PENDING_FINISH``      all is done but background work still holds an operator.
-* ``FINISH``, ``CANCELED``, ``INTERNAL_ERROR``  last states; every operator is or gets closed.
+* ``PRECONDITION_BLOCK``  state needed before the first chunk (a join's hash table) does not exist yet.
+* ``INPUT_EMPTY``         the source has no chunk and has not ended.
+* ``OUTPUT_FULL``         the sink needs no input now.
+* ``OPERATOR_BLOCK``      an operator in between has no output and needs no input: it waits for its background work.
+* ``PENDING_FINISH``      all operators are finished, but background work still uses one.
+* ``FINISH``, ``CANCELED``, ``INTERNAL_ERROR``  final states; every operator is, or will be, closed.
 
-Time in a blocked state is accounted to the operator that keeps the driver waiting, by what it waits for
-(:mod:`~.blocking`).
+Time in a blocked state is accounted to the operator that blocks the driver, by its reason (:mod:`~.blocking`).
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from enum import Enum
+from typing import Generic, TypeVar
 
 from pyspark_pipeline.errors import EngineBugError
 
@@ -32,7 +32,7 @@ _STORY_LENGTH = 16
 
 
 class DriverState(Enum):
-    """Where a driver stands."""
+    """State of a driver."""
 
     NOT_READY = "not ready"
     READY = "ready"
@@ -64,23 +64,36 @@ TRANSITIONS: Mapping[DriverState, frozenset[DriverState]] = {
 }
 
 
-class StateMachine:
-    """The current state of one driver and how it got there."""
+S = TypeVar("S", bound=Enum)
 
-    __slots__ = ("owner", "state", "_story")
 
-    def __init__(self, owner: str) -> None:
+class TableMachine(Generic[S]):
+    """The current state of one owner and its recent history; ``transitions`` has the allowed moves from each state."""
+
+    __slots__ = ("owner", "state", "_transitions", "_story")
+
+    def __init__(self, owner: str, start: S, transitions: Mapping[S, frozenset[S]]) -> None:
         self.owner = owner
-        self.state = DriverState.NOT_READY
-        self._story: deque[DriverState] = deque([DriverState.NOT_READY], maxlen=_STORY_LENGTH)
+        self.state = start
+        self._transitions = transitions
+        self._story: deque[S] = deque([start], maxlen=_STORY_LENGTH)
 
-    def move(self, to: DriverState) -> None:
-        """Go to state ``to``; raise :class:`EngineBugError` with the last states where the table forbids it."""
-        if to not in TRANSITIONS[self.state]:
+    def move(self, to: S) -> None:
+        """Move to state ``to``; raise :class:`EngineBugError` with the recent states if the table forbids it."""
+        if to not in self._transitions[self.state]:
             raise EngineBugError(f"{self.owner} may not go from {self.state.name} to {to.name}: {self.story()}")
         self.state = to
         self._story.append(to)
 
     def story(self) -> str:
-        """Tell the last states, oldest first."""
+        """Return the recent states, oldest first."""
         return " → ".join(state.name for state in self._story)
+
+
+class StateMachine(TableMachine[DriverState]):
+    """The state of one driver."""
+
+    __slots__ = ()
+
+    def __init__(self, owner: str) -> None:
+        super().__init__(owner, DriverState.NOT_READY, TRANSITIONS)

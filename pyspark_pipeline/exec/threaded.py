@@ -1,16 +1,16 @@
-"""The threaded executor: N threads run ready drivers; the caller's thread reads the input and gives the output.
+"""The threaded executor: N threads run ready drivers; the caller's thread reads the input and yields the output.
 
 Guarantees:
 
-* A driver is run by one thread at a time; a blocked one is run by none until something wakes it.
-* No wake-up is lost: ``Driver.woken`` is set before the lock is taken, and looked at under the lock when
-  a driver is put among the blocked.
-* Nothing spins. Threads wait on a condition, the caller on an event; its timed wait only looks after
-  blocked drivers whose wake-up was forgotten (counted as ``missed_wakeups``). It does so when nothing runs: while
-  something does, what a blocked driver sees may be what another was woken for.
+* One thread at a time runs a driver; none runs a blocked one until it is woken.
+* No wake-up is lost: ``Driver.woken`` is set before the lock is taken, and read under the lock when a driver is added
+  to the blocked ones.
+* No thread spins. Executor threads wait on a condition, the caller on an event; its timed wait only polls blocked
+  drivers whose wake-up was missed (counted as ``missed_wakeups``). It polls only while no driver runs: otherwise a
+  blocked driver may see the change for which another one was woken.
 * No operator is called with the lock held.
-* An instance that another thread stops ends in :class:`CancelledError`, after the calls that are being made.
-* When ``run`` ends in whatever way (end, error, ``close`` of the generator), no thread is left.
+* An instance that another thread stops ends in :class:`CancelledError`, after the calls in progress.
+* When ``run`` ends in any way (end, error, ``close`` of the generator), no thread is left.
 
 The lock guards ``_ready``, ``_blocked``, ``_running``, ``_stop`` and ``_error``.
 """
@@ -21,17 +21,17 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from pyspark_pipeline.errors import CancelledError, EngineBugError
-from pyspark_pipeline.exec.background import Patience
+from pyspark_pipeline.errors import CancelledError, EngineBugError, SparkConditionError
+from pyspark_pipeline.exec.background import StallDetector
 from pyspark_pipeline.exec.driver import Driver
 from pyspark_pipeline.exec.ready_queue import ReadyQueue
 from pyspark_pipeline.exec.runnable import Runnable
 from pyspark_pipeline.exec.serial import STOPPED
 from pyspark_pipeline.exec.states import BLOCKED, DriverState
-from pyspark_pipeline.memory.address_space import require_room, start_thread
+from pyspark_pipeline.memory.address_space import require_address_space, start_thread
 
 _FALLBACK_SECONDS = 0.1
-#: To wake the caller's thread for each of many small items costs the drivers more than to hand over several.
+#: Waking the caller's thread for each of many small items costs the drivers more than waking it for several.
 _GATHER_SECONDS = 0.001
 
 
@@ -45,18 +45,18 @@ class ThreadedExecutor:
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
         self._work = threading.Condition(self._lock)
-        self._news = threading.Event()
+        self._wakeup = threading.Event()
         self._ready = ReadyQueue()
         self._blocked: set[Driver] = set()
         self._running = 0
         self._stop = False
         self._error: BaseException | None = None
-        self._patience = Patience(instance.background)
+        self._stall_detector = StallDetector(instance.background)
 
     # --- the caller's thread ----------------------------------------------------------------------
 
     def run(self) -> Iterator[Any]:
-        """Give the output items as they come; the caller closes the instance afterwards."""
+        """Yield the output items as they arrive; the caller closes the instance afterwards."""
         instance, output = self._instance, self._instance.output
         instance.prepare()
         self._listen()
@@ -64,16 +64,20 @@ class ThreadedExecutor:
             self._submit()
             self._start()
             while True:
-                self._news.clear()
+                self._wakeup.clear()
                 if len(output) and not output.is_full() and self._running:
-                    self._news.wait(_GATHER_SECONDS)
+                    self._wakeup.wait(_GATHER_SECONDS)
                 while len(output) and not instance.cancelled:
                     item = output.pop()
-                    given = self._clock()
+                    yielded = self._clock()
                     yield item
-                    instance.consumer_ns += self._clock() - given
-                if not self._attend():
+                    instance.consumer_ns += self._clock() - yielded
+                if not self._serve():
                     return
+        except SparkConditionError:
+            self._join()
+            yield from output.drain()  # rows before the failing one: the consumer may need no more
+            raise
         finally:
             self._join()
 
@@ -86,13 +90,13 @@ class ThreadedExecutor:
                 self._place(driver, state)
 
     def _listen(self) -> None:
-        self._instance.output.filled.subscribe(self._news.set)
+        self._instance.output.filled.subscribe(self._wakeup.set)
         if self._instance.feed is not None:
-            self._instance.feed.wanted.subscribe(self._news.set)
+            self._instance.feed.wanted.subscribe(self._wakeup.set)
 
-    def _attend(self) -> bool:
-        """Do what only the caller's thread does, or wait for news; False where all drivers are done."""
-        cancelled = self._instance.cancelled  # before the error, because of which all is stopped too
+    def _serve(self) -> bool:
+        """Do one step of the caller's thread: raise, read the input, or wait. Return False if all drivers are done."""
+        cancelled = self._instance.cancelled  # read before the error, which also stops the instance
         with self._lock:
             if self._error is not None:
                 raise self._error
@@ -104,31 +108,31 @@ class ThreadedExecutor:
             return True
         if idle and not blocked:
             return bool(len(self._instance.output))
-        if idle and self._instance.output.relieve():
+        if idle and self._instance.output.wake_waiters():
             return True
         feed = self._instance.feed
-        if feed is not None and not feed.is_ended() and (feed.wants_input() or (idle and not self._look())):
+        if feed is not None and not feed.is_ended() and (feed.wants_input() or (idle and not self._poll_blocked())):
             start = self._clock()
             feed.pump()
             self._instance.feed_ns += self._clock() - start
         elif not idle or not self._instance.background.is_idle():
             if not idle:
-                self._patience.renew()
-            elif self._patience.is_over():
-                raise EngineBugError(f"{self._patience.complaint()}\n{self._instance.dump()}")
-            if not self._news.wait(_FALLBACK_SECONDS) and idle:
-                self._look()
-        elif not self._look() and self._is_stuck() and (feed is None or not feed.relieve()):
+                self._stall_detector.reset()
+            elif self._stall_detector.is_stalled():
+                raise EngineBugError(f"{self._stall_detector.message()}\n{self._instance.dump()}")
+            if not self._wakeup.wait(_FALLBACK_SECONDS) and idle:
+                self._poll_blocked()
+        elif not self._poll_blocked() and self._is_stuck() and (feed is None or not feed.break_deadlock()):
             raise EngineBugError(f"every driver is blocked and nothing can wake one:\n{self._instance.dump()}")
         return True
 
     def _is_stuck(self) -> bool:
         with self._lock:
             quiet = not self._running and not len(self._ready) and bool(self._blocked) and self._error is None
-        return quiet and not len(self._instance.output) and not self._look()
+        return quiet and not len(self._instance.output) and not self._poll_blocked()
 
-    def _look(self) -> bool:
-        """Look at every blocked driver; unblock, and count, those that can go on without having been woken."""
+    def _poll_blocked(self) -> bool:
+        """Poll all blocked drivers; unblock the ready ones, counting missed wake-ups. Return whether there were any."""
         with self._lock:
             blocked = list(self._blocked)
         found = [driver for driver in blocked if driver.can_progress()]
@@ -142,8 +146,8 @@ class ThreadedExecutor:
 
     def _start(self) -> None:
         names = [f"pipeline-executor-{number}" for number in range(self._num_threads)]
-        require_room(names)
-        with self._lock:  # none works before all have begun: it might take the memory that the others need to begin
+        require_address_space(names)
+        with self._lock:  # no thread works before all have started: it might use the memory that others need to start
             for name in names:
                 thread = threading.Thread(target=self._loop, name=name, daemon=True)
                 start_thread(thread)
@@ -156,19 +160,19 @@ class ThreadedExecutor:
             self._work.notify_all()
         for thread in self._threads:
             thread.join()
-        self._instance.output.filled.unsubscribe(self._news.set)
+        self._instance.output.filled.unsubscribe(self._wakeup.set)
         if self._instance.feed is not None:
-            self._instance.feed.wanted.unsubscribe(self._news.set)
+            self._instance.feed.wanted.unsubscribe(self._wakeup.set)
 
     # --- any thread -------------------------------------------------------------------------------
 
     def driver_woken(self, driver: Driver) -> None:
-        """Make a blocked driver ready; one that runs looks at its flag when it blocks. None is once all must stop."""
+        """Make a blocked driver ready, unless all must stop. A running driver checks its flag when it blocks."""
         with self._lock:
             if driver in self._blocked and not self._stop:
                 self._unblock(driver)
-            elif driver.is_asked:
-                self._ready.hurry(driver)
+            elif driver.reclaim_requested:
+                self._ready.prioritise(driver)
 
     def _unblock(self, driver: Driver) -> None:
         self._blocked.remove(driver)
@@ -197,7 +201,7 @@ class ThreadedExecutor:
                     self._place(driver, state)
                 driver = self._ready.take()
                 if driver is None and not self._running:
-                    self._news.set()
+                    self._wakeup.set()
                 while driver is None and not self._stop:
                     self._work.wait()
                     driver = self._ready.take()
@@ -216,5 +220,5 @@ class ThreadedExecutor:
             self._stop = True
             self._work.notify_all()
         self._instance.stop()
-        self._news.set()
+        self._wakeup.set()
         return driver.state

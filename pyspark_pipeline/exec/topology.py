@@ -1,7 +1,7 @@
-"""How the pipelines of an instance hang together, and that as text: which waits for which, with how many drivers.
+"""The dependencies between the pipelines of an instance, and their drawing as a tree with numbers of drivers.
 
-Pipelines know nothing of each other; the factories at their ends share an object (a join's table, a local
-exchange): their *meeting place*. A pipeline whose sink meets an operator of another one comes before it.
+Pipelines have no references to each other; the factories at their ends share an object (a join's hash table, a local
+exchange): their *shared state*. A pipeline depends on those whose sinks share state with one of its operators.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pyspark_pipeline.exec.operator import OperatorFactory, Pipeline
 
 
 def dependencies(pipelines: Sequence[Pipeline]) -> dict[int, list[int]]:
-    """Give by number the pipelines that each pipeline needs, in the order of its operators; there are no cycles."""
+    """Return, by pipeline id, the pipelines it depends on, in the order of its operators; there are no cycles."""
     return {
         pipeline.id: [below.id for factory in pipeline.factories[:-1] for below in _feeding(factory, pipelines)]
         for pipeline in pipelines
@@ -20,16 +20,16 @@ def dependencies(pipelines: Sequence[Pipeline]) -> dict[int, list[int]]:
 
 
 def operator_needs(pipeline: Pipeline, pipelines: Sequence[Pipeline]) -> dict[int, list[int]]:
-    """Give by the place of an operator the pipelines that it needs; operators that need none are left out."""
+    """Return, by operator index, the pipelines it depends on; operators without dependencies are omitted."""
     above = enumerate(pipeline.factories[:-1])
     found = {place: [below.id for below in _feeding(factory, pipelines)] for place, factory in above}
     return {place: needed for place, needed in found.items() if needed}
 
 
 def tree(pipelines: Sequence[Pipeline]) -> str:
-    """Draw the pipelines, each with ``x N`` for its N drivers: its operators from the sink up to the source.
+    """Return a drawing of the pipelines, each with ``x N`` for its N drivers: its operators from sink to source.
 
-    The pipelines that an operator needs stand indented below it; a pipeline that several need stands once.
+    The pipelines that an operator depends on are indented below it; a pipeline that several depend on is drawn once.
     """
     needed = {number for numbers in dependencies(pipelines).values() for number in numbers}
     drawn: set[int] = set()
@@ -52,6 +52,6 @@ def _lines(pipeline: Pipeline, pipelines: Sequence[Pipeline], drawn: set[int], d
 
 
 def _feeding(factory: OperatorFactory, pipelines: Sequence[Pipeline]) -> list[Pipeline]:
-    """Give the pipelines whose sinks ``factory`` meets."""
-    place = factory.meeting_place
-    return [p for p in pipelines if place is not None and p.factories[-1].meeting_place is place]
+    """Return the pipelines whose sinks share state with ``factory``."""
+    place = factory.shared_state
+    return [p for p in pipelines if place is not None and p.factories[-1].shared_state is place]

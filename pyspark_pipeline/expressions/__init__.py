@@ -1,6 +1,6 @@
 """Spark expressions over Arrow chunks, exactly as Spark evaluates them.
 
-The families are the contents: importing them registers their functions.
+Importing the family modules registers their functions.
 """
 
 from pyspark_pipeline.expressions import (
@@ -9,14 +9,22 @@ from pyspark_pipeline.expressions import (
     cast,
     comparison,
     conditional,
+    date_format,
     dates,
     decimal_arithmetic,
     decimal_sign,
+    digests,
     hashes,
     like,
     logic,
+    mathematics,
     misc,
+    rounding,
     strings,
+    text_build,
+    text_regex,
+    text_search,
+    timestamps,
 )
 from pyspark_pipeline.expressions.compile import (
     CompiledExpressions,
@@ -24,8 +32,9 @@ from pyspark_pipeline.expressions.compile import (
     can_raise,
     compile_expressions,
     compile_predicate,
-    gains_from_narrow,
+    gains_from_unscaled,
 )
+from pyspark_pipeline.expressions.failures import first_failure
 from pyspark_pipeline.expressions.registry import ExpressionSettings, function, manifest
 
 __all__ = [
@@ -40,15 +49,24 @@ __all__ = [
     "compile_expressions",
     "compile_predicate",
     "conditional",
+    "date_format",
     "dates",
     "decimal_arithmetic",
     "decimal_sign",
+    "digests",
+    "first_failure",
     "function",
-    "gains_from_narrow",
+    "gains_from_unscaled",
     "hashes",
     "like",
     "logic",
     "manifest",
+    "mathematics",
     "misc",
+    "rounding",
     "strings",
+    "text_build",
+    "text_regex",
+    "text_search",
+    "timestamps",
 ]

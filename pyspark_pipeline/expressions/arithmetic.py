@@ -1,7 +1,7 @@
 """Arithmetic of integers and floating-point numbers (Spark: arithmetic.scala).
 
-ANSI raises on overflow and on a zero divisor, LEGACY wraps around and gives NULL for a zero divisor, TRY
-gives NULL for both. Tinyint and smallint name the operands in their error; int and bigint do not.
+ANSI raises on overflow and on a zero divisor, LEGACY wraps around and returns NULL for a zero divisor, TRY
+returns NULL for both. The error of tinyint and smallint names the operands; that of int and bigint does not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pyspark_pipeline.expressions.registry import (
     case,
     function,
 )
-from pyspark_pipeline.expressions.values import blank, from_numbers, numbers, to_array, truth
+from pyspark_pipeline.expressions.values import from_numbers, numbers, set_null, to_array, truth
 from pyspark_pipeline.kernels.decimal_words import validity_of
 from pyspark_pipeline.plan.expr import Call
 
@@ -39,7 +39,7 @@ _OPERATIONS: dict[str, tuple[str, str, Callable[..., Any]]] = {
 
 
 def _binary(call: Call, operation: str) -> Kernel:
-    """Make + - or * of two numbers of one type."""
+    """Build + - or * of two numbers of one type."""
     wrapping = getattr(pc, operation)
     if call.type.is_floating or call.fields["evalMode"] == "LEGACY":
         return Kernel(run=lambda values, rows: wrapping(*values))
@@ -53,13 +53,13 @@ def _binary(call: Call, operation: str) -> Kernel:
             overflow = _overflow_rows(values, rows, operation)
             if raises:
                 raise _overflow_error(call, operation, values, rows, overflow) from None
-            return blank(wrapping(*values), overflow)
+            return set_null(wrapping(*values), overflow)
 
     return Kernel(run=run, can_raise=raises)
 
 
 def _overflow_rows(values: Sequence[Value], rows: int, operation: str) -> pa.BooleanArray:
-    """Return where the exact result differs from the one that wraps around (NULL rows: false)."""
+    """Return true for the rows whose exact result differs from the wrapped one (NULL rows: false)."""
     arrays = [to_array(value, rows) for value in values]
     left: Any
     right: Any
@@ -108,9 +108,9 @@ def _multiply(call: Call, settings: ExpressionSettings) -> Kernel:
 def divisor_checked(
     call: Call, operation: Callable[[Any, Any, int], Value], error: Callable[[int], Exception]
 ) -> Kernel:
-    """Wrap a division: a zero divisor raises (ANSI) or gives NULL, and ``operation`` sees none as an array.
+    """Build a division that raises (ANSI) or returns NULL for a zero divisor.
 
-    Spark evaluates the divisor first.
+    ``operation`` receives an array divisor with its zeros as NULL. Spark evaluates the divisor first.
     """
     raises = call.fields["evalMode"] == "ANSI"
 
@@ -120,7 +120,7 @@ def divisor_checked(
         if zero.true_count:
             if raises and pc.any(pc.and_(zero, to_array(left, rows).is_valid())).as_py():
                 raise error(call.context)
-            right = blank(to_array(right, rows), zero)
+            right = set_null(to_array(right, rows), zero)
         return operation(left, right, rows)
 
     return Kernel(run=run, can_raise=raises, order=(1, 0))
@@ -132,7 +132,7 @@ def _divide(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 def _numpy_binary(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any, int], Value]:
-    """Lift a numpy function over (left, right) without zero divisors in valid rows."""
+    """Build an operation on values from a numpy function of (left, right); valid rows have no zero divisor."""
 
     def operation(left: Value, right: Value, rows: int) -> Value:
         arrays = [to_array(left, rows), to_array(right, rows)]
@@ -145,22 +145,22 @@ def _numpy_binary(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any, int
 
 
 def _remainder_numpy(left: Any, right: Any) -> Any:
-    """Java's %: the sign of the dividend; x % -1 is 0 also for the smallest integer."""
+    """Compute Java's %: the sign of the dividend; x % -1 is 0 also for the smallest integer."""
     if left.dtype.kind == "i":
         right = np.where((right == 0) | (right == -1), np.ones(1, right.dtype), right)
     return np.fmod(left, right)
 
 
 def _pmod_numpy(left: Any, right: Any) -> Any:
-    """Spark's pmod: (r + n) % n where r = a % n is negative; tinyint and smallint compute as int."""
+    """Compute Spark's pmod: (r + n) % n if r = a % n is negative; tinyint and smallint are computed as int."""
     if left.dtype.itemsize < 4 and left.dtype.kind == "i":
         left, right = left.astype(np.int32), right.astype(np.int32)
-    rest = _remainder_numpy(left, right)
-    return np.where(rest < 0, _remainder_numpy(rest + right, right), rest)
+    remainder = _remainder_numpy(left, right)
+    return np.where(remainder < 0, _remainder_numpy(remainder + right, right), remainder)
 
 
 def _quotient_numpy(left: Any, right: Any) -> Any:
-    """Java's integer /: truncates; the smallest bigint / -1 wraps around."""
+    """Compute Java's integer /: it truncates; the smallest bigint / -1 wraps around."""
     safe = np.where((right == 0) | (right == -1), np.ones(1, right.dtype), right)
     quotient = (left - np.fmod(left, safe)) // safe
     return np.where(right == -1, -left, quotient)
@@ -190,13 +190,13 @@ def _integral_divide(call: Call, settings: ExpressionSettings) -> Kernel:
         if overflow.true_count and mode == "ANSI":
             raise conditions.integral_divide_overflow(call.context)
         result = quotient(left, right, rows)
-        return blank(result, overflow) if overflow.true_count else result
+        return set_null(result, overflow) if overflow.true_count else result
 
     return divisor_checked(call, operation, conditions.divide_by_zero)
 
 
 def _sign_change(call: Call, operation: str) -> Kernel:
-    """Make unary minus or abs: the smallest integer overflows."""
+    """Build unary minus or abs: the smallest integer overflows."""
     wrapping = getattr(pc, operation)
     if call.type.is_floating or not call.fields["failOnError"]:
         return Kernel(run=lambda values, rows: wrapping(values[0]))

@@ -1,6 +1,6 @@
 """Bits of integers: & | ^ ~ and shifts (Spark: bitwiseExpressions.scala, mathExpressions.scala).
 
-``grouping()`` reads its bit of the grouping id by them.
+Spark's ``grouping()`` extracts its bit of the grouping id with them.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ def _right_unsigned(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 def _shift(operation: Callable[[Any, Any], Any]) -> Kernel:
-    """Make a shift by the lowest 5 bits (int) or 6 bits (bigint) of the second argument, as Java does."""
+    """Build a shift by the lowest 5 bits (int) or 6 bits (bigint) of the second argument, as Java does."""
 
     def run(values: Sequence[Value], rows: int) -> Value:
         arrays = [to_array(value, rows) for value in values]
         data, by = (numbers(array) for array in arrays)
-        places = by.astype(data.dtype) & data.dtype.type(8 * data.dtype.itemsize - 1)
-        return from_numbers(operation(data, places), arrays[0].type, validity_of(arrays))
+        distance = by.astype(data.dtype) & data.dtype.type(8 * data.dtype.itemsize - 1)
+        return from_numbers(operation(data, distance), arrays[0].type, validity_of(arrays))
 
     return Kernel(run=run)
 

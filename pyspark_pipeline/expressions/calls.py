@@ -1,8 +1,8 @@
-"""Compiled calls: how a function gets its arguments.
+"""Compiled calls: evaluation of a function's arguments and of the function.
 
-Arguments are evaluated for all rows, with two exceptions. A ``LazyKernel`` asks for what it needs. And
-where a NULL-intolerant function has an argument that can raise, that argument is evaluated only on rows
-where the arguments before it are not NULL, as Spark does.
+Arguments are evaluated for all rows, with two exceptions. A ``LazyKernel`` evaluates its arguments itself. If a
+NULL-intolerant function has an argument that can raise, that argument is evaluated only on rows whose
+preceding arguments are not NULL, as Spark does.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ColumnNode(Evaluable):
 
 
 class LazyNode(Evaluable):
-    """A call that decides itself which rows of which argument are evaluated."""
+    """A call whose kernel selects the rows on which each argument is evaluated."""
 
     __slots__ = ("kernel", "args")
 
@@ -47,7 +47,7 @@ class LazyNode(Evaluable):
 
 
 class CallNode(Evaluable):
-    """A call that gets all its arguments evaluated."""
+    """A call whose kernel receives evaluated arguments."""
 
     __slots__ = ("kernel", "args", "_guarded")
 
@@ -64,7 +64,7 @@ class CallNode(Evaluable):
         return self._apply(values_of(frame, self.args), frame.num_rows)
 
     def _guarded_values(self, frame: Frame) -> list[Value]:
-        """Evaluate the arguments in order, each only where those before it are not NULL."""
+        """Evaluate the arguments in order, each that can raise only on rows whose preceding arguments are not NULL."""
         values: dict[int, Value] = {}
         valid: pa.BooleanArray | None = None
         for index in self.kernel.order or range(len(self.args)):
@@ -86,7 +86,7 @@ class CallNode(Evaluable):
             return pa.scalar(None, self.type.arrow)
         encoded = [index for index, value in enumerate(values) if isinstance(value, pa.DictionaryArray)]
         if encoded:
-            if self.kernel.by_dictionary and len(encoded) == 1 and _only_array(values):
+            if self.kernel.by_dictionary and len(encoded) == 1 and _has_one_array(values):
                 mapped = self._by_dictionary(values, encoded[0], rows)
                 if mapped is not None:
                     return mapped
@@ -98,14 +98,14 @@ class CallNode(Evaluable):
         return self.kernel.run(values, rows)
 
     def _by_dictionary(self, values: Sequence[Value], position: int, rows: int) -> Value | None:
-        """Evaluate on the dictionary; None when it is larger than the chunk, or an unused value may have raised."""
+        """Evaluate on the dictionary; None if it is larger than the chunk or raises, perhaps for an unused value."""
         array = values[position]
         if len(array.dictionary) > rows:
             return None
 
         def apply(dictionary: pa.Array) -> pa.Array:
-            given = [dictionary if index == position else value for index, value in enumerate(values)]
-            return to_array(self.kernel.run(given, len(dictionary)), len(dictionary))
+            arguments = [dictionary if index == position else value for index, value in enumerate(values)]
+            return to_array(self.kernel.run(arguments, len(dictionary)), len(dictionary))
 
         try:
             return map_dictionary(array, apply)
@@ -113,5 +113,5 @@ class CallNode(Evaluable):
             return None
 
 
-def _only_array(values: Sequence[Value]) -> bool:
+def _has_one_array(values: Sequence[Value]) -> bool:
     return sum(isinstance(value, pa.Array) for value in values) == 1

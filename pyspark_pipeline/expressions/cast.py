@@ -1,4 +1,4 @@
-"""Casts; each pair of types in the family file of its kind."""
+"""Casts, by the kinds of their source and target types."""
 
 from pyspark_pipeline.expressions import cast_decimal, cast_numeric, cast_string, cast_text, cast_time, cast_void
 

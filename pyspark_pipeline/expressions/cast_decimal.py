@@ -1,7 +1,7 @@
-"""Casts from and to decimal (Spark: Cast.scala, Decimal.scala), and the decimal marks of the optimizer.
+"""Casts from and to decimal (Spark: Cast.scala, Decimal.scala), and the optimizer's internal decimal functions.
 
-A decimal that does not fit its new precision raises in ANSI mode and is NULL in the others; digits lost
-to a smaller scale round HALF_UP. To integers the fraction is cut.
+A decimal that does not fit its new precision raises in ANSI mode and is NULL in the others; a smaller
+scale rounds HALF_UP. A cast to an integer truncates the fraction.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _ZERO = frozen(np.array([[0, 0]], dtype=np.int64))
 
 
 class Rescale:
-    """Changes words of a scale to a decimal type: the new words, and which rows did not fit."""
+    """Converts unscaled words of one scale to a decimal type and reports the rows that do not fit."""
 
     def __init__(self, scale: int, target: DataType) -> None:
         self.target = target
@@ -56,7 +56,7 @@ class Rescale:
         self.drop = max(scale - target.scale, 0)
 
     def fast(self, words: Words, out: Words) -> bool:
-        """Try in 64 bits; see ``decimal_fast``."""
+        """Try the conversion in 64 bits; return whether it succeeded (see ``decimal_fast``)."""
         bound = min(10**self.target.precision, _INT64_MAX)
         if self.drop:
             return self.drop <= 18 and bool(decimal_fast.rescale_down(words, 10**self.drop, bound, out))
@@ -68,7 +68,7 @@ class Rescale:
         )
 
     def words(self, words: Words, out: Words, valid: Any) -> Any:
-        """Fill ``out``; return flags of the rows that do not fit, None when all do."""
+        """Fill ``out``; return flags of the rows that do not fit, None if all fit."""
         if self.fast(words, out):
             return None
         if not valid.all():
@@ -84,7 +84,7 @@ class Rescale:
 
 
 def _to_decimal(array: pa.Array, words: Words, scale: int, call: Call, raises: bool) -> pa.Array:
-    """Finish a conversion of unscaled words to the decimal type of ``call``."""
+    """Convert unscaled words to the decimal type of ``call``."""
     rows = len(array)
     validity = validity_of([array])
     valid = valid_flags(validity, rows)
@@ -151,7 +151,7 @@ def _integral_to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 def truncated(array: pa.Array, scale: int) -> tuple[Words, Any]:
-    """Return the words of a decimal array cut to integers, and its validity flags."""
+    """Return the words of a decimal array truncated to integers, and its validity flags."""
     words, step = words_of(array)
     rows = len(array)
     valid = valid_flags(validity_of([array]), rows)
@@ -176,7 +176,7 @@ def _decimal_to_integral(call: Call, settings: ExpressionSettings) -> Kernel:
     source, target = call.args[0].type, call.type
     info = np.iinfo(np.dtype(f"int{BITS[target.kind]}"))
     mode = call.fields["evalMode"]
-    by_double = mode != "LEGACY" and target.kind != "bigint" and _expanded(call)
+    by_double = mode != "LEGACY" and target.kind != "bigint" and _is_big_decimal(call)
 
     def run(values: Sequence[Value], rows: int) -> Value:
         array = to_array(values[0], rows)
@@ -200,10 +200,10 @@ def _decimal_to_integral(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=run, can_raise=mode == "ANSI")
 
 
-def _expanded(call: Call) -> bool:
-    """Return whether Spark's Decimal holds the argument as a BigDecimal, and so checks its range as a double.
+def _is_big_decimal(call: Call) -> bool:
+    """Return whether Spark's Decimal holds the argument as a BigDecimal, and therefore checks its range as a double.
 
-    That differs from the exact check only with 16 digits or more.
+    That differs from the exact check only for 16 digits or more.
     """
     argument = call.args[0]
     if argument.type.precision > 18:
@@ -217,7 +217,7 @@ def to_double(array: pa.Array, source: DataType) -> pa.Array:
         words, _ = words_of(array)
         doubles = np.empty(len(array), dtype=np.float64)
         validity = validity_of([array])
-        # Value and power are exact doubles, so one division rounds once.
+        # Value and power are exact doubles, so the division rounds only once.
         power = 10.0**source.scale
         done = decimal_fast.to_doubles(words, power, doubles)
         if not done and validity is not None:
@@ -254,7 +254,7 @@ def _unscaled_value(call: Call, settings: ExpressionSettings) -> Kernel:
 
 @function("MakeDecimal", [case(["bigint"], result=["decimal"])])
 def _make_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Read a bigint as unscaled value; NULL, or an error, when it has too many digits."""
+    """Build a decimal from an unscaled bigint; too many digits raise or result in NULL."""
     raises = not call.fields["nullOnOverflow"]
 
     def run(values: Sequence[Value], rows: int) -> Value:

@@ -1,7 +1,7 @@
 """Casts among boolean, integers and floating-point numbers (Spark: Cast.scala).
 
 ANSI: a value outside the target's range raises, NaN too. TRY: it is NULL. LEGACY: integers wrap around;
-fractions saturate like Java's (int) and (long), tinyint and smallint through int.
+floating-point values saturate as Java's (int) and (long), tinyint and smallint through int.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
 
 def unsafe_cast(value: Value, target: DataType) -> Value:
-    """Cast as C does, without a check."""
+    """Cast as C does, without a range check."""
     return pc.cast(value, target.arrow, safe=False)
 
 
@@ -77,7 +77,7 @@ def _integral_to_integral(call: Call, settings: ExpressionSettings) -> Kernel:
             array = to_array(values[0], rows)
             data: Any = numbers(array)
             info = np.iinfo(np.dtype(f"int{BITS[target.kind]}"))
-            return settle(call, array, data.astype(info.dtype), (data >= info.min) & (data <= info.max))
+            return checked_result(call, array, data.astype(info.dtype), (data >= info.min) & (data <= info.max))
 
     return Kernel(run=run, can_raise=mode == "ANSI")
 
@@ -96,13 +96,13 @@ def _floating_to_integral(call: Call, settings: ExpressionSettings) -> Kernel:
                 wide = saturate(data, np.int64 if target.kind == "bigint" else np.int32)
                 return from_numbers(wide.astype(info.dtype), target.arrow, validity_of([array]))
             fits = (np.floor(data) <= float(info.max)) & (np.ceil(data) >= float(info.min))
-            return settle(call, array, saturate(data, info.dtype), fits)
+            return checked_result(call, array, saturate(data, info.dtype), fits)
 
     return Kernel(run=run, can_raise=mode == "ANSI")
 
 
 def saturate(data: Any, dtype: Any) -> Any:
-    """Convert doubles as Java does: towards zero, NaN to 0, what is too large to the nearest end."""
+    """Convert doubles as Java does: towards zero, NaN to 0, out of range to the nearest bound."""
     info = np.iinfo(dtype)
     low, high = data <= float(info.min), data >= float(info.max)
     result = np.where(low | high | np.isnan(data), 0.0, data).astype(dtype)
@@ -111,7 +111,7 @@ def saturate(data: Any, dtype: Any) -> Any:
     return result
 
 
-def settle(call: Call, array: pa.Array, result: Any, fits: Any) -> pa.Array:
+def checked_result(call: Call, array: pa.Array, result: Any, fits: Any) -> pa.Array:
     """Return ``result`` with the rows that do not fit as NULL, or raise CAST_OVERFLOW for the first (ANSI)."""
     validity = validity_of([array])
     valid = valid_flags(validity, len(array))

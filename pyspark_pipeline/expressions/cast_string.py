@@ -1,4 +1,4 @@
-"""Casts to string of what has one exact spelling: booleans, integers, decimals, dates (Spark: ToStringBase.scala)."""
+"""Casts of booleans, integers, decimals and dates to string, which are exact (Spark: ToStringBase.scala)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from pyspark_pipeline.expressions.values import flags, numbers, to_array
 from pyspark_pipeline.kernels.decimal_words import join_words, words_of
 from pyspark_pipeline.plan.expr import Call
 
+#: The policies under which dates and timestamps are written in the proleptic Gregorian calendar.
+PROLEPTIC_TEXT = {"spark.sql.legacy.timeParserPolicy": ["CORRECTED", "EXCEPTION"]}
+
 
 @function("Cast", [case((*INTEGRAL, "boolean"), result=["string"])])
 def _plain(call: Call, settings: ExpressionSettings) -> Kernel:
@@ -27,9 +30,14 @@ def _same(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=lambda values, rows: values[0])
 
 
+@function("Cast", [case(["string"], result=["binary"])])
+def _bytes(call: Call, settings: ExpressionSettings) -> Kernel:
+    return Kernel(run=lambda values, rows: to_array(values[0], rows).cast(pa.binary()), by_dictionary=True)
+
+
 @function("Cast", [case(["decimal"], result=["string"])])
 def _decimal(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Write without an exponent in ANSI mode; else as BigDecimal.toString, which Arrow's form equals."""
+    """Format without an exponent in ANSI mode; else as BigDecimal.toString, as Arrow's cast does."""
     scale = call.args[0].type.scale
     plain = settings.ansi
 
@@ -42,15 +50,15 @@ def _decimal(call: Call, settings: ExpressionSettings) -> Kernel:
         if not scientific.any():
             return text
         words, _ = words_of(array)
-        spelled = [plain_decimal(join_words(*words[row]), scale) for row in np.flatnonzero(scientific)]
-        return pc.replace_with_mask(text, pa.array(scientific), pa.array(spelled, pa.string()))
+        formatted = [plain_decimal(join_words(*words[row]), scale) for row in np.flatnonzero(scientific)]
+        return pc.replace_with_mask(text, pa.array(scientific), pa.array(formatted, pa.string()))
 
     return Kernel(run=run)
 
 
-@function("Cast", [case(["date"], result=["string"])])
+@function("Cast", [case(["date"], result=["string"], settings=PROLEPTIC_TEXT)])
 def _date(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Write yyyy-MM-dd; years beyond 9999 get a plus, years before 0 a minus and four digits at least."""
+    """Format as yyyy-MM-dd; years beyond 9999 have a plus, years before 0 a minus and at least four digits."""
 
     def run(values: Sequence[Value], rows: int) -> Value:
         array = to_array(values[0], rows)
@@ -59,15 +67,15 @@ def _date(call: Call, settings: ExpressionSettings) -> Kernel:
         text = pa.array(np.where(usual, days, 0), mask=~flags(array.is_valid())).cast(pa.date32()).cast(pa.string())
         if usual.all():
             return text
-        odd = ~usual
-        spelled = [_spell(int(y), int(m), int(d)) for y, m, d in zip(*civil_from_days(days[odd]), strict=True)]
-        spelled_array = pa.array(spelled, pa.string())
-        replaced = pc.replace_with_mask(text, pa.array(odd), spelled_array)
+        unusual = ~usual
+        fields = zip(*civil_from_days(days[unusual]), strict=True)
+        replacements = pa.array([_format_date(int(y), int(m), int(d)) for y, m, d in fields], pa.string())
+        replaced = pc.replace_with_mask(text, pa.array(unusual), replacements)
         return pc.if_else(array.is_valid(), replaced, pa.scalar(None, pa.string()))
 
     return Kernel(run=run)
 
 
-def _spell(year: int, month: int, day: int) -> str:
+def _format_date(year: int, month: int, day: int) -> str:
     sign = "+" if year > 9999 else "-" if year < 0 else ""
     return f"{sign}{abs(year):04d}-{month:02d}-{day:02d}"

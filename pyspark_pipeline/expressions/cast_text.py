@@ -1,7 +1,7 @@
 """Casts from string (Spark: Cast.scala, UTF8String, SparkDateTimeUtils).
 
-White space and control characters around a value do not count. What is no value raises CAST_INVALID_INPUT
-in ANSI mode and is NULL in the others; LEGACY lets an integer have a fraction, which it drops.
+White space and control characters around a value are ignored. An invalid value raises CAST_INVALID_INPUT
+in ANSI mode and is NULL in the others; LEGACY accepts a fraction in an integer and drops it.
 """
 
 from __future__ import annotations
@@ -89,13 +89,13 @@ def _to_integral(call: Call, settings: ExpressionSettings) -> Kernel:
 
 _TRUE = pa.array(["t", "true", "y", "yes", "1"])
 _FALSE = pa.array(["f", "false", "n", "no", "0"])
-_AROUND = "".join(map(chr, range(33))) + "\x7f"
+_TRIMMED = "".join(map(chr, range(33))) + "\x7f"
 
 
 @function("Cast", [case(["string"], result=["boolean"])])
 def _to_boolean(call: Call, settings: ExpressionSettings) -> Kernel:
     def parse(array: pa.Array) -> Value:
-        words = pc.ascii_lower(pc.ascii_trim(array, characters=_AROUND))
+        words = pc.ascii_lower(pc.ascii_trim(array, characters=_TRIMMED))
         true, false = pc.is_in(words, value_set=_TRUE), pc.is_in(words, value_set=_FALSE)
         validity = _parsed(call, array, flags(pc.or_(true, false)), "SparkRuntimeException")
         return pa.Array.from_buffers(pa.bool_(), len(array), [validity, pa.array(flags(true)).buffers()[1]])
@@ -103,7 +103,7 @@ def _to_boolean(call: Call, settings: ExpressionSettings) -> Kernel:
     return _kernel(call, parse)
 
 
-#: Texts that Arrow and Java read alike; all others take the slow path.
+#: Texts that Arrow and Java parse to the same number; all others are parsed by :func:`java_double`.
 _PLAIN_NUMBER = r"^-?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?$"
 _JAVA_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _JAVA_HEX = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
@@ -116,7 +116,7 @@ _SPECIAL = {
 
 
 def java_double(text: str, single: bool) -> float | None:
-    """Read a text as Java's parseDouble (parseFloat) with Spark's special literals; None when it is no number."""
+    """Parse a text as Java's parseDouble (parseFloat) with Spark's special literals; None if it is not a number."""
     trimmed = text.strip(_CONTROL)
     body = trimmed[:-1] if trimmed[-1:] in ("d", "D", "f", "F") and not _JAVA_HEX.fullmatch(trimmed) else trimmed
     if body in ("NaN", "+NaN", "-NaN", "Infinity", "+Infinity", "-Infinity"):
@@ -133,7 +133,7 @@ def java_double(text: str, single: bool) -> float | None:
 
 
 def _round_to_odd(text: str, nearest: float) -> float:
-    """Return a double that rounds to the same float as the exact number does (no double rounding)."""
+    """Return a double that rounds to the same float as the exact number (no double rounding)."""
     exact = Decimal(text)
     if Decimal(nearest) == exact:
         return nearest
@@ -166,7 +166,7 @@ def _to_floating(call: Call, settings: ExpressionSettings) -> Kernel:
     return _kernel(call, parse)
 
 
-# BigDecimal takes any Unicode digit of one UTF-16 unit, and an exponent of ten digits after leading zeros.
+# BigDecimal accepts any Unicode digit of one UTF-16 unit, and an exponent of ten digits after leading zeros.
 _JAVA_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?0*\d{1,10})?")
 
 
@@ -177,9 +177,9 @@ def _to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
 
 @function("Cast", [case(FLOATING, result=["decimal"], max_precision=15)])
 def _floating_to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Read the shortest digits of the double, as Java's ``Double.toString`` gives them; NaN and infinities are NULL.
+    """Parse the shortest digits of the double, as Java's ``Double.toString`` prints them; NaN and infinities are NULL.
 
-    Java before 19 writes some doubles with a digit more. Up to 15 digits of result that digit is rounded away.
+    Java before 19 prints some doubles with one digit more. In a result of up to 15 digits that digit is rounded away.
     """
     parse = _decimal_parser(call)
     limit = 10.0 ** (call.type.precision - call.type.scale) * 2  # above: overflow whatever the rounding
@@ -188,14 +188,14 @@ def _floating_to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
         array = to_array(values[0], rows).cast(pa.float64())
         fits = pc.less(pc.abs(array), pa.scalar(limit))
         if call.fields["evalMode"] == "ANSI":
-            _refuse_large(array.filter(pc.and_(pc.invert(fits), pc.is_finite(array))), call)
+            _raise_out_of_range(array.filter(pc.and_(pc.invert(fits), pc.is_finite(array))), call)
         return parse(pc.if_else(fits, array.cast(pa.string()), pa.scalar(None, pa.string())))
 
     return Kernel(run=run, can_raise=call.fields["evalMode"] == "ANSI")
 
 
-def _refuse_large(values: pa.Array, call: Call) -> None:
-    """Raise for the first of these doubles, which are too large for the target."""
+def _raise_out_of_range(values: pa.Array, call: Call) -> None:
+    """Raise the error of the first of these doubles, which are too large for the target; none if all are NULL."""
     for value in values.slice(0, 1).to_pylist():
         if value is not None:
             digits = Decimal(repr(value)).normalize().as_tuple()
@@ -230,7 +230,7 @@ def _decimal_parser(call: Call) -> Callable[[pa.Array], Value]:
 
 
 def _slow_decimal(text: str, call: Call) -> int | None:
-    """Read any text to the unscaled value of the target; None for NULL, raise in ANSI mode."""
+    """Parse any text to the unscaled value of the target; if it is invalid, return None, or raise in ANSI mode."""
     target = call.type
     raises = call.fields["evalMode"] == "ANSI"
     try:

@@ -1,21 +1,20 @@
 """Casts between date and timestamp, in the session time zone (Spark: DateTimeUtils.daysToMicros, microsToDays).
 
-Exact for UTC, fixed offsets and the regions below, whose rules a test compares with the JVM's. Other
-regions have rules in two databases, the JVM's and Python's, that are known to differ in places.
+Exact for UTC, fixed offsets and the regions below, whose rules a test compares with the JVM's. For other
+regions the databases of the JVM and of Python are known to differ in some rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.expressions.registry import Case, ExpressionSettings, Kernel, Value, case, function
+from pyspark_pipeline.expressions.registry import INTEGRAL, Case, ExpressionSettings, Kernel, case, function
 from pyspark_pipeline.expressions.time_zones import TimeZone
-from pyspark_pipeline.expressions.values import from_numbers, numbers, to_array
-from pyspark_pipeline.kernels.decimal_words import validity_of
+from pyspark_pipeline.expressions.values import number_kernel, numbers_or_zero
 from pyspark_pipeline.plan.expr import Call
 
 UTC_NAMES = ("UTC", "Z", "GMT", "Etc/UTC", "Etc/GMT", "UCT", "Zulu")
@@ -30,42 +29,65 @@ REGIONS = (
     "Europe/Warsaw", "Europe/Zurich", "Pacific/Auckland", "Pacific/Honolulu",
 )  # fmt: skip
 OFFSETS = tuple(f"{sign}{quarter // 4:02d}:{quarter % 4 * 15:02d}" for sign in "+-" for quarter in range(73))
-_EXACT = [*UTC_NAMES, *REGIONS, *OFFSETS]
+#: The time zones whose rules Python and the JVM share, as the values of a field.
+EXACT_ZONES = [*UTC_NAMES, *REGIONS, *OFFSETS]
 
 
 def _cases(source: str, target: str) -> list[Case]:
-    return [case([source], result=[target], fields={"timeZoneId": _EXACT})]
+    return [case([source], result=[target], fields={"timeZoneId": EXACT_ZONES})]
 
 
-def _shifted(call: Call, convert: Callable[[TimeZone, Any], Any], dtype: Any) -> Kernel:
+def zone_kernel(call: Call, convert: Callable[[TimeZone, Any], Any], can_raise: bool = False) -> Kernel:
+    """Build a kernel of the last argument in the time zone of the call; NULL rows are 0, to look up few rules."""
     zone = TimeZone(call.fields["timeZoneId"])
-
-    def run(values: Sequence[Value], rows: int) -> Value:
-        array = to_array(values[0], rows)
-        data: Any = numbers(array)
-        if array.null_count:
-            # Slots of NULLs may hold anything; do not look up rules for them.
-            data = np.where(array.is_valid().to_numpy(zero_copy_only=False), data, 0)
-        return from_numbers(convert(zone, data).astype(dtype), call.type.arrow, validity_of([array]))
-
-    return Kernel(run=run)
+    return number_kernel(lambda data: convert(zone, data), call.type.arrow, -1, numbers_or_zero, can_raise)
 
 
 @function("Cast", _cases("timestamp", "date"))
 def _to_date(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _shifted(call, lambda zone, micros: zone.local_days(micros), np.int32)
+    return zone_kernel(call, lambda zone, micros: zone.local_days(micros))
 
 
 @function("Cast", _cases("date", "timestamp"))
 def _to_timestamp(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _shifted(call, lambda zone, days: zone.start_of_days(days), np.int64)
+    return zone_kernel(call, lambda zone, days: zone.start_of_days(days), can_raise=True)
+
+
+@function("Cast", _cases("timestamp", "timestamp_ntz"))
+def _to_local(call: Call, settings: ExpressionSettings) -> Kernel:
+    return zone_kernel(call, lambda zone, micros: zone.local_micros(micros), can_raise=True)
+
+
+@function("Cast", _cases("timestamp_ntz", "timestamp"))
+def _from_local(call: Call, settings: ExpressionSettings) -> Kernel:
+    return zone_kernel(call, lambda zone, local: zone.instants(local), can_raise=True)
+
+
+@function("Cast", [case(["timestamp"], result=["bigint"])])
+def _to_seconds(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return whole seconds since 1970, rounded down."""
+    return number_kernel(lambda micros: micros // 1_000_000, pa.int64())
+
+
+@function("Cast", [case(["timestamp"], result=["double"])])
+def _to_fractional_seconds(call: Call, settings: ExpressionSettings) -> Kernel:
+    return number_kernel(lambda micros: micros / 1_000_000.0, pa.float64())
+
+
+@function("Cast", [case(INTEGRAL, result=["timestamp"])])
+def _from_seconds(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the instant of seconds since 1970; outside the range of timestamps, its end."""
+    limits = np.iinfo(np.int64)
+    last = limits.max // 1_000_000
+
+    def compute(seconds: Any) -> Any:
+        wide = seconds.astype(np.int64)
+        inside = np.clip(wide, -last, last)
+        return np.where(wide == inside, inside * 1_000_000, np.where(wide > 0, limits.max, limits.min))
+
+    return number_kernel(compute, call.type.arrow)
 
 
 @function("Cast", [case(["timestamp_ntz"], result=["date"])])
 def _ntz_to_date(call: Call, settings: ExpressionSettings) -> Kernel:
-    def run(values: Sequence[Value], rows: int) -> Value:
-        array = to_array(values[0], rows)
-        micros: Any = numbers(array)
-        return from_numbers((micros // 86_400_000_000).astype(np.int32), pa.date32(), validity_of([array]))
-
-    return Kernel(run=run)
+    return number_kernel(lambda micros: micros // 86_400_000_000, pa.date32())

@@ -1,4 +1,4 @@
-"""Casts of a column or constant that is always NULL: NULL of the wanted type (Spark: Cast.scala)."""
+"""Casts of the void type: NULL of the target type (Spark: Cast.scala)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Comparisons: NaN equals NaN and is larger than every other number, -0.0 equals 0.0, strings by their bytes.
 
-Spark compares operands of one type (the analyzer casts); UTF8String.compareTo is unsigned bytes, which is
-what Arrow's comparison of binary does.
+Spark compares operands of one type (the analyzer casts); UTF8String.compareTo compares unsigned bytes, as
+Arrow does for binary.
 """
 
 from __future__ import annotations
@@ -48,24 +48,24 @@ def _float_less(left: Value, right: Value) -> Value:
 
 
 def _as_bytes(compare: Compare) -> Compare:
-    """Arrow orders no booleans: compare them as 0 and 1."""
+    """Compare booleans as 0 and 1, because Arrow does not order them."""
     return lambda left, right: compare(left.cast(pa.uint8()), right.cast(pa.uint8()))
 
 
 def equality(kind: str) -> Compare:
-    """Return the = of a kind: NULL where an operand is NULL."""
+    """Return the = operator of a kind: NULL if an operand is NULL."""
     return _float_equal if kind in ("float", "double") else pc.equal
 
 
 def less(kind: str) -> Compare:
-    """Return the < of a kind: NULL where an operand is NULL."""
+    """Return the < operator of a kind: NULL if an operand is NULL."""
     if kind in ("float", "double"):
         return _float_less
     return _as_bytes(pc.less) if kind == "boolean" else pc.less
 
 
 def less_or_equal(kind: str) -> Compare:
-    """Return the <= of a kind: NULL where an operand is NULL."""
+    """Return the <= operator of a kind: NULL if an operand is NULL."""
     if kind in ("float", "double"):
         return lambda left, right: pc.invert(_float_less(right, left))
     return _as_bytes(pc.less_equal) if kind == "boolean" else pc.less_equal
@@ -115,8 +115,8 @@ def _equal_null_safe(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=run, null_intolerant=False)
 
 
-def _pick(call: Call, largest: bool) -> Kernel:
-    """Make greatest or least: NULLs are skipped, the first of equal values stays."""
+def _extreme(call: Call, largest: bool) -> Kernel:
+    """Build greatest or least: NULLs are skipped, the first of equal values is kept."""
     compare = less(call.type.kind)
 
     def run(values: Sequence[Value], rows: int) -> Value:
@@ -124,7 +124,7 @@ def _pick(call: Call, largest: bool) -> Kernel:
         for value in values[1:]:
             candidate = to_array(value, rows)
             better = compare(best, candidate) if largest else compare(candidate, best)
-            # NULL: one side is NULL; take the candidate where there is no best yet.
+            # NULL: one side is NULL; use the candidate if there is no best so far.
             better = pc.coalesce(better, pc.invert(best.is_valid()))
             best = pc.if_else(better, candidate, best)
         return best
@@ -134,9 +134,9 @@ def _pick(call: Call, largest: bool) -> Kernel:
 
 @function("Greatest", [case(ORDERED, ORDERED, variadic=True, same_type=True)])
 def _greatest(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _pick(call, largest=True)
+    return _extreme(call, largest=True)
 
 
 @function("Least", [case(ORDERED, ORDERED, variadic=True, same_type=True)])
 def _least(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _pick(call, largest=False)
+    return _extreme(call, largest=False)

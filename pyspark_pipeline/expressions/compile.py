@@ -1,24 +1,25 @@
 """Compile expressions of a plan to vectorised evaluators over chunks.
 
-Equal sub-expressions of one compilation are computed once per chunk; constant ones once per
-compilation (unless they raise: then they raise when, and only if, a row is evaluated).
+Equal sub-expressions of one compilation are computed once per chunk, constant ones once per
+compilation (a constant that raises does so if and when a row is evaluated).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.errors import PipelineError, UnsupportedPlanError
+from pyspark_pipeline.errors import PipelineError, SparkConditionError, UnsupportedPlanError
 from pyspark_pipeline.expressions.calls import CallNode, ColumnNode, LazyNode
+from pyspark_pipeline.expressions.column_tests import TAKE_BELOW, SelectionMask, column_tests, has_tests
+from pyspark_pipeline.expressions.failures import first_failure
 from pyspark_pipeline.expressions.frame import Evaluable, Frame
-from pyspark_pipeline.expressions.marks import TAKE_BELOW, MarkFilter, column_tests, has_tests
-from pyspark_pipeline.expressions.narrow import NarrowTypes, widened, without
 from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel, build
+from pyspark_pipeline.expressions.unscaled import UnscaledTypes, drop_columns, to_decimal128
 from pyspark_pipeline.expressions.values import flags, to_array, truth
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal, columns_read
 
@@ -35,55 +36,71 @@ class CompiledExpressions:
         self.types = tuple(node.type for node in nodes)
 
     def evaluate(self, chunk: pa.RecordBatch) -> list[pa.Array]:
-        """Return one array of ``chunk.num_rows`` rows per expression: its Arrow type, strings maybe by dictionary.
+        """Return one array of ``chunk.num_rows`` rows per expression, of its Arrow type or a dictionary of strings.
 
-        Raise :class:`SparkConditionError` when a row breaks a rule of Spark.
+        Raise the :class:`SparkConditionError` of the first row for which Spark raises.
         """
         if chunk.num_rows == 0:
             return [pa.nulls(0, type_.arrow) for type_ in self.types]
+        try:
+            return self._columns(chunk)
+        except SparkConditionError as error:
+            raise first_failure(_on_slices(self._columns, chunk), chunk.num_rows, error) from None
+
+    def _columns(self, chunk: pa.RecordBatch) -> list[pa.Array]:
         frame = Frame.of_chunk(chunk)
         return [to_array(frame.value(node), chunk.num_rows) for node in self.nodes]
 
 
-class CompiledPredicate:
-    """A filter: its conjuncts in order.
+def _on_slices(evaluate: Callable[[pa.RecordBatch], object], chunk: pa.RecordBatch) -> Callable[[int, int], object]:
+    return lambda start, stop: evaluate(chunk.slice(start, stop - start))
 
-    What can be tested a column at a time is (by :class:`~.marks.MarkFilter`), before the others, where no conjunct
-    that can raise stands before it. Once few rows are left, or the next conjunct can raise, the rest is evaluated
-    on the rows left only.
+
+class CompiledPredicate:
+    """A filter, evaluated as an ordered list of conjuncts.
+
+    Conjuncts with a column test are evaluated first, by :class:`~.marks.SelectionMask`, if no conjunct before them can
+    raise. If few rows remain, or if the next conjunct can raise, the remaining conjuncts are evaluated on the
+    remaining rows only.
     """
 
-    __slots__ = ("nodes", "_marks", "_narrow", "_unread")
+    __slots__ = ("nodes", "_selection", "_unscaled", "_unused_columns")
 
-    #: Narrow to the rows left when they are at most this share; above, filtering columns costs more than it saves.
-    NARROW_BELOW = 0.5
+    #: Evaluate on a subset if at most this share of rows remains; above, filtering columns costs more than it saves.
+    SUBSET_BELOW = 0.5
 
     def __init__(
         self,
         nodes: Sequence[Evaluable],
-        marks: MarkFilter | None = None,
-        narrow: NarrowTypes = (),
-        unread: Collection[int] = (),
+        selection: SelectionMask | None = None,
+        unscaled: UnscaledTypes = (),
+        unused_columns: Collection[int] = (),
     ) -> None:
-        """``nodes`` are the conjuncts that ``marks`` does not test."""
+        """``nodes`` are the conjuncts that ``selection`` does not test."""
         self.nodes = tuple(nodes)
-        self._marks = marks
-        self._narrow = narrow
-        self._unread = unread
+        self._selection = selection
+        self._unscaled = unscaled
+        self._unused_columns = unused_columns
 
     def filter(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
-        """Return the rows where the predicate is true, as a chunk without narrow columns.
+        """Return the rows for which the predicate is true, as a chunk without unscaled decimals.
 
-        The chunk itself where all are, nothing is narrow and nothing unread.
+        Return the chunk itself if all rows pass, no column is unscaled and none is unused.
 
-        Raise :class:`SparkConditionError` when a row breaks a rule of Spark.
+        Raise the :class:`SparkConditionError` of the first row for which Spark raises.
         """
-        if self._marks is None:
-            return self._where(self.nodes, widened(chunk, self._narrow))
-        kept, left = self._marks.filter(chunk, self._narrow)
-        return self._where((*left, *self.nodes), kept)
+        try:
+            return self._filtered(chunk)
+        except SparkConditionError as error:
+            raise first_failure(_on_slices(self._filtered, chunk), chunk.num_rows, error) from None
 
-    def _where(self, nodes: Sequence[Evaluable], chunk: pa.RecordBatch) -> pa.RecordBatch:
+    def _filtered(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
+        if self._selection is None:
+            return self._evaluate(self.nodes, to_decimal128(chunk, self._unscaled))
+        kept, remaining = self._selection.filter(chunk, self._unscaled)
+        return self._evaluate((*remaining, *self.nodes), kept)
+
+    def _evaluate(self, nodes: Sequence[Evaluable], chunk: pa.RecordBatch) -> pa.RecordBatch:
         if chunk.num_rows == 0 or not nodes:
             return chunk
         frame = Frame.of_chunk(chunk)
@@ -101,25 +118,25 @@ class CompiledPredicate:
             if count == frame.num_rows:
                 mask = None
             elif index + 1 < len(nodes) and (
-                nodes[index + 1].can_raise or count <= self.NARROW_BELOW * frame.num_rows
+                nodes[index + 1].can_raise or count <= self.SUBSET_BELOW * frame.num_rows
             ):
                 kept = _positions(kept, mask)
                 frame = frame.subset(mask)
                 mask = None
-        return self._rows_left(chunk, kept, mask)
+        return self._selected(chunk, kept, mask)
 
-    def _rows_left(
+    def _selected(
         self, chunk: pa.RecordBatch, kept: npt.NDArray[np.int32] | None, mask: pa.BooleanArray | None
     ) -> pa.RecordBatch:
-        """Select ``mask`` of the rows ``kept`` (None: all)."""
+        """Return the rows that ``mask`` (None: all) selects of the rows ``kept`` (None: all)."""
         if kept is None:
             if mask is None:
                 return chunk
             if mask.true_count > TAKE_BELOW * chunk.num_rows:
-                return without(chunk, self._unread).filter(mask)
+                return drop_columns(chunk, self._unused_columns).filter(mask)
         if mask is not None:
             kept = _positions(kept, mask)
-        return without(chunk, self._unread).take(pa.array(kept))
+        return drop_columns(chunk, self._unused_columns).take(pa.array(kept))
 
 
 def _positions(kept: npt.NDArray[np.int32] | None, mask: pa.BooleanArray) -> npt.NDArray[np.int32]:
@@ -129,7 +146,7 @@ def _positions(kept: npt.NDArray[np.int32] | None, mask: pa.BooleanArray) -> npt
 
 
 class _Compiler:
-    """Interns expressions: equal ones become one node."""
+    """Compiles expressions to nodes; equal expressions become one node."""
 
     def __init__(self, settings: ExpressionSettings) -> None:
         self._settings = settings
@@ -150,8 +167,8 @@ class _Compiler:
         return found
 
     def _literal(self, expr: Literal) -> Evaluable:
-        told_apart = expr.value if isinstance(expr.value, bytes) else repr(expr.value)  # 0.0 and -0.0 are equal
-        key = ("literal", expr.type, told_apart)
+        value_key = expr.value if isinstance(expr.value, bytes) else repr(expr.value)  # 0.0 and -0.0 are equal
+        key = ("literal", expr.type, value_key)
         scalar = literal_scalar(expr)
         return self._intern(key, Evaluable(len(self._nodes), expr.type, scalar=scalar))
 
@@ -177,7 +194,7 @@ class _Compiler:
 
 
 def _fold(node: Evaluable) -> pa.Scalar | None:
-    """Evaluate a constant once; None when that raises."""
+    """Evaluate a constant expression; return None if it raises."""
     try:
         value = node.compute(_ONE_ROW)
     except PipelineError:
@@ -186,48 +203,48 @@ def _fold(node: Evaluable) -> pa.Scalar | None:
 
 
 def literal_scalar(expr: Literal) -> pa.Scalar:
-    """Make the Arrow scalar of a literal."""
+    """Return the Arrow scalar of a literal."""
     return pa.scalar(expr.value, expr.type.arrow)
 
 
 def compile_expressions(exprs: Sequence[Expr], settings: ExpressionSettings) -> CompiledExpressions:
-    """Compile expressions bound to the same columns; raise :class:`UnsupportedPlanError` for one not supported."""
+    """Compile expressions over the same columns; raise :class:`UnsupportedPlanError` if one is not supported."""
     compiler = _Compiler(settings)
     return CompiledExpressions([compiler.compile(expr) for expr in exprs])
 
 
 def can_raise(exprs: Sequence[Expr], settings: ExpressionSettings) -> bool:
-    """Say whether some input makes one of the expressions raise Spark's error.
+    """Return whether some input makes one of the expressions raise Spark's error.
 
-    Raise :class:`UnsupportedPlanError` for one not supported.
+    Raise :class:`UnsupportedPlanError` if one is not supported.
     """
     return any(node.can_raise for node in compile_expressions(exprs, settings).nodes)
 
 
 def compile_predicate(
-    expr: Expr, settings: ExpressionSettings, narrow: NarrowTypes = (), unread: Collection[int] = ()
+    expr: Expr, settings: ExpressionSettings, unscaled: UnscaledTypes = (), unused_columns: Collection[int] = ()
 ) -> CompiledPredicate:
-    """Compile a boolean expression to a filter; raise :class:`UnsupportedPlanError` when it is not supported.
+    """Compile a boolean expression to a filter; raise :class:`UnsupportedPlanError` if it is not supported.
 
-    As Spark's FilterExec: the conjuncts are taken one by one, a NULL drops the row at once, and ``IS NOT
-    NULL`` checks come first. ``narrow`` names the columns that may come as narrow decimals; what is in the columns
-    ``unread`` of the rows left does not matter.
+    As in Spark's FilterExec, the conjuncts are evaluated one by one, a NULL drops the row at once, and ``IS NOT
+    NULL`` checks come first. ``unscaled`` names the columns that may arrive as unscaled decimals; the caller does not
+    read ``unused_columns`` of the result.
     """
     compiler = _Compiler(settings)
     conjuncts = _conjuncts(expr)
     conjuncts.sort(key=lambda part: not (isinstance(part, Call) and part.name == "IsNotNull"))
     nodes = [compiler.compile(part) for part in conjuncts]
-    safe = next((place for place, node in enumerate(nodes) if node.can_raise), len(nodes))
-    tests = column_tests(conjuncts[:safe], nodes)
+    first_raising = next((index for index, node in enumerate(nodes) if node.can_raise), len(nodes))
+    tests = column_tests(conjuncts[:first_raising], nodes)
     tested = {node for test in tests for node in test.nodes}
-    others = [place for place in range(len(nodes)) if nodes[place] not in tested]
-    read_later = columns_read([conjuncts[place] for place in others])
-    marks = MarkFilter(tests, frozenset(unread) - read_later) if tests else None
-    return CompiledPredicate([nodes[place] for place in others], marks, narrow, unread)
+    others = [index for index in range(len(nodes)) if nodes[index] not in tested]
+    read_later = columns_read([conjuncts[index] for index in others])
+    selection = SelectionMask(tests, frozenset(unused_columns) - read_later) if tests else None
+    return CompiledPredicate([nodes[index] for index in others], selection, unscaled, unused_columns)
 
 
-def gains_from_narrow(expr: Expr) -> bool:
-    """Say whether a filter by ``expr`` gains from narrow columns: rows may go before decimals are made wide."""
+def gains_from_unscaled(expr: Expr) -> bool:
+    """Return whether a filter by ``expr`` gains from unscaled decimals: rows may be dropped before the conversion."""
     return has_tests(_conjuncts(expr))
 
 

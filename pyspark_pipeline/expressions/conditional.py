@@ -1,7 +1,7 @@
-"""CASE, IF, COALESCE and their kin: only the branch a row takes is evaluated for it.
+"""CASE, IF, COALESCE and similar functions: a branch is evaluated only for the rows that take it.
 
-While no branch can raise, all branches are evaluated for all rows and selected: that is faster and gives
-the same. Where one can raise, branches run on the subset of rows that take them.
+If no branch can raise, all branches are evaluated for all rows and then selected, which is faster and has the
+same result. If one can raise, branches are evaluated on the subset of rows that take them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ANY = [case(KINDS, variadic=True)]
 def choose(
     frame: Frame, branches: Sequence[tuple[Evaluable, Evaluable]], otherwise: Evaluable | None, null: pa.Scalar
 ) -> Value:
-    """Give every row the value of the first branch whose condition is true for it."""
+    """Return for every row the value of the first branch whose condition is true."""
     conditions_raise = any(condition.can_raise for condition, _ in branches[1:])
     values_raise = any(value.can_raise for _, value in branches) or (otherwise is not None and otherwise.can_raise)
     if conditions_raise or values_raise:
@@ -62,13 +62,13 @@ def _choose_lazily(
     return result if otherwise is None else _fill(frame, undecided, otherwise, result)
 
 
-def _fill(frame: Frame, where: pa.BooleanArray, value: Evaluable, result: Value) -> Value:
-    """Evaluate ``value`` for the rows ``where`` and put it there."""
-    subset = frame.subset(where)
+def _fill(frame: Frame, mask: pa.BooleanArray, value: Evaluable, result: Value) -> Value:
+    """Return ``result`` with the rows of ``mask`` replaced by ``value``, which is evaluated for those rows only."""
+    subset = frame.subset(mask)
     if subset.num_rows == 0:
         return result
     part = decode(to_array(subset.value(value), subset.num_rows))
-    return pc.if_else(where, scatter(part, where), result)
+    return pc.if_else(mask, scatter(part, mask), result)
 
 
 @function("CaseWhen", _ANY)
@@ -116,7 +116,7 @@ def _nanvl(call: Call, settings: ExpressionSettings) -> LazyKernel:
 
 @function("AtLeastNNonNulls", _ANY)
 def _at_least_n_non_nulls(call: Call, settings: ExpressionSettings) -> Kernel:
-    """True where at least ``n`` arguments are neither NULL nor NaN."""
+    """Return true if at least ``n`` arguments are neither NULL nor NaN."""
     needed = int(call.fields["n"])
 
     def run(values: Sequence[Value], rows: int) -> Value:

@@ -1,4 +1,4 @@
-"""Spark's error conditions for data that breaks a rule, with the parameters Spark gives them.
+"""Spark's error conditions for invalid data, with Spark's parameters.
 
 Source: QueryExecutionErrors, DataTypeErrors and ExecutionErrors of Spark 4.1; the tests compare with a
 running Spark.
@@ -21,13 +21,18 @@ _EXACT = Context(prec=400)
 
 
 def arithmetic_overflow(kind: str, suggestion: str, context: int) -> SparkConditionError:
-    """Make the error of an int or bigint operation; ``suggestion`` is the try_ function or empty."""
+    """Build the error of an int or bigint operation; ``suggestion`` is the try_ function or empty."""
     alternative = f" Use '{suggestion}' to tolerate overflow and return NULL instead." if suggestion else ""
     return _arithmetic_overflow(f"{_JAVA_NAME[kind]} overflow", alternative, context)
 
 
+def timestamp_overflow() -> SparkConditionError:
+    """Build the error of an instant outside the range of timestamps, which has no condition: Java raises it."""
+    return SparkConditionError("ArithmeticException", "", {"message": "long overflow"})
+
+
 def integral_divide_overflow(context: int) -> SparkConditionError:
-    """Make the error of the smallest bigint divided by -1."""
+    """Build the error of the smallest bigint divided by -1."""
     alternative = " Use 'try_divide' to tolerate overflow and return NULL instead."
     return _arithmetic_overflow("Overflow in integral divide", alternative, context)
 
@@ -38,23 +43,23 @@ def _arithmetic_overflow(message: str, alternative: str, context: int) -> SparkC
 
 
 def binary_overflow(left: int, symbol: str, right: int, suggestion: str, context: int) -> SparkConditionError:
-    """Make the error of a tinyint or smallint operation."""
+    """Build the error of a tinyint or smallint operation."""
     parameters = {"value1": f"{left}S", "symbol": symbol, "value2": f"{right}S", "functionName": f"`{suggestion}`"}
     return SparkConditionError("SparkArithmeticException", "BINARY_ARITHMETIC_OVERFLOW", parameters, context)
 
 
 def divide_by_zero(context: int) -> SparkConditionError:
-    """Make the error of a division by zero."""
+    """Build the error of a division by zero."""
     return SparkConditionError("SparkArithmeticException", "DIVIDE_BY_ZERO", {"config": _ANSI}, context)
 
 
 def remainder_by_zero(context: int) -> SparkConditionError:
-    """Make the error of a remainder by zero."""
+    """Build the error of a remainder by zero."""
     return SparkConditionError("SparkArithmeticException", "REMAINDER_BY_ZERO", {"config": _ANSI}, context)
 
 
 def decimal_out_of_range(value: int, scale: int, target: DataType, context: int) -> SparkConditionError:
-    """Make the error of a decimal (``value`` * 10**-scale) that does not fit ``target``."""
+    """Build the error of a decimal (``value`` * 10**-scale) that does not fit ``target``."""
     parameters = {
         "value": plain_decimal(value, scale),
         "precision": str(target.precision),
@@ -66,13 +71,13 @@ def decimal_out_of_range(value: int, scale: int, target: DataType, context: int)
 
 
 def unscaled_value_too_large() -> SparkConditionError:
-    """Make the error of an unscaled bigint with more digits than its decimal type has."""
+    """Build the error of an unscaled bigint with more digits than its decimal type has."""
     condition = "UNSCALED_VALUE_TOO_LARGE_FOR_PRECISION"
     return SparkConditionError("SparkArithmeticException", condition, {"ansiConfig": _ANSI})
 
 
 def cast_overflow(value: Any, source: DataType, target: DataType) -> SparkConditionError:
-    """Make the error of a numeric cast whose value does not fit; Spark gives it no query context."""
+    """Build the error of a numeric cast whose value does not fit; it has no query context in Spark."""
     parameters = {
         "value": sql_value(value, source),
         "sourceType": sql_type(source),
@@ -83,7 +88,7 @@ def cast_overflow(value: Any, source: DataType, target: DataType) -> SparkCondit
 
 
 def cast_invalid_input(text: str, target: DataType, exception: str, context: int) -> SparkConditionError:
-    """Make the error of a string that is no value of ``target``."""
+    """Build the error of a string that is not a value of ``target``."""
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     parameters = {
         "expression": f"'{escaped}'",
@@ -95,7 +100,7 @@ def cast_invalid_input(text: str, target: DataType, exception: str, context: int
 
 
 def plain_decimal(value: int, scale: int) -> str:
-    """Write ``value`` * 10**-scale without an exponent, with ``scale`` fraction digits."""
+    """Format ``value`` * 10**-scale without an exponent, with ``scale`` fraction digits."""
     return format(Decimal(value).scaleb(-scale, _EXACT), "f")
 
 
@@ -112,7 +117,7 @@ def sql_value(value: Any, type_: DataType) -> str:
 
 
 def java_float(value: float, type_: DataType) -> str:
-    """Write a floating value as a SQL literal of Spark."""
+    """Format a floating-point value as a SQL literal of Spark."""
     if value != value:
         return "NaN"
     if value in (float("inf"), float("-inf")):
@@ -122,7 +127,7 @@ def java_float(value: float, type_: DataType) -> str:
 
 
 def java_digits(value: float) -> str:
-    """Write a finite double in the form of Java's ``Double.toString`` (shortest digits)."""
+    """Format a finite double as Java's ``Double.toString`` does (shortest digits)."""
     magnitude = abs(value)
     if magnitude == 0 or 1e-3 <= magnitude < 1e7:
         text = format(Decimal(repr(value)), "f")

@@ -1,7 +1,7 @@
 """Dates: fields of a date and arithmetic in days and months on the proleptic Gregorian calendar.
 
 Spark: datetimeExpressions.scala, DateTimeUtils. A date is its days since 1970-01-01; any 32-bit number of
-days is a date, also beyond year 9999, where Arrow's own functions and numpy's agree with java.time.
+days is a date; the functions of Arrow and numpy agree with java.time also beyond year 9999.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import pyarrow as pa
 
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
-from pyspark_pipeline.expressions.values import from_numbers, numbers, to_array
+from pyspark_pipeline.expressions.values import from_numbers, number_kernel, numbers, to_array
 from pyspark_pipeline.kernels import civil
 from pyspark_pipeline.kernels.decimal_words import valid_flags, validity_of
-from pyspark_pipeline.plan.expr import Call
+from pyspark_pipeline.plan.expr import Call, constants
 
 _DATE = [case(["date"])]
 _DAYS = ["tinyint", "smallint", "int"]
 
 
 def civil_from_days(days: Any) -> tuple[Any, Any, Any]:
-    """Split days since 1970-01-01 to (year, month 1-12, day 1-31), all int64."""
+    """Split days since 1970-01-01 into (year, month 1-12, day 1-31), all int64."""
     year, month, day = (np.empty(len(days), dtype=np.int64) for _ in range(3))
     civil.split_all(days, year, month, day)
     return year, month, day
@@ -47,25 +47,15 @@ def last_day_of_month(year: Any, month: Any) -> Any:
     return lengths[month - 1] + ((month == 2) & leap)
 
 
-def _computed(compute: Callable[[Any], Any]) -> Kernel:
-    """Make a function from days to an int."""
-
-    def run(values: Sequence[Value], rows: int) -> Value:
-        array = to_array(values[0], rows)
-        return from_numbers(compute(numbers(array)).astype(np.int32), pa.int32(), validity_of([array]))
-
-    return Kernel(run=run)
-
-
 def _field(field: int) -> Callable[[Call, ExpressionSettings], Kernel]:
-    """Make the function that gives one field of a date."""
+    """Return the builder of the function that extracts one field of a date."""
 
     def fields(days: Any) -> Any:
         out = np.empty(len(days), dtype=np.int32)
         civil.date_fields(days, field, out)
         return out
 
-    return lambda call, settings: _computed(fields)
+    return lambda call, settings: number_kernel(fields, pa.int32())
 
 
 for _name, _number in (
@@ -83,19 +73,19 @@ def _day_of_year(call: Call, settings: ExpressionSettings) -> Kernel:
         year = civil_from_days(days)[0]
         return days - days_from_civil(year, np.ones_like(year), 1) + 1
 
-    return _computed(compute)
+    return number_kernel(compute, pa.int32())
 
 
 @function("DayOfWeek", _DATE)
 def _day_of_week(call: Call, settings: ExpressionSettings) -> Kernel:
-    """1 = Sunday; 1970-01-01 was a Thursday."""
-    return _computed(lambda days: (days.astype(np.int64) + 4) % 7 + 1)
+    """Return the day of the week: 1 = Sunday; 1970-01-01 was a Thursday."""
+    return number_kernel(lambda days: (days.astype(np.int64) + 4) % 7 + 1, pa.int32())
 
 
 @function("WeekDay", _DATE)
 def _week_day(call: Call, settings: ExpressionSettings) -> Kernel:
-    """0 = Monday."""
-    return _computed(lambda days: (days.astype(np.int64) + 3) % 7)
+    """Return the day of the week: 0 = Monday."""
+    return number_kernel(lambda days: (days.astype(np.int64) + 3) % 7, pa.int32())
 
 
 def _shift(sign: int) -> Kernel:
@@ -131,7 +121,7 @@ def _date_diff(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 def _plus_months(days: Any, months: Any) -> Any:
-    """Return days (int64) moved by months; a day past the end of its month becomes the last one."""
+    """Add months to days (int64); a day past the end of its month becomes the last one."""
     year, month, day = civil_from_days(days)
     total = year * 12 + (month - 1) + months.astype(np.int64)
     new_year, new_month = total // 12, total % 12 + 1
@@ -153,37 +143,108 @@ def _add_months(call: Call, settings: ExpressionSettings) -> Kernel:
 
 @function("LastDay", _DATE)
 def _last_day(call: Call, settings: ExpressionSettings) -> Kernel:
-    def run(values: Sequence[Value], rows: int) -> Value:
-        array = to_array(values[0], rows)
-        year, month, _ = civil_from_days(numbers(array))
-        last = days_from_civil(year, month, last_day_of_month(year, month))
-        return from_numbers(last.astype(np.int32), pa.date32(), validity_of([array]))
+    def compute(days: Any) -> Any:
+        year, month, _ = civil_from_days(days)
+        return days_from_civil(year, month, last_day_of_month(year, month))
 
-    return Kernel(run=run)
+    return number_kernel(compute, pa.date32())
 
 
-_LEVELS = {
+#: The levels of truncation to months, by their names, in months.
+MONTH_LEVELS = {
     **dict.fromkeys(("MON", "MONTH", "MM"), 1),
     "QUARTER": 3,
     **dict.fromkeys(("YEAR", "YYYY", "YY"), 12),
 }
-_LEVEL_PATTERN = "(?i)week|mon|month|mm|quarter|year|yyyy|yy"
+_LEVEL_PATTERN = "(?i)" + "|".join(["WEEK", *MONTH_LEVELS])
+
+
+def truncated_days(days: Any, level: str) -> Any:
+    """Return the first days of weeks (Mondays), or of the months, quarters or years of ``MONTH_LEVELS``: int64."""
+    if level == "WEEK":
+        return days - (days.astype(np.int64) + 3) % 7
+    year, month, _ = civil_from_days(days)
+    months = MONTH_LEVELS[level]
+    return days_from_civil(year, (month - 1) // months * months + 1, 1)
 
 
 @function("TruncDate", [case(["date"], ["string"], literal=[1], matches={"1": _LEVEL_PATTERN})])
 def _trunc_date(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Go back to the first day of the week (Monday), month, quarter or year."""
-    level = str(call.args[1].value).upper()  # type: ignore[attr-defined]
+    """Truncate to the first day of the week (Monday), month, quarter or year."""
+    level = str(constants(call.args[1:])[0]).upper()
+    return number_kernel(lambda days: truncated_days(days, level), pa.date32())
+
+
+@function("UnixDate", _DATE)
+def _unix_date(call: Call, settings: ExpressionSettings) -> Kernel:
+    return Kernel(run=lambda values, rows: to_array(values[0], rows).view(pa.int32()))
+
+
+@function("DateFromUnixDate", [case(["int"])])
+def _date_from_unix_date(call: Call, settings: ExpressionSettings) -> Kernel:
+    return Kernel(run=lambda values, rows: to_array(values[0], rows).view(pa.date32()))
+
+
+def _thursday(days: Any) -> Any:
+    """Return the Thursday of the week (Monday to Sunday), whose year is that of the week."""
+    days = days.astype(np.int64)
+    return days - (days + 3) % 7 + 3
+
+
+@function("WeekOfYear", _DATE)
+def _week_of_year(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the ISO week of the year."""
+
+    def compute(days: Any) -> Any:
+        thursday = _thursday(days)
+        year = civil_from_days(thursday)[0]
+        return (thursday - days_from_civil(year, np.ones_like(year), 1)) // 7 + 1
+
+    return number_kernel(compute, pa.int32())
+
+
+@function("YearOfWeek", _DATE)
+def _year_of_week(call: Call, settings: ExpressionSettings) -> Kernel:
+    return number_kernel(lambda days: civil_from_days(_thursday(days))[0], pa.int32())
+
+
+MONTH_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+DAY_NAMES = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+def _named(names: Sequence[str], number: Callable[[Any], Any]) -> Kernel:
+    """Build a kernel that returns the name with the number of a date, counted from 0."""
+    dictionary = pa.array(names)
 
     def run(values: Sequence[Value], rows: int) -> Value:
         array = to_array(values[0], rows)
-        days: Any = numbers(array)
-        if level == "WEEK":
-            first = days - (days.astype(np.int64) + 3) % 7
-        else:
-            year, month, _ = civil_from_days(days)
-            months = _LEVELS[level]
-            first = days_from_civil(year, (month - 1) // months * months + 1, 1)
-        return from_numbers(first.astype(np.int32), pa.date32(), validity_of([array]))
+        codes = from_numbers(number(numbers(array)).astype(np.int32), pa.int32(), validity_of([array]))
+        return pa.DictionaryArray.from_arrays(codes, dictionary)
 
     return Kernel(run=run)
+
+
+@function("MonthName", _DATE)
+def _month_name(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _named(MONTH_NAMES, lambda days: civil_from_days(days)[1] - 1)
+
+
+@function("DayName", _DATE)
+def _day_name(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _named(DAY_NAMES, lambda days: (days.astype(np.int64) + 3) % 7)
+
+
+_DAY_NUMBERS = {
+    **{name.upper(): number for number, name in enumerate(DAY_NAMES)},
+    **{name.upper()[:2]: number for number, name in enumerate(DAY_NAMES)},
+    "MONDAY": 0, "TUESDAY": 1, "WEDNESDAY": 2, "THURSDAY": 3, "FRIDAY": 4, "SATURDAY": 5, "SUNDAY": 6,
+}  # fmt: skip
+_DAY_PATTERN = "(?i)" + "|".join(_DAY_NUMBERS)
+
+
+@function("NextDay", [case(["date"], ["string"], matches={"1": _DAY_PATTERN})])
+def _next_day(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the first date after the given one that is this day of the week."""
+    wanted = _DAY_NUMBERS[str(constants(call.args[1:])[0]).upper()]
+
+    return number_kernel(lambda days: days + np.int64(1) + (wanted - (days + np.int64(4)) % 7) % 7, pa.date32())

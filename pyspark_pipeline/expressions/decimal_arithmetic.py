@@ -1,6 +1,6 @@
 """Decimal + - * / % div (Spark: arithmetic.scala, Decimal.scala of 4.1).
 
-Spark computes exactly (products and quotients are cut, never rounded, at 39 digits) and then rounds
+Spark computes exactly (products and quotients are truncated, never rounded, at 39 digits) and then rounds
 HALF_UP to the result's scale, so one rounding of the exact result is the same. A result that does not
 fit its precision raises in ANSI mode and is NULL in the others. Each operation tries 64-bit inputs first
 (``decimal_fast``) and falls back to the exact wide kernel, which also finds the rows that do not fit.
@@ -39,12 +39,12 @@ _MODES = {"evalMode": ["ANSI", "LEGACY", "TRY"]}
 _BINARY = [case(["decimal"], ["decimal"], fields=_MODES)]
 _INT64_MAX = 2**63 - 1
 
-#: Tries the operation on 64-bit words (left, step, right, step, out) and says whether it did all rows.
+#: Tries the operation on 64-bit words (left, step, right, step, out) and returns whether it succeeded for all rows.
 Fast = Callable[[Any, Any, Any, Any, Words], Any]
 
 
 class DecimalOperation:
-    """One operation on two decimals with its scales worked out; makes the words of the result."""
+    """One operation on two decimals with its scale factors; computes the words of the result."""
 
     def __init__(
         self, op: int, call: Call, result: DataType, powers: tuple[int, int], drop: int, negate: bool = False
@@ -58,7 +58,7 @@ class DecimalOperation:
         self.fast: Fast | None = None
 
     def words(self, left: Value, right: Value, rows: int) -> tuple[pa.Buffer, Words, pa.Buffer | None]:
-        """Return (buffer, its words, validity) of the result; raise or blank the rows that do not fit."""
+        """Return (buffer, its words, validity) of the result; rows that do not fit raise or become NULL."""
         validity = validity_of([left, right])
         lwords, lstep = words_of(left)
         rwords, rstep = words_of(right)
@@ -67,7 +67,7 @@ class DecimalOperation:
             return buffer, out, validity
         valid = valid_flags(validity, rows)
         if self.fast is not None and validity is not None:
-            # The slots of NULLs hold anything: try again without them.
+            # Values of NULL rows are undefined: set them to zero and try again.
             lwords, lstep = decimal_fast.zeroed(lwords, lstep, valid)
             rwords, rstep = decimal_fast.zeroed(rwords, rstep, valid)
             if self.fast(lwords, lstep, rwords, rstep, out):
@@ -93,7 +93,7 @@ class DecimalOperation:
         if self.op == decimal_wide.OP_ADD:
             value, scale = left + right, max(lscale, rscale)
         elif self.op == decimal_wide.OP_MULTIPLY:
-            value, scale = _cut(left * right, lscale + rscale)
+            value, scale = _truncate(left * right, lscale + rscale)
         else:
             digits = 39 if self.op == decimal_wide.OP_DIVIDE else 0
             left = left // 10 ** self.powers[0] * 10 ** (digits + rscale)
@@ -102,8 +102,8 @@ class DecimalOperation:
         raise conditions.decimal_out_of_range(value, scale, self.result, self.call.context)
 
 
-def _cut(value: int, scale: int) -> tuple[int, int]:
-    """Keep the first 39 digits, as Java's MathContext(39, DOWN) of Spark's multiplication does."""
+def _truncate(value: int, scale: int) -> tuple[int, int]:
+    """Truncate to the first 39 digits, as Java's MathContext(39, DOWN) of Spark's multiplication does."""
     excess = max(len(str(abs(value))) - 39, 0)
     kept = abs(value) // 10**excess
     zeros = max(excess - scale, 0)
@@ -130,26 +130,26 @@ def _additive(call: Call, negate: bool) -> Kernel:
     constants = [_scaled_constant(arg, power) for arg, power in zip(call.args, powers, strict=True)]
     aligned = all(power == 0 or constant is not None for power, constant in zip(powers, constants, strict=True))
     if aligned and (needed <= call.type.precision or call.type.precision >= 19):
-        operation.fast = _then_dropped(_plain_addition(constants, -1 if negate else 0), drop)
+        operation.fast = _with_rounding(_plain_addition(constants, -1 if negate else 0), drop)
     elif max(powers) <= 17:
         factors = (10 ** powers[0], 10 ** powers[1] * (-1 if negate else 1))
         limits = tuple(2**62 // abs(factor) - 1 for factor in factors)
         bound = min(10 ** (call.type.precision + drop), _INT64_MAX)
-        operation.fast = _then_dropped(
+        operation.fast = _with_rounding(
             lambda lw, ls, rw, rs, out: decimal_fast.add_scaled(lw, ls, rw, rs, *factors, *limits, bound, out), drop
         )
     return _kernel(operation)
 
 
 def _scaled_constant(arg: Expr, power: int) -> Words | None:
-    """Return the words of a literal at the common scale, None when ``arg`` is no literal that needs scaling."""
+    """Return the words of a literal at the common scale; None if ``arg`` is not a literal that needs scaling."""
     if power == 0 or not isinstance(arg, Literal) or arg.value is None:
         return None
     return words_of(pa.scalar(Decimal(unscaled(arg.value, arg.type.scale) * 10**power), pa.decimal128(38, 0)))[0]
 
 
 def _plain_addition(constants: Sequence[Words | None], flip: int) -> Fast:
-    """Make the addition of operands of one scale; a constant operand is already scaled."""
+    """Build the addition of operands of one scale; a constant operand is already scaled."""
     left, right = constants
 
     def add(lwords: Any, lstep: Any, rwords: Any, rstep: Any, out: Words) -> Any:
@@ -162,8 +162,8 @@ def _plain_addition(constants: Sequence[Words | None], flip: int) -> Fast:
     return add
 
 
-def _then_dropped(fast: Fast, drop: int) -> Fast | None:
-    """Round ``drop`` digits off the result of a fast operation."""
+def _with_rounding(fast: Fast, drop: int) -> Fast | None:
+    """Build a fast operation that rounds the last ``drop`` digits off the result of ``fast``."""
     if drop == 0:
         return fast
     if drop > 17:

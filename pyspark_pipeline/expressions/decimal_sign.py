@@ -26,16 +26,16 @@ from pyspark_pipeline.plan.expr import Call
 _JAVA_DIGITS = Context(prec=34, rounding=ROUND_HALF_EVEN)
 
 
-def _negated(words: Words, valid: Any, where: Any, call: Call) -> Words:
-    """Negate the chosen rows. Scala's BigDecimal rounds a negation to 34 digits, HALF_EVEN."""
+def _negated(words: Words, valid: Any, mask: Any, call: Call) -> Words:
+    """Negate the rows of ``mask``. Scala's BigDecimal rounds a negation to 34 digits, HALF_EVEN."""
     low, high = words[:, 0], words[:, 1]
     out = np.empty_like(words)
-    out[:, 0] = np.where(where, -low, low)
-    out[:, 1] = np.where(where, ~high + (low == 0), high)
+    out[:, 0] = np.where(mask, -low, low)
+    out[:, 1] = np.where(mask, ~high + (low == 0), high)
     if call.type.precision <= 34:
         return out
-    # Above 34 digits, and so worth an exact look, is only what has a high word of 10**34 >> 64 or more.
-    for row in np.flatnonzero(valid & where & ((high >= 542101086242752) | (high <= -542101086242752))):
+    # Only values with a high word of at least 10**34 >> 64 can have more than 34 digits and need the exact check.
+    for row in np.flatnonzero(valid & mask & ((high >= 542101086242752) | (high <= -542101086242752))):
         value = join_words(*words[row])
         rounded = int(_JAVA_DIGITS.minus(Decimal(value)))
         if abs(rounded) >= 10**call.type.precision:
@@ -57,8 +57,8 @@ def _sign_change(call: Call, only_negative: bool) -> Kernel:
         array = to_array(values[0], rows)
         words, _ = words_of(array)
         validity = validity_of([array])
-        where = words[:, 1] < 0 if only_negative else np.ones(rows, dtype=np.bool_)
-        out = _negated(words, valid_flags(validity, rows), where, call)
+        mask = words[:, 1] < 0 if only_negative else np.ones(rows, dtype=np.bool_)
+        out = _negated(words, valid_flags(validity, rows), mask, call)
         return decimal_array(call.type.arrow, rows, validity, pa.py_buffer(out))
 
     return Kernel(run=run, can_raise=call.type.precision > 34)

@@ -1,8 +1,8 @@
-"""The rows an expression is evaluated on: a chunk, or those rows of a chunk that a branch selects.
+"""Frames: the rows on which an expression is evaluated, either a chunk or the rows of it that a branch selects.
 
 A branch that may raise is evaluated on a subset frame, so that no row raises that Spark would not have
-evaluated (``CASE WHEN x <> 0 THEN 1 / x END``). A frame remembers the values of expressions that occur
-more than once; a subset reuses what its parent has already computed.
+evaluated (``CASE WHEN x <> 0 THEN 1 / x END``). A frame caches the values of expressions that occur
+more than once; a subset reuses the values that its parent has already computed.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pyspark_pipeline.expressions.registry import Value
 class Evaluable:
     """A compiled expression.
 
-    ``number`` is unique among expressions compiled together; ``scalar`` is its value when it is constant;
-    ``can_raise`` says that evaluating it on some row may raise; ``shared`` that several expressions use it.
+    ``number`` is unique among expressions compiled together; ``scalar`` is its value if it is constant;
+    ``can_raise``: evaluation of some row may raise; ``shared``: several expressions use it.
     """
 
     __slots__ = ("number", "type", "can_raise", "shared", "scalar")
@@ -38,9 +38,9 @@ class Evaluable:
 
 
 class Frame:
-    """Rows of input columns, ``num_rows`` of them, with the values computed so far."""
+    """``num_rows`` rows of the input columns, with the values computed so far."""
 
-    __slots__ = ("num_rows", "_column", "_memo", "_parent", "_selection")
+    __slots__ = ("num_rows", "_column", "_cache", "_parent", "_selection")
 
     def __init__(
         self,
@@ -51,13 +51,13 @@ class Frame:
     ) -> None:
         self.num_rows = num_rows
         self._column = column
-        self._memo: dict[int, Value] = {}
+        self._cache: dict[int, Value] = {}
         self._parent = parent
         self._selection = selection
 
     @classmethod
     def of_chunk(cls, chunk: pa.RecordBatch) -> Frame:
-        """Make the frame of all rows of a chunk."""
+        """Build the frame of all rows of a chunk."""
         return cls(chunk.num_rows, chunk.column)
 
     def column(self, ordinal: int) -> pa.Array:
@@ -65,32 +65,32 @@ class Frame:
         if self._parent is None:
             return self._column(ordinal)
         key = -1 - ordinal
-        found = self._memo.get(key)
+        found = self._cache.get(key)
         if found is None:
-            found = self._memo[key] = self._parent.column(ordinal).filter(self._selection)
+            found = self._cache[key] = self._parent.column(ordinal).filter(self._selection)
         return found
 
     def value(self, node: Evaluable) -> Value:
-        """Evaluate an expression for the rows of this frame, or recall its value."""
+        """Return the value of an expression for the rows of this frame, evaluated or cached."""
         if node.scalar is not None:
             return node.scalar
         if not node.shared:
             return node.compute(self)
-        found = self._recall(node)
+        found = self._cached(node)
         if found is None:
-            found = self._memo[node.number] = node.compute(self)
+            found = self._cache[node.number] = node.compute(self)
         return found
 
     def subset(self, selection: pa.BooleanArray) -> Frame:
-        """Return the frame of the rows where ``selection`` (no NULLs) is true."""
+        """Return the frame of the rows for which ``selection`` (no NULLs) is true."""
         return Frame(selection.true_count, self._column, self, selection)
 
-    def _recall(self, node: Evaluable) -> Value | None:
-        found = self._memo.get(node.number)
+    def _cached(self, node: Evaluable) -> Value | None:
+        found = self._cache.get(node.number)
         if found is None and self._parent is not None:
-            found = self._parent._recall(node)
+            found = self._parent._cached(node)
             if isinstance(found, pa.Array):
-                found = self._memo[node.number] = found.filter(self._selection)
+                found = self._cache[node.number] = found.filter(self._selection)
         return found
 
 

@@ -1,7 +1,7 @@
-"""Hashes of rows and filters by them (Spark: hash.scala, BloomFilterMightContain.scala).
+"""Row hashes and bloom filters (Spark: hash.scala, BloomFilterMightContain.scala).
 
 Spark puts ``might_contain(filter, xxhash64(key))`` above the scan of a join's larger side
-(``InjectRuntimeFilter``); the filter is a scalar subquery, which has run when a fragment starts.
+(``InjectRuntimeFilter``); the filter is a scalar subquery, which completes before a fragment starts.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _murmur3(call: Call, settings: ExpressionSettings) -> LazyKernel:
 def _row_hash(
     call: Call, hashed: Callable[[Sequence[pa.Array], int, int], Array], kind: pa.DataType
 ) -> LazyKernel:
-    """Take the arguments as they are: those encoded by dictionary would be decoded for a plain kernel."""
+    """Build a lazy kernel, which keeps dictionary-encoded arguments; a plain kernel would decode them."""
     seed = int(call.fields["seed"])
 
     def run(frame: Frame, arguments: Sequence[Evaluable]) -> Value:
@@ -49,9 +49,9 @@ def _row_hash(
 
 @function("BloomFilterMightContain", [case(["binary"], ["bigint"])])
 def _might_contain(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Read the filter when compiled; Spark allows only a constant."""
-    given = call.args[0]
-    known = read_filter(given.value) if isinstance(given, Literal) and given.value is not None else None
+    """Read the filter during compilation; Spark allows only a constant."""
+    filter_ = call.args[0]
+    known = read_filter(filter_.value) if isinstance(filter_, Literal) and filter_.value is not None else None
 
     def run(values: Sequence[Value], rows: int) -> Value:
         bloom = known or read_filter(to_array(values[0], 1)[0].as_py())

@@ -1,8 +1,8 @@
 """LIKE with a constant pattern of % and _, and the substring tests (Spark: regexpExpressions.scala).
 
-A pattern that is a prefix, a suffix, a word inside or the exact text becomes that test, one of words
-between % a search of our own; those with _ go to Arrow's matcher (RE2 over UTF-8). The escape character
-is resolved here.
+A pattern that tests for a prefix, a suffix, a substring or the exact text is evaluated by that test, a pattern of
+several substrings between % by a kernel of this package, a pattern with _ by Arrow's matcher (RE2 over UTF-8). The
+escape character is resolved here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PATTERN = r"([^\\]|\\[\\%_])*"
 
 
 def _in_order(value: Value, words: str) -> Value:
-    """Test for the words between NUL characters, one after the other; see :func:`parse_like`."""
+    """Test whether the substrings between NUL characters occur in order; see :func:`parse_like`."""
     if isinstance(value, pa.Scalar):
         value = pa.array([value.as_py()], pa.string())
     parts = [part.encode() for part in words.split("\0") if part]
@@ -44,14 +44,14 @@ _TESTS: dict[str, Callable[[Value, str], Value]] = {
     "exact": lambda value, text: pc.equal(value, pa.scalar(text)),
     "prefix": lambda value, text: pc.starts_with(value, pattern=text),
     "suffix": lambda value, text: pc.ends_with(value, pattern=text),
-    "inside": lambda value, text: pc.match_substring(value, pattern=text),
+    "substring": lambda value, text: pc.match_substring(value, pattern=text),
     "parts": _in_order,
     "regex": lambda value, text: pc.match_substring_regex(value, pattern=text),
 }
 
 
 def parse_like(pattern: str, escape: str) -> tuple[str, str]:
-    """Turn a LIKE pattern to (test, text): exact, prefix, suffix, inside, parts or regex.
+    """Parse a LIKE pattern to (test, text); the test is exact, prefix, suffix, substring, parts or regex.
 
     The text of ``parts`` has a NUL character for each %.
     """
@@ -78,7 +78,7 @@ def parse_like(pattern: str, escape: str) -> tuple[str, str]:
         if inner == [0]:
             return "suffix", text
         if inner == [0, len(kinds) - 1]:
-            return "inside", text
+            return "substring", text
         if text and "\0" not in text:
             return "parts", "".join("\0" if kind == "%" else char for kind, char in tokens)
     parts = {"%": ".*", "_": "."}
@@ -99,7 +99,7 @@ def _like(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 def _substring_test(kind: str) -> Callable[[Call, ExpressionSettings], Kernel]:
-    """Make StartsWith, EndsWith or Contains with a constant second argument."""
+    """Return the builder of StartsWith, EndsWith or Contains with a constant second argument."""
 
     def build(call: Call, settings: ExpressionSettings) -> Kernel:
         needle = call.args[1]
@@ -113,5 +113,5 @@ def _substring_test(kind: str) -> Callable[[Call, ExpressionSettings], Kernel]:
     return build
 
 
-for _name, _kind in (("StartsWith", "prefix"), ("EndsWith", "suffix"), ("Contains", "inside")):
+for _name, _kind in (("StartsWith", "prefix"), ("EndsWith", "suffix"), ("Contains", "substring")):
     function(_name, [case(["string"], ["string"], literal=[1])])(_substring_test(_kind))

@@ -30,9 +30,9 @@ _BOOLEANS = [case(["boolean"], ["boolean"])]
 
 
 def _connective(decided: bool) -> LazyKernel:
-    """Make AND (decided by false) or OR (decided by true).
+    """Build AND (decided by false) or OR (decided by true).
 
-    Where the right side can raise, it is evaluated only on rows the left side has not decided.
+    If the right side can raise, it is evaluated only on rows that the left side has not decided.
     """
     combine = pc.or_kleene if decided else pc.and_kleene
     stop = pa.scalar(decided)
@@ -90,11 +90,11 @@ def _is_nan(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 def _membership(type_: DataType, candidates: Sequence[Any]) -> Kernel:
-    """Make ``value IN (constants)``: NULL where it is in no constant and a constant, or the value, is NULL."""
+    """Build ``value IN (constants)``: NULL if the value equals no constant and a constant, or the value, is NULL."""
     has_null = any(candidate is None for candidate in candidates)
     present = [candidate for candidate in candidates if candidate is not None]
     has_nan = any(candidate != candidate for candidate in present)
-    # is_in tells -0.0 from 0.0, Spark does not.
+    # is_in distinguishes -0.0 from 0.0, Spark does not.
     if type_.is_floating and 0.0 in present:
         present += [0.0, -0.0]
     value_set = pa.array(present, type_.arrow)
@@ -126,17 +126,17 @@ def _in(call: Call, settings: ExpressionSettings) -> Kernel | LazyKernel:
     equal = equality(call.args[0].type.kind)
 
     def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
-        """Compare with one item after the other, an item that can raise only on rows not found yet."""
+        """Compare with the items in order; an item that can raise is evaluated only on rows without a match so far."""
         rows = frame.num_rows
         value = decode(to_array(frame.value(args[0]), rows))
         found: Value = pc.if_else(value.is_valid(), pa.scalar(False), pa.scalar(None, pa.bool_()))
         for item in args[1:]:
             if item.can_raise:
-                open_rows = pc.and_(value.is_valid(), pc.invert(pc.fill_null(found, False)))
-                subset = frame.subset(open_rows)
+                unmatched = pc.and_(value.is_valid(), pc.invert(pc.fill_null(found, False)))
+                subset = frame.subset(unmatched)
                 if subset.num_rows == 0:
                     break
-                other: Value = scatter(decode(to_array(subset.value(item), subset.num_rows)), open_rows)
+                other: Value = scatter(decode(to_array(subset.value(item), subset.num_rows)), unmatched)
             else:
                 other = decode(frame.value(item))
             found = pc.or_kleene(found, equal(value, other))
@@ -147,6 +147,6 @@ def _in(call: Call, settings: ExpressionSettings) -> Kernel | LazyKernel:
 
 @function("InSet", [case(ORDERED)])
 def _in_set(call: Call, settings: ExpressionSettings) -> Kernel:
-    """The field ``hset`` lists the values in the wire form of literals."""
+    """Build IN over the field ``hset``, which lists the values in the wire form of literals."""
     type_ = call.args[0].type
     return _membership(type_, [decode_value(item, type_) for item in call.fields["hset"]])

@@ -1,4 +1,4 @@
-"""Expressions that Spark's optimizer and analyzer put around others: names, marks, decimal bookkeeping."""
+"""Expressions that Spark's analyzer and optimizer wrap around others: aliases, hints, normalisation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pyspark_pipeline.plan.expr import Call
 
 
 def _same(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Pass the argument through."""
+    """Return the argument unchanged."""
     return Kernel(run=lambda values, rows: values[0], null_intolerant=False)
 
 
@@ -31,7 +31,7 @@ for _name in ("Alias", "KnownNotNull", "KnownFloatingPointNormalized", "PromoteP
 
 @function("NormalizeNaNAndZero", [case(FLOATING)])
 def _normalize(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Make every NaN the canonical one and -0.0 to 0.0."""
+    """Replace every NaN by the canonical one and -0.0 by 0.0."""
 
     def run(values: Sequence[Value], rows: int) -> Value:
         array = to_array(values[0], rows)

@@ -1,59 +1,82 @@
-"""The register of functions: support is declared beside the implementation, once.
+"""The function registry: support is declared once, beside the implementation.
 
-``@function("Add", cases=[case(...), ...])`` registers a builder under the name of its Catalyst class. A
-builder gets the :class:`Call` and the settings when an expression is compiled and returns a kernel.
+``@function("Add", cases=[case(...), ...])`` registers a builder under the name of its Catalyst class. When an
+expression is compiled, the builder receives the :class:`Call` and the settings and returns a kernel.
 :func:`manifest` exports the declarations; the JVM side checks every plan against them (design D7).
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
-from pyspark_pipeline.errors import UnsupportedPlanError
-from pyspark_pipeline.plan.expr import Call, Expr, Literal
+from pyspark_pipeline.expressions.cases import (
+    FLOATING,
+    INTEGRAL,
+    KINDS,
+    NUMERIC,
+    ORDERED,
+    Case,
+    CaseRegistry,
+    Signature,
+    case,
+)
+from pyspark_pipeline.plan.expr import Call
 from pyspark_pipeline.plan.nodes import Settings
 
 if TYPE_CHECKING:
     from pyspark_pipeline.expressions.frame import Evaluable, Frame
 
-#: An evaluated expression: an array with one value a row, or a scalar that stands for every row.
-Value: TypeAlias = pa.Array | pa.Scalar
+__all__ = [
+    "FLOATING",
+    "INTEGRAL",
+    "KINDS",
+    "NUMERIC",
+    "ORDERED",
+    "Builder",
+    "Case",
+    "ExpressionSettings",
+    "Kernel",
+    "LazyKernel",
+    "Value",
+    "build",
+    "case",
+    "function",
+    "manifest",
+]
 
-KINDS = (
-    "boolean", "tinyint", "smallint", "int", "bigint", "float", "double",
-    "decimal", "string", "binary", "date", "timestamp", "timestamp_ntz", "void",
-)  # fmt: skip
-INTEGRAL = ("tinyint", "smallint", "int", "bigint")
-FLOATING = ("float", "double")
-NUMERIC = (*INTEGRAL, *FLOATING, "decimal")
-ORDERED = tuple(kind for kind in KINDS if kind != "void")
+#: An evaluated expression: an array with one value per row, or a scalar that holds for every row.
+Value: TypeAlias = pa.Array | pa.Scalar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpressionSettings:
-    """What the session decides for expressions: ANSI mode and the session time zone's name."""
+    """The session settings of expressions: ANSI mode, the name of the session time zone, differences of versions.
+
+    ``checks_truncation``: ``date_trunc`` to at most seconds raises below the first timestamp, as since Spark 4.3.
+    """
 
     ansi: bool = True
     time_zone: str = "UTC"
+    checks_truncation: bool = False
 
     @classmethod
     def of(cls, settings: Settings) -> ExpressionSettings:
-        """Take them from what an instance knows of the session."""
-        return cls(ansi=settings.ansi, time_zone=settings.time_zone)
+        """Build them from the settings of a fragment instance."""
+        checks_truncation = settings.is_spark(4, 3)
+        return cls(ansi=settings.ansi, time_zone=settings.time_zone, checks_truncation=checks_truncation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel:
     """A function of evaluated arguments: ``run(values, rows)``; at least one value is an array.
 
-    ``can_raise``: some input makes ``run`` raise Spark's error. ``null_intolerant``: a NULL argument gives
-    NULL, and Spark does not evaluate the arguments after it (in ``order``). ``by_dictionary``: the function
-    works value by value, so a dictionary-encoded argument may be evaluated once per dictionary value.
+    ``can_raise``: some input makes ``run`` raise Spark's error. ``null_intolerant``: the result is NULL if an
+    argument is NULL, and Spark does not evaluate the arguments after it (in ``order``). ``by_dictionary``: the
+    function is element-wise, so a dictionary-encoded argument may be evaluated once per dictionary value.
     """
 
     run: Callable[[Sequence[Value], int], Value]
@@ -65,91 +88,32 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LazyKernel:
-    """A function that decides which rows of its arguments are evaluated: ``run(frame, arguments)``."""
+    """A function that selects the rows on which its arguments are evaluated: ``run(frame, arguments)``."""
 
     run: Callable[[Frame, Sequence[Evaluable]], Value]
     can_raise: bool = False
 
 
 Builder: TypeAlias = Callable[[Call, ExpressionSettings], "Kernel | LazyKernel"]
-Case: TypeAlias = Mapping[str, Any]
 
+_FUNCTIONS: CaseRegistry[Builder] = CaseRegistry("")
 
-
-@dataclass(frozen=True, slots=True)
-class _Registration:
-    cases: tuple[Case, ...]
-    builder: Builder
-
-
-_REGISTER: dict[str, list[_Registration]] = {}
-
-
-def case(*args: Sequence[str], **conditions: Any) -> Case:
-    """Declare one supported form: the kinds allowed for each argument, and the manifest's further conditions.
-
-    ``conditions``: variadic, same_type, result, max_precision (of a decimal result), fields, literal, matches,
-    difference.
-    """
-    return {"args": [list(kinds) for kinds in args], **conditions}
-
-
-def function(name: str, cases: Sequence[Case]) -> Callable[[Builder], Builder]:
-    """Register a builder for the Catalyst class ``name`` with the forms it supports.
-
-    Several families may register forms of one class; the first form that matches a call decides.
-    """
-
-    def register(builder: Builder) -> Builder:
-        _REGISTER.setdefault(name, []).append(_Registration(tuple(cases), builder))
-        return builder
-
-    return register
+#: ``@function("Add", [case(...), ...])`` registers a builder for a Catalyst class with the signatures it supports.
+function = _FUNCTIONS.register
+#: Returns {function: {"cases": [...]}} for every registered function, sorted by name.
+manifest = _FUNCTIONS.manifest
 
 
 def build(call: Call, settings: ExpressionSettings) -> Kernel | LazyKernel:
-    """Make the kernel of ``call``; raise :class:`UnsupportedPlanError` for an unknown function or form."""
-    for registration in _REGISTER.get(call.name, ()):
-        if any(_matches(entry, call) for entry in registration.cases):
-            return registration.builder(call, settings)
-    types = ", ".join(str(arg.type) for arg in call.args)
-    raise UnsupportedPlanError(f"{call.name}({types}) is not supported")
+    """Build the kernel of ``call`` by its case; raise :class:`UnsupportedPlanError` for an unknown function or case."""
+    return _FUNCTIONS.find(call.name, _signature(call), call.case)(call, settings)
 
 
-def manifest() -> dict[str, Any]:
-    """Return {function: {"cases": [...]}} for every registered function, sorted by name."""
-    return {
-        name: {"cases": [dict(entry) for registration in _REGISTER[name] for entry in registration.cases]}
-        for name in sorted(_REGISTER)
-    }
+def matching_case(call: Call) -> int | None:
+    """Return the position in the manifest of the first case that ``call`` matches; None if it matches none."""
+    return _FUNCTIONS.matching_case(call.name, _signature(call))
 
 
-def _matches(entry: Case, call: Call) -> bool:
-    """Apply a manifest case to a call, by the same rules as the JVM side."""
-    kinds = list(entry["args"])
-    count = len(call.args)
-    if entry.get("variadic") and kinds and count >= len(kinds):
-        kinds += [kinds[-1]] * (count - len(kinds))
-    if len(kinds) != count or any(arg.type.kind not in allowed for arg, allowed in zip(call.args, kinds, strict=True)):
-        return False
-    if entry.get("same_type") and len({arg.type for arg in call.args}) > 1:
-        return False
-    if "result" in entry and call.type.kind not in entry["result"]:
-        return False
-    if call.type.precision > entry.get("max_precision", call.type.precision):
-        return False
-    if not all(_text(call.fields.get(name)) in allowed for name, allowed in entry.get("fields", {}).items()):
-        return False
-    if not all(isinstance(call.args[position], Literal) for position in entry.get("literal", ())):
-        return False
-    return all(
-        _fully_matches(call.args[int(position)], pattern) for position, pattern in entry.get("matches", {}).items()
-    )
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _fully_matches(arg: Expr, pattern: str) -> bool:
-    return isinstance(arg, Literal) and isinstance(arg.value, str) and bool(re.fullmatch(pattern, arg.value, re.DOTALL))
+def _signature(call: Call) -> Signature:
+    types = tuple(arg.type for arg in call.args)
+    return Signature(types=types, type=call.type, fields=call.fields, args=call.args)

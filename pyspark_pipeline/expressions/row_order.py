@@ -1,4 +1,4 @@
-"""The order that sort keys give the rows of a chunk."""
+"""Ordering of the rows of a chunk by sort keys."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from pyspark_pipeline.kernels.sort_order import order_rows
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.sorts import SortKey
 
-#: Bytes of a row, measured: its number, its key, and its number in order …
+#: Measured bytes per row: its number, its key, and its number in sort order; …
 _KEY_BYTES = 24
-#: … its number, group and next key while it is tied with others …
+#: … for a row tied with others: its number, group and next key; …
 _TIE_BYTES = 24
-#: … and its text, taken word by word.
+#: … for a string key: its words, read one by one.
 _TEXT_BYTES = 64
 _TEXT = frozenset({"string", "binary"})
 
 
 class RowOrder:
-    """Evaluates sort keys over chunks of one kind and orders their rows.
+    """Evaluates sort keys over chunks of one schema and orders their rows.
 
-    Raises :class:`UnsupportedPlanError` when made with an expression that is not supported.
+    The constructor raises :class:`UnsupportedPlanError` for an expression that is not supported.
     """
 
     def __init__(self, keys: Sequence[SortKey], settings: Settings) -> None:
@@ -35,7 +35,7 @@ class RowOrder:
 
     @property
     def row_bytes(self) -> int:
-        """Estimate the bytes a row needs while rows are ordered."""
+        """Estimated bytes per row during the sort."""
         ties = _TIE_BYTES if len(self.keys) > 1 else 0
         text = _TEXT_BYTES if any(key.expr.type.kind in _TEXT for key in self.keys) else 0
         return _KEY_BYTES + ties + text
@@ -48,5 +48,5 @@ class RowOrder:
         ]
 
     def sorted_rows(self, chunk: pa.RecordBatch) -> Array:
-        """Give the row numbers of ``chunk`` in order, stably: int64, shape (rows,)."""
+        """Return the row numbers of ``chunk`` in stable sort order: int64, shape (rows,)."""
         return order_rows(self.columns(chunk), chunk.num_rows)

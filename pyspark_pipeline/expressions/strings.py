@@ -1,4 +1,4 @@
-"""Strings: substring, length, concatenation, case and trimming, by Unicode code points as UTF8String counts."""
+"""String functions: substring, length, concatenation, case and trimming, by Unicode code points as in UTF8String."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyspark_pipeline.expressions.per_value import per_row
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.values import to_array
-from pyspark_pipeline.plan.expr import Call, Literal
+from pyspark_pipeline.plan.expr import Call, Literal, constants
 
 _INT_MAX = 2**31 - 1
 
 
 def slice_bounds(position: int, length: int) -> tuple[int, int | None] | None:
-    """Turn SQL's (position, length) to Arrow's (start, stop); None for the empty string.
+    """Convert SQL's (position, length) to Arrow's (start, stop); None for the empty string.
 
-    UTF8String.substringSQL: position 1 and 0 are the first character, a negative one counts from the end
-    and may reach before the start, where the length still counts from.
+    UTF8String.substringSQL: positions 1 and 0 are the first character. A negative position counts from the end and
+    may lie before the start; the length counts from there.
     """
     if length <= 0:
         return None
@@ -31,7 +32,7 @@ def slice_bounds(position: int, length: int) -> tuple[int, int | None] | None:
 
 @function("Substring", [case(["string"], ["int"], ["int"], literal=[1, 2])])
 def _substring(call: Call, settings: ExpressionSettings) -> Kernel:
-    position, length = (arg.value for arg in call.args[1:] if isinstance(arg, Literal))
+    position, length = constants(call.args[1:])
     if position is None or length is None:
         return Kernel(run=lambda values, rows: pa.scalar(None, pa.string()))
     bounds = slice_bounds(position, length)
@@ -45,9 +46,26 @@ def _substring(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=run, by_dictionary=True)
 
 
+@function("Substring", [case(["string"], ["int"], ["int"])])
+def _substring_of_columns(call: Call, settings: ExpressionSettings) -> Kernel:
+    def convert(text: str, position: int, length: int) -> str:
+        bounds = slice_bounds(position, length)
+        return "" if bounds is None else text[max(bounds[0], -len(text)) : bounds[1]]
+
+    return per_row(convert, pa.string())
+
+
+@function("Substring", [case(["binary"], ["int"], ["int"], literal=[1, 2])])
+def _substring_of_bytes(call: Call, settings: ExpressionSettings) -> Kernel:
+    position, length = constants(call.args[1:])
+    bounds = None if position is None or length is None else slice_bounds(position, length)
+    start, stop = bounds or (0, 0)
+    return Kernel(run=lambda values, rows: pc.binary_slice(values[0], start, stop), by_dictionary=True)
+
+
 @function("Length", [case(["string"]), case(["binary"])])
 def _length(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Count characters of a string, bytes of a binary."""
+    """Count the characters of a string, the bytes of a binary."""
     count = pc.utf8_length if call.args[0].type.kind == "string" else pc.binary_length
     return Kernel(run=lambda values, rows: count(values[0]), by_dictionary=True)
 
@@ -66,7 +84,7 @@ _TRIMS = {
 
 
 def _trim(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Drop spaces (only U+0020), or the characters of a constant second argument, from the ends."""
+    """Trim spaces (only U+0020), or the characters of a constant second argument."""
     characters = call.args[1].value if len(call.args) == 2 and isinstance(call.args[1], Literal) else " "
     if characters is None:
         return Kernel(run=lambda values, rows: pa.scalar(None, pa.string()))
@@ -80,15 +98,18 @@ for _name in _TRIMS:
     function(_name, [case(["string"]), case(["string"], ["string"], literal=[1])])(_trim)
 
 
-# Case pairs of Unicode 16, which Spark's ICU knows and Python knows from 3.14 on.
+#: Spark maps cases by ICU; else by the JVM's own version of Unicode.
+ICU_CASES = {"spark.sql.icu.caseMappings.enabled": ["true"]}
+
+# Case pairs of Unicode 16, which Spark's ICU supports and Python supports since 3.14.
 _LOWER_16 = [0x1C8A, 0x264, 0xA7CD, 0xA7DB, 0x19B, *range(0x10D70, 0x10D86)]
 _UPPER_16 = [0x1C89, 0xA7CB, 0xA7CC, 0xA7DA, 0xA7DC, *range(0x10D50, 0x10D66)]
-_TO_UPPER = dict(zip(_LOWER_16, _UPPER_16, strict=True))
-_TO_LOWER = dict(zip(_UPPER_16, _LOWER_16, strict=True))
+UPPER_OF = dict(zip(_LOWER_16, _UPPER_16, strict=True))
+LOWER_OF = dict(zip(_UPPER_16, _LOWER_16, strict=True))
 
 
 def _case(by_bytes: Callable[[pa.Array], pa.Array], by_character: Callable[[str], str]) -> Kernel:
-    """Change the case of all characters by Unicode's full mappings, as ICU's root locale does."""
+    """Convert the case of all characters by Unicode's full mappings, as ICU's root locale does."""
 
     def run(values: Sequence[Value], rows: int) -> Value:
         array = to_array(values[0], rows)
@@ -103,11 +124,11 @@ def _case(by_bytes: Callable[[pa.Array], pa.Array], by_character: Callable[[str]
     return Kernel(run=run, by_dictionary=True)
 
 
-@function("Upper", [case(["string"])])
+@function("Upper", [case(["string"], settings=ICU_CASES)])
 def _upper(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _case(pc.ascii_upper, lambda text: text.upper().translate(_TO_UPPER))
+    return _case(pc.ascii_upper, lambda text: text.upper().translate(UPPER_OF))
 
 
-@function("Lower", [case(["string"])])
+@function("Lower", [case(["string"], settings=ICU_CASES)])
 def _lower(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _case(pc.ascii_lower, lambda text: text.lower().translate(_TO_LOWER))
+    return _case(pc.ascii_lower, lambda text: text.lower().translate(LOWER_OF))

@@ -1,7 +1,7 @@
-"""Offsets of a session time zone from UTC, for many instants or local dates at once.
+"""Offsets of a session time zone from UTC, vectorised over instants or local dates.
 
-UTC and fixed offsets are arithmetic. A region's rules come from the ``zoneinfo`` database, one day at a
-time and remembered: instants of a UTC day without a transition share the day's offset.
+UTC and fixed offsets are computed by arithmetic. A region's rules come from the ``zoneinfo`` database, are looked
+up by day and cached: instants of a UTC day without a transition have the same offset.
 """
 
 from __future__ import annotations
@@ -13,11 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from pyspark_pipeline.expressions import conditions
+
 _FIXED = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?")
 _DAY = 86400
-# The 400-year cycle of the Gregorian calendar, in days: a later year has the rules of its image in the cycle.
+# The 400-year cycle of the Gregorian calendar, in days: a later year has the rules of its equivalent in the cycle.
 _CYCLE = 146097
 _FIRST, _LAST = -719162, 2932896
+#: The last whole second of the timestamps.
+_MAX_SECOND = 9_223_372_036_854
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
@@ -32,8 +36,23 @@ def fixed_offset(name: str) -> int | None:
     return -seconds if match[1] == "-" else seconds
 
 
+def _micros(seconds: Any) -> Any:
+    """Return the microseconds of instants in seconds; raise Spark's error outside the range of timestamps."""
+    if (np.abs(seconds) > _MAX_SECOND).any():
+        raise conditions.timestamp_overflow()
+    return seconds * 1_000_000
+
+
+def _moved(micros: Any, seconds: Any) -> Any:
+    """Add seconds, an int or int64, shape (rows,), to microseconds; raise Spark's error instead of a wrap-around."""
+    moved = micros + seconds * 1_000_000
+    if ((moved < micros) != (seconds < 0)).any():
+        raise conditions.timestamp_overflow()
+    return moved
+
+
 class TimeZone:
-    """One zone; remembers the offsets of the days it was asked for."""
+    """One time zone with a cache of offsets by day."""
 
     def __init__(self, name: str) -> None:
         self.fixed = fixed_offset(name)
@@ -43,18 +62,77 @@ class TimeZone:
     def local_days(self, micros: Any) -> Any:
         """Return the local dates (days since 1970-01-01, int64) of instants in microseconds."""
         seconds = micros // 1_000_000
-        if self.fixed is not None:
-            return (seconds + self.fixed) // _DAY
-        return (seconds + self._offsets(seconds)) // _DAY
+        return (seconds + self.offsets(seconds)) // _DAY
 
     def start_of_days(self, days: Any) -> Any:
-        """Return the instants (microseconds) at which local dates begin, as LocalDate.atStartOfDay."""
-        days = days.astype(np.int64)
+        """Return the instants (microseconds) at which local dates start, as LocalDate.atStartOfDay.
+
+        Raise Spark's error if one is outside the range of timestamps.
+        """
+        return _micros(self._start_seconds(days.astype(np.int64)))
+
+    def _start_seconds(self, days: Any) -> Any:
         if self.fixed is not None:
-            return (days * _DAY - self.fixed) * 1_000_000
+            return days * _DAY - self.fixed
         unique, inverse = np.unique(days, return_inverse=True)
         starts = np.array([self._start(int(day)) for day in unique], dtype=np.int64)
-        return starts[inverse] * 1_000_000
+        return starts[inverse]
+
+    def offsets(self, seconds: Any) -> Any:
+        """Return the offsets (seconds) at instants (seconds): an int for a fixed zone, else int64, shape (rows,)."""
+        return self._offsets(seconds) if self.fixed is None else self.fixed
+
+    def local_times(self, micros: Any) -> tuple[Any, Any]:
+        """Return the local dates and the microseconds since midnight of instants in microseconds."""
+        seconds = micros // 1_000_000
+        local = seconds + self.offsets(seconds)
+        return local // _DAY, local % _DAY * 1_000_000 + micros % 1_000_000
+
+    def local_micros(self, micros: Any) -> Any:
+        """Return the local date-times of instants, both in microseconds, as LocalDateTime.ofInstant.
+
+        Raise Spark's error if one is outside the range of timestamps.
+        """
+        return _moved(micros, self.offsets(micros // 1_000_000))
+
+    def instants(self, local: Any) -> Any:
+        """Return the instants of local date-times, both in microseconds, as LocalDateTime.atZone.
+
+        Of two the earlier; a date-time in a gap is moved by the length of the gap. Raise Spark's error if an instant is
+        outside the range of timestamps.
+        """
+        return _moved(local, -self._local_offsets(local // 1_000_000))
+
+    def truncated(self, micros: Any, unit: int) -> Any:
+        """Truncate the local times of instants to a unit of ``unit`` seconds.
+
+        The offset remains if it is valid then, as ZonedDateTime.truncatedTo. Raise Spark's error as :meth:`instants`.
+        """
+        seconds = micros // 1_000_000
+        local = seconds + self.offsets(seconds)
+        start = local - local % unit
+        same = start - (local - seconds)
+        changed = same + self.offsets(same) != start
+        if changed.any():
+            same[changed] = start[changed] - self._local_offsets(start[changed])
+        return _micros(same)
+
+    def _local_offsets(self, seconds: Any) -> Any:
+        """Return the offsets (seconds) of local date-times (seconds), as :meth:`offsets`."""
+        if self.fixed is not None:
+            return self.fixed
+        unique, inverse = np.unique(seconds // _DAY, return_inverse=True)
+        around = np.array([[self._offset_at_day(int(day) + near) for near in (-1, 0, 1, 2)] for day in unique])
+        around = around.reshape(-1, 4)
+        offsets = around[:, 0][inverse]
+        for row in np.flatnonzero((around != around[:, :1]).any(axis=1)[inverse]):
+            offsets[row] = self._offset_at_local(int(seconds[row]))
+        return offsets
+
+    def _offset_at_local(self, second: int) -> int:
+        before, after = self._offset(second - _DAY), self._offset(second + _DAY)
+        is_after = self._offset(second - before) != before and self._offset(second - after) == after
+        return after if is_after else before
 
     def _offsets(self, seconds: Any) -> Any:
         unique, inverse = np.unique(seconds // _DAY, return_inverse=True)
@@ -72,7 +150,7 @@ class TimeZone:
         return found
 
     def _offset(self, second: int) -> int:
-        """Return the offset at an instant; years outside 1..9999 by their image inside."""
+        """Return the offset at an instant (seconds); a year outside 1..9999 has that of an equivalent year inside."""
         day = second // _DAY
         if day < _FIRST + 2:
             second = (_FIRST + 2) * _DAY

@@ -1,22 +1,24 @@
-"""What every family does with values: spread scalars, decode and map dictionaries, blank and scatter rows."""
+"""Operations on values that all families share: scalars, dictionaries, NULLs, scattering, numpy views."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.expressions.registry import Value
+from pyspark_pipeline.expressions.registry import Kernel, Value
+from pyspark_pipeline.kernels.decimal_words import validity_of
 
 TRUE = pa.scalar(True)
 FALSE = pa.scalar(False)
 
 
 def decode(value: Value) -> Value:
-    """Return the plain form of a dictionary-encoded array; everything else as it is."""
+    """Return the plain form of a dictionary-encoded array; any other value unchanged."""
     if isinstance(value, pa.DictionaryArray):
         return value.dictionary.take(value.indices)
     return value
@@ -30,7 +32,7 @@ def to_array(value: Value, rows: int) -> pa.Array:
 
 
 def is_valid(value: Value, rows: int) -> pa.BooleanArray:
-    """Return which rows are not NULL, as a boolean array without NULLs."""
+    """Return true for the rows that are not NULL: a boolean array without NULLs, ``rows`` rows."""
     if isinstance(value, pa.Scalar):
         return pa.repeat(pa.scalar(value.is_valid), rows)
     return value.is_valid()
@@ -42,7 +44,7 @@ def has_nulls(value: Value) -> bool:
 
 
 def truth(value: Value, rows: int) -> pa.BooleanArray:
-    """Return which rows of a boolean value are true (NULL is not), as an array without NULLs."""
+    """Return a boolean value with NULL as false: a boolean array without NULLs, ``rows`` rows."""
     if isinstance(value, pa.Scalar):
         return pa.repeat(pa.scalar(value.as_py() is True), rows)
     return pc.fill_null(value, False) if value.null_count else value
@@ -58,7 +60,7 @@ def flags(value: pa.BooleanArray) -> npt.NDArray[np.bool_]:
 
 
 def numbers(value: pa.Array) -> npt.NDArray[np.generic]:
-    """View the values of a fixed-width array as numpy, shape (rows,); slots of NULLs hold anything."""
+    """View the values of a fixed-width array as numpy, shape (rows,); values of NULL rows are undefined."""
     dtype = _NUMPY[value.type.id]
     data = value.buffers()[1]
     if data is None:
@@ -71,27 +73,53 @@ def numbers(value: pa.Array) -> npt.NDArray[np.generic]:
     return view
 
 
+def numbers_or_zero(value: pa.Array) -> npt.NDArray[np.generic]:
+    """Return the values of a fixed-width array as numpy, shape (rows,), with 0 for NULL."""
+    data = numbers(value)
+    return np.where(flags(value.is_valid()), data, data.dtype.type(0)) if value.null_count else data
+
+
+def number_kernel(
+    compute: Callable[[Any], Any],
+    type_: pa.DataType,
+    argument: int = 0,
+    read: Callable[[pa.Array], Any] = numbers,
+    can_raise: bool = False,
+) -> Kernel:
+    """Build a kernel that computes fixed-width values of ``type_`` from those of one argument, as numpy arrays.
+
+    Values of NULL rows are undefined, or 0 if ``read`` is :func:`numbers_or_zero`; their results are NULL.
+    """
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        array = to_array(values[argument], rows)
+        found = compute(read(array)).astype(_NUMPY[type_.id], copy=False)
+        return from_numbers(found, type_, validity_of([array]))
+
+    return Kernel(run=run, can_raise=can_raise)
+
+
 def from_numbers(values: npt.NDArray[np.generic], type_: pa.DataType, validity: pa.Buffer | None) -> pa.Array:
-    """Make an array of a fixed-width type over numpy values of the same width."""
+    """Build an array of a fixed-width type over numpy values of the same width."""
     return pa.Array.from_buffers(type_, len(values), [validity, pa.py_buffer(np.ascontiguousarray(values))])
 
 
-def blank(value: Value, where: pa.BooleanArray) -> Value:
-    """Turn the rows where ``where`` is true to NULL."""
-    return pc.if_else(where, pa.scalar(None, value.type), value)
+def set_null(value: Value, mask: pa.BooleanArray) -> Value:
+    """Return ``value`` with NULL in the rows for which ``mask`` is true."""
+    return pc.if_else(mask, pa.scalar(None, value.type), value)
 
 
 def scatter(values: pa.Array, selection: pa.BooleanArray) -> pa.Array:
-    """Spread the values of a subset to the rows ``selection`` chose; the other rows are NULL."""
+    """Scatter the values of a subset to the rows that ``selection`` selects; the other rows are NULL."""
     chosen = flags(selection)
     positions = np.cumsum(chosen, dtype=np.int32) - np.int32(1)
     return values.take(pa.array(positions, mask=~chosen))
 
 
 def map_dictionary(value: pa.DictionaryArray, apply: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """Apply a value-by-value function to the dictionary and give every row its result.
+    """Apply an element-wise function to the dictionary and return the result for every row.
 
-    A string result stays dictionary encoded, with each value once in its dictionary.
+    A string result remains dictionary-encoded, with each value once in its dictionary.
     """
     mapped = apply(value.dictionary)
     if pa.types.is_string(mapped.type):

@@ -1,12 +1,13 @@
-"""Load every kernel that expressions use, by evaluating one expression for each on a few rows.
+"""Loads every kernel that expressions use, by evaluating one expression for each on a few rows.
 
-See :mod:`pyspark_pipeline.kernels.warm_up`, which does the same for hashing, grouping and accumulating.
+See :mod:`pyspark_pipeline.kernels.warm_up`, which does the same for hashing, grouping and aggregation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -30,18 +31,27 @@ _COLUMNS: tuple[tuple[str, list[Any]], ...] = (
     ("tinyint", [1, None, -2]),
     ("smallint", [1, None, -2]),
 )
-_PLACES = {"small": 0, "large": 1, "text": 2, "int": 3, "bigint": 4, "date": 5, "day": 6, "tinyint": 7, "smallint": 8}
+_ORDINALS = {"small": 0, "large": 1, "text": 2, "int": 3, "bigint": 4, "date": 5, "day": 6, "tinyint": 7, "smallint": 8}
+
+
+def steps() -> tuple[Callable[[], None], ...]:
+    """Return one function per expression, which evaluates the expression."""
+    return tuple(partial(_evaluate, expr) for expr in _expressions())
 
 
 def warm_up() -> None:
-    """Load the kernels of decimals, of parsing and matching text, and of dates."""
+    """Load the kernels of decimals, text parsing and matching, and dates."""
+    for step in steps():
+        step()
+
+
+def _evaluate(expr: Expr) -> None:
     arrays = [pa.array(values, parse_type(kind).arrow) for kind, values in _COLUMNS]
     chunk = make_chunk(arrays, len(_SMALL))
     dense = chunk.take(pa.array([0, 2]))
-    for expr in _expressions():
-        compiled = compile_expressions([expr], ExpressionSettings(ansi=False, time_zone="UTC"))
-        compiled.evaluate(chunk)
-        compiled.evaluate(dense)
+    compiled = compile_expressions([expr], ExpressionSettings(ansi=False, time_zone="UTC"))
+    compiled.evaluate(chunk)
+    compiled.evaluate(dense)
 
 
 def _expressions() -> Iterator[Expr]:
@@ -95,8 +105,8 @@ _CASTS = (
 
 
 def _column(name: str) -> ColumnRef:
-    place = _PLACES[name]
-    return ColumnRef(type=parse_type(_COLUMNS[place][0]), ordinal=place)
+    ordinal = _ORDINALS[name]
+    return ColumnRef(type=parse_type(_COLUMNS[ordinal][0]), ordinal=ordinal)
 
 
 def _call(name: str, kind: str, *args: Expr, **fields: Any) -> Call:

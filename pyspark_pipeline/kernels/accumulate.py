@@ -1,7 +1,7 @@
-"""The loops of aggregation: add, count and compare values into per-group accumulators.
+"""Aggregation kernels: add, count and compare values in per-group accumulators.
 
-``groups``: int64, shape (rows,). ``seen``: uint8 per group: 0 nothing yet, 1 has a value, 3 overflowed (and
-stays so). 128-bit sums are pairs of int64 words (low, high). Bitmaps as in :mod:`~.buffers`.
+``groups``: int64, shape (rows,). ``seen``: uint8 per group: 0 no value yet, 1 has a value, 3 overflowed (for
+good). 128-bit sums are pairs of int64 words (low, high). Bitmaps as in :mod:`~.buffers`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def count_valid(groups, bitmap, skip, counts):  # type: ignore[no-untyped-def]
 
 @kernel
 def add_longs(groups, values, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
-    """Add 64-bit integers, wrapping; give whether a sum overflowed."""
+    """Add 64-bit integers, wrapping; return whether a sum overflowed."""
     overflow = np.int64(0)
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
@@ -50,7 +50,7 @@ def add_longs(groups, values, bitmap, skip, sums, seen):  # type: ignore[no-unty
 
 @kernel
 def add_doubles(groups, values, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
-    """Add floating numbers in row order."""
+    """Add floating-point numbers in row order."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
             group = groups[row]
@@ -60,7 +60,7 @@ def add_doubles(groups, values, bitmap, skip, sums, seen):  # type: ignore[no-un
 
 @kernel
 def exceeds(low, high, limit_low, limit_high):  # type: ignore[no-untyped-def]
-    """Say whether the size of a 128-bit number is at least a limit (low word unsigned, high word)."""
+    """Return whether the magnitude of a 128-bit number is at least a limit (low word unsigned, high word)."""
     size_low = np.uint64(low)
     size_high = np.uint64(high)
     if high < 0:
@@ -72,7 +72,7 @@ def exceeds(low, high, limit_low, limit_high):  # type: ignore[no-untyped-def]
 
 @kernel
 def add_decimals(groups, words, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
-    """Add 128-bit integers of at most 38 digits; a sum of more digits has overflowed for good."""
+    """Add 128-bit integers of at most 38 digits; a sum of more digits sets the group to overflowed."""
     for row in range(groups.size):
         if not is_valid(bitmap, skip, row):
             continue
@@ -90,10 +90,32 @@ def add_decimals(groups, words, bitmap, skip, sums, seen):  # type: ignore[no-un
             sums[at + 1] = 0
 
 
+@kernel(forceinline=True)
+def add_wide(low, high, at, sums):  # type: ignore[no-untyped-def]
+    """Add a 128-bit integer exactly to the 192 bits (three words, low to high) from index ``at``."""
+    old_low, old_middle = np.uint64(sums[at]), np.uint64(sums[at + 1])
+    new_low = old_low + np.uint64(low)
+    part = old_middle + np.uint64(high)
+    middle = part + np.uint64(new_low < old_low)
+    carry = np.int64(part < old_middle) + np.int64(middle < part)
+    sums[at] = np.int64(new_low)
+    sums[at + 1] = np.int64(middle)
+    sums[at + 2] = wrapping_add(sums[at + 2], wrapping_add(high >> 63, carry))
+
+
+@kernel
+def add_wide_decimals(groups, words, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+    """Add 128-bit integers exactly to sums of 192 bits."""
+    for row in range(groups.size):
+        if is_valid(bitmap, skip, row):
+            add_wide(words[2 * row], words[2 * row + 1], 3 * groups[row], sums)
+            seen[groups[row]] = 1
+
+
 @kernel
 def merge_decimals(groups, words, bitmap, skip, empty, empty_skip, sums, seen):  # type: ignore[no-untyped-def]
-    """Add partial sums. ``empty`` is the bitmap of Spark's isEmpty: such rows count for nothing; NULL without it
-    is an overflow."""
+    """Add partial sums. ``empty`` is the bitmap of Spark's isEmpty: such rows are skipped; any other NULL sum is an
+    overflow."""
     for row in range(groups.size):
         if is_valid(empty, empty_skip, row):
             continue
@@ -116,7 +138,7 @@ def merge_decimals(groups, words, bitmap, skip, empty, empty_skip, sums, seen): 
 
 @kernel
 def add_limbs(words, bitmap, skip, limbs):  # type: ignore[no-untyped-def]
-    """Add 128-bit integers to one sum of four 32-bit limbs, each kept in 64 bits; give how many were valid.
+    """Add 128-bit integers to one sum of four 32-bit limbs, each stored in 64 bits; return the number of valid rows.
 
     The limbs, the highest signed, hold the exact sum of up to 2**31 numbers.
     """
@@ -138,7 +160,7 @@ def add_limbs(words, bitmap, skip, limbs):  # type: ignore[no-untyped-def]
 
 @kernel
 def mark_exceeding(sums, limit_low, limit_high, seen):  # type: ignore[no-untyped-def]
-    """Mark as overflowed the sums whose size is at least a limit (two words)."""
+    """Set to overflowed the sums whose magnitude is at least a limit (two words)."""
     for group in range(seen.size):
         if seen[group] == 1 and exceeds(sums[2 * group], sums[2 * group + 1], limit_low, limit_high):
             seen[group] = 3
@@ -146,7 +168,7 @@ def mark_exceeding(sums, limit_low, limit_high, seen):  # type: ignore[no-untype
 
 @kernel
 def least_longs(groups, values, bitmap, skip, sign, best, seen):  # type: ignore[no-untyped-def]
-    """Keep the least (``sign`` 1) or largest (−1) integer."""
+    """Keep the smallest (``sign`` 1) or largest (−1) integer."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
             group = groups[row]
@@ -166,7 +188,7 @@ def _less(left, right):  # type: ignore[no-untyped-def]
 
 @kernel
 def least_doubles(groups, values, bitmap, skip, sign, best, seen):  # type: ignore[no-untyped-def]
-    """Keep the least (``sign`` 1) or largest (−1) floating number; of equal ones the first."""
+    """Keep the smallest (``sign`` 1) or largest (−1) floating-point number; of equal ones the first."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
             group = groups[row]
@@ -178,7 +200,7 @@ def least_doubles(groups, values, bitmap, skip, sign, best, seen):  # type: igno
 
 @kernel
 def least_decimals(groups, words, bitmap, skip, sign, best, seen):  # type: ignore[no-untyped-def]
-    """Keep the least (``sign`` 1) or largest (−1) 128-bit integer."""
+    """Keep the smallest (``sign`` 1) or largest (−1) 128-bit integer."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
             group = groups[row]
@@ -207,9 +229,9 @@ def _compare_bytes(left, left_start, left_end, right, right_start, right_end):  
 
 @kernel
 def least_strings(groups, offsets, data, bitmap, skip, sign, arena, used, starts, ends, seen):  # type: ignore[no-untyped-def]
-    """Keep the least (``sign`` 1) or largest (−1) byte string in ``arena``, which has room for all of ``data``.
+    """Keep the smallest (``sign`` 1) or largest (−1) byte string in ``arena``, which has space for all of ``data``.
 
-    Gives how much of the arena is used; replaced strings stay behind as garbage.
+    Return the used bytes of the arena; replaced strings remain in it as garbage.
     """
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
@@ -231,7 +253,7 @@ def least_strings(groups, offsets, data, bitmap, skip, sign, arena, used, starts
 
 @kernel
 def copy_live(arena, starts, ends, seen, out):  # type: ignore[no-untyped-def]
-    """Copy the strings of all groups to ``out`` one after another and point to the copies; give the bytes used."""
+    """Copy the strings of all groups to ``out`` contiguously and update their bounds; return the bytes used."""
     used = np.int64(0)
     for group in range(starts.size):
         start = used
@@ -245,10 +267,10 @@ def copy_live(arena, starts, ends, seen, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def divide_sums(sums, counts, factor, quotients, valid):  # type: ignore[no-untyped-def]
-    """Divide 128-bit sums · ``factor`` by counts, half away from zero, into 64-bit quotients.
+def divide_sums(sums, counts, factor, limit, quotients, valid):  # type: ignore[no-untyped-def]
+    """Divide 128-bit sums · ``factor`` by counts, half away from zero, into 64-bit quotients smaller than ``limit``.
 
-    Marks rows it did (count over 0, numbers small enough for 64 bits); gives how many it left.
+    A row is valid if its count is positive and its numbers fit 64 bits and the limit. Return the number of other rows.
     """
     left = 0
     for row in range(counts.size):
@@ -267,11 +289,15 @@ def divide_sums(sums, counts, factor, quotients, valid):  # type: ignore[no-unty
             left += 1
             continue
         whole = size // count
-        rest = (size % count) * factor
-        part = rest // count
-        if 2 * (rest % count) >= count:
+        remainder = (size % count) * factor
+        part = remainder // count
+        if 2 * (remainder % count) >= count:
             part += 1
         quotient = whole * factor + part
+        if quotient >= limit:
+            valid[row] = False
+            left += 1
+            continue
         quotients[row] = -quotient if negative else quotient
         valid[row] = True
     return left

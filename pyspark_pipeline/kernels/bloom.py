@@ -1,6 +1,6 @@
-"""Probe a bloom filter that Spark wrote (``org.apache.spark.util.sketch``), in the bytes Spark wrote.
+"""Probing of bloom filters that Spark serialised (``org.apache.spark.util.sketch``), without a copy of their bytes.
 
-All big-endian: version (int), number of hash functions (int), in version 2 the seed (int), number of words
+The format is big-endian: version (int), number of hash functions (int), in version 2 the seed (int), number of words
 (int), words (long). Spark 4.1 and 4.3 write version 2 (``BloomFilterImplV2``) and still read version 1.
 """
 
@@ -19,7 +19,7 @@ from pyspark_pipeline.kernels.murmur3 import hash_long
 
 @kernel(forceinline=True)
 def _is_set(words, bit):  # type: ignore[no-untyped-def]
-    """Test a bit of big-endian words of 64 bits; ``words`` are their bytes."""
+    """Return whether a bit of big-endian 64-bit words is set; ``words`` are their bytes."""
     at = bit % np.uint64(8 * words.size)
     return (words[(at >> np.uint64(3)) ^ np.uint64(7)] >> np.uint8(at & np.uint64(7))) & 1 == 1
 
@@ -64,7 +64,7 @@ class BloomFilter:
     words: Array
 
     def might_contain(self, data: Array) -> Array:
-        """Follow ``mightContainLong`` for int64 values, shape (rows,); give bools, shape (rows,)."""
+        """Return Spark's ``mightContainLong`` of int64 values, shape (rows,): bool, shape (rows,)."""
         found = np.empty(data.size, dtype=np.bool_)
         if self.version == 1:
             _probe_first(data, self.words, self.functions, found)
@@ -77,9 +77,9 @@ _HEADERS = {1: struct.Struct(">iii"), 2: struct.Struct(">iiii")}
 
 
 def read_filter(text: bytes) -> BloomFilter:
-    """Read what ``BloomFilter.writeTo`` wrote; the words are not copied.
+    """Read a filter that ``BloomFilter.writeTo`` wrote; the words are not copied.
 
-    Raise :class:`UnsupportedPlanError` for a version that is neither 1 nor 2 and for bytes that are no filter.
+    Raise :class:`UnsupportedPlanError` for a version that is neither 1 nor 2 and for bytes that are not a filter.
     """
     version = int.from_bytes(text[:4], "big", signed=True)
     header = _HEADERS.get(version)

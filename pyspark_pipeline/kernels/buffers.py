@@ -1,7 +1,7 @@
-"""Arrow buffers as numpy arrays that kernels take: offset applied, never copied, always of one kernel type.
+"""Arrow buffers as numpy arrays for kernels: offset applied, never copied, always of one numba type.
 
-numba compiles a kernel again for read-only and for unaligned arrays. Arrow hands out read-only
-buffers, so views are made through the array interface and declared writable; kernels never write to
+Numba compiles a kernel again for read-only and for unaligned arrays. Arrow's buffers are read-only,
+so views are created through the array interface and declared writable; kernels never write to
 their inputs. Buffers that arrive unaligned are copied once by the exchange codec.
 """
 
@@ -33,10 +33,10 @@ _RELEASING = Lock()
 IS_ADDRESS_SPACE_LIMITED = int(os.environ.get("PYSPARK_EXECUTOR_MEMORY_MB", "0")) > 0
 
 
-def _keeping_pool() -> pa.MemoryPool:
-    """Choose the pool that keeps freed pages longest; jemalloc, good for scans, gives them back.
+def _retaining_pool() -> pa.MemoryPool:
+    """Return the pool that retains freed pages longest; jemalloc, good for scans, returns them to the system.
 
-    Both keep the addresses, each for itself; where those are limited it is the system's.
+    Both retain their own address ranges; if the address space is limited, return the system's pool.
     """
     if IS_ADDRESS_SPACE_LIMITED:
         return pa.system_memory_pool()
@@ -46,36 +46,36 @@ def _keeping_pool() -> pa.MemoryPool:
         return pa.default_memory_pool()
 
 
-KEEPING_POOL = _keeping_pool()
+RETAINING_POOL = _retaining_pool()
 
 
 def allocate(size: int, dtype: npt.DTypeLike) -> Array:
-    """Make an array of ``size`` undefined items; large ones from Arrow's pool, which keeps touched pages.
+    """Allocate an array of ``size`` undefined items; large ones from Arrow's pool, which retains touched pages.
 
-    numpy gives large arrays back to the system, and touching new pages costs more than what is done with them.
-    Before a huge one the pool gives back the pages it keeps, such as those of arrays that have grown.
+    numpy returns large arrays to the system, and the page faults of new pages cost more than the work on them.
+    Before a huge allocation the pool releases the pages it retains, such as those of arrays that have grown.
     """
     kind = np.dtype(dtype)
     if size * kind.itemsize < _LARGE_BYTES:
         return np.empty(size, dtype=kind)
     if size * kind.itemsize >= _HUGE_BYTES and not IS_ADDRESS_SPACE_LIMITED:
-        _release(KEEPING_POOL)
-    return np.frombuffer(pa.allocate_buffer(size * kind.itemsize, memory_pool=KEEPING_POOL), dtype=kind)
+        _release(RETAINING_POOL)
+    return np.frombuffer(pa.allocate_buffer(size * kind.itemsize, memory_pool=RETAINING_POOL), dtype=kind)
 
 
-def release_kept() -> None:
-    """Give the pages that allocators keep without need back to the system; half a GiB takes some 5 ms.
+def trim_allocators() -> None:
+    """Release the unused pages of all allocators to the system; half a GiB takes about 5 ms.
 
-    Those are the pool of large arrays, Arrow's default pool, and the C library, which serves numpy.
+    The allocators are the pool of large arrays, Arrow's default pool, and the C library, which numpy uses.
     """
-    _release(KEEPING_POOL)
+    _release(RETAINING_POOL)
     pa.default_memory_pool().release_unused()
     with contextlib.suppress(OSError, AttributeError):  # of glibc alone
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def _release(pool: pa.MemoryPool) -> None:
-    """Call the pool's ``release_unused``; pyarrow's is always the default pool's, so it is that for the moment."""
+    """Call the pool's ``release_unused`` while it is the default pool: pyarrow always calls that of the default."""
     with _RELEASING:
         default = pa.default_memory_pool()
         pa.set_memory_pool(pool)
@@ -86,21 +86,21 @@ def _release(pool: pa.MemoryPool) -> None:
 
 
 def allocate_zeros(size: int, dtype: npt.DTypeLike) -> Array:
-    """Make an array of ``size`` zeros; see :func:`allocate`."""
+    """Allocate an array of ``size`` zeros; see :func:`allocate`."""
     made = allocate(size, dtype)
     made[:] = 0
     return made
 
 
 def grown(array: Array, size: int) -> Array:
-    """Copy ``array`` to the front of a larger one; the rest is undefined."""
+    """Return a larger array that starts with a copy of ``array``; the other items are undefined."""
     larger = allocate(size, array.dtype)
     larger[: array.size] = array
     return larger
 
 
 class _View:
-    """Carries the address of a buffer to numpy and keeps the buffer alive."""
+    """Exposes the address of a buffer to numpy and keeps the buffer alive."""
 
     __slots__ = ("__array_interface__", "owner")
 
@@ -118,7 +118,7 @@ def view(buffer: pa.Buffer | None, typestr: str, width: int, offset: int, length
 
 def values(array: pa.Array) -> Array:
     """View the values of a fixed-width array as its own numpy type (int8…64, float32/64; dates and timestamps
-    as integers; shape (rows,)). Slots of NULL hold anything."""
+    as integers; shape (rows,)). Values of NULL rows are undefined."""
     typ = array.type
     if pa.types.is_floating(typ):
         return view(array.buffers()[1], f"<f{typ.bit_width // 8}", typ.bit_width // 8, array.offset, len(array))
@@ -132,7 +132,7 @@ def bits(array: pa.Array) -> tuple[Array, int]:
 
 
 def validity(array: pa.Array) -> tuple[Array, int]:
-    """View the validity bitmap: bytes (none where nothing is NULL) and the number of bits to skip."""
+    """View the validity bitmap: bytes (none if no row is NULL) and the number of bits to skip."""
     if array.null_count == 0:
         return NO_BITS, 0
     return _bitmap(array.buffers()[0], array)
@@ -160,24 +160,24 @@ def string_parts(array: pa.Array) -> tuple[Array, Array]:
 
 
 def count_nulls(columns: Iterable[pa.Array]) -> int:
-    """Count the NULLs of all columns."""
+    """Return the number of NULLs in all columns."""
     return sum(column.null_count for column in columns)
 
 
 def rows_only(rows: int) -> pa.RecordBatch:
-    """Make a chunk of ``rows`` rows and no columns."""
+    """Build a chunk of ``rows`` rows and no columns."""
     return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
 
 
 def make_chunk(columns: list[pa.Array], rows: int) -> pa.RecordBatch:
-    """Make a chunk of columns of ``rows`` rows each, or of none; their names (``c0``, ``c1``, …) mean nothing."""
+    """Build a chunk of columns of ``rows`` rows each, or of none; their names (``c0``, ``c1``, …) have no meaning."""
     if not columns:
         return rows_only(rows)
     return pa.RecordBatch.from_arrays(columns, [f"c{i}" for i in range(len(columns))])
 
 
 def pack_validity(valid: Array) -> tuple[pa.Buffer | None, int]:
-    """Pack bools, shape (rows,), to an Arrow validity bitmap; give it (None if all are true) and the null count."""
+    """Pack bools, shape (rows,), to an Arrow validity bitmap; return it (None if all are true) and the null count."""
     nulls = int(valid.size - np.count_nonzero(valid))
     if nulls == 0:
         return None, 0
@@ -185,14 +185,14 @@ def pack_validity(valid: Array) -> tuple[pa.Buffer | None, int]:
 
 
 def fixed_array(arrow_type: pa.DataType, data: Array, valid: Array | None = None) -> pa.Array:
-    """Make an Arrow array of a fixed-width type over ``data`` (its bytes are the values) without copying them."""
+    """Build an Arrow array of a fixed-width type over ``data`` (its bytes are the values) without a copy."""
     rows = data.nbytes * 8 // arrow_type.bit_width
     mask, nulls = (None, 0) if valid is None else pack_validity(valid)
     return pa.Array.from_buffers(arrow_type, rows, [mask, pa.py_buffer(np.ascontiguousarray(data))], nulls)
 
 
 def bool_array(data: Array, valid: Array | None = None) -> pa.Array:
-    """Make an Arrow boolean array from numpy bools, shape (rows,)."""
+    """Build an Arrow boolean array from numpy bools, shape (rows,)."""
     mask, nulls = (None, 0) if valid is None else pack_validity(valid)
     packed = np.packbits(data.astype(np.bool_), bitorder="little")
     return pa.Array.from_buffers(pa.bool_(), data.size, [mask, pa.py_buffer(packed)], nulls)

@@ -13,7 +13,7 @@ YEAR, MONTH, DAY, QUARTER = range(4)
 
 @kernel
 def split_days(days: int) -> Any:
-    """Split days since 1970-01-01 to (year, month 1-12, day 1-31)."""
+    """Split days since 1970-01-01 into (year, month 1-12, day 1-31)."""
     shifted = days + 719468
     era = shifted // 146097
     of_era = np.uint32(shifted - era * 146097)

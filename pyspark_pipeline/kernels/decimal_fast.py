@@ -1,9 +1,9 @@
-"""Decimal arithmetic for batches whose unscaled values fit 64 bits: each kernel does all rows or says it cannot.
+"""Decimal arithmetic for batches whose unscaled values fit 64 bits: a kernel computes all rows or reports failure.
 
 Every kernel reads words of shape (rows, 2) with a uint64 step (0 for a scalar), writes ``out`` of shape
-(rows, 2) and returns whether every row was inside the limits it was given. After False the content of
-``out`` means nothing and the caller takes the exact wide kernel (``decimal_wide``). Slots of NULLs are
-computed like others; at worst they cost the fast path, never an answer.
+(rows, 2) and returns whether every row was inside the given limits. After False the content of
+``out`` is undefined and the caller uses the exact wide kernel (``decimal_wide``). Values of NULL rows are
+computed like others; at worst they disable the fast path, but never change a result.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def add_scaled(
 
 @kernel
 def multiply_narrow(left: Any, lstep: Any, right: Any, rstep: Any, out: Any) -> bool:
-    """Compute left*right where the types promise a 64-bit product; only the promise on inputs is checked."""
+    """Compute left*right for types that guarantee a 64-bit product; only the inputs are checked for 64 bits."""
     bad = 0
     for i in range(out.shape[0]):
         j = np.uint64(i)
@@ -105,7 +105,7 @@ def multiply_rounded(left: Any, lstep: Any, right: Any, rstep: Any, divisor: Any
 def divide_rounded(left: Any, lstep: Any, right: Any, rstep: Any, factor: int, out: Any) -> bool:
     """Compute left*factor / right, halves away from zero, for 64-bit inputs (quotients are below 10**38).
 
-    A zero divisor gives a zero: the caller has set those rows aside.
+    The result for a zero divisor is zero: the caller sets those rows to NULL.
     """
     for i in range(out.shape[0]):
         j = np.uint64(i)
@@ -141,13 +141,13 @@ def remainder_scaled(
         if a > llimit or a < -llimit or b > rlimit or b < -rlimit:
             return False
         divisor = abs(b) * rfactor
-        rest = 0
+        remainder = 0
         if divisor != 0:
-            rest = (abs(a) * lfactor) % divisor
+            remainder = (abs(a) * lfactor) % divisor
         if a < 0:
-            rest = -rest
-        out[i, 0] = rest
-        out[i, 1] = rest >> 63
+            remainder = -remainder
+        out[i, 0] = remainder
+        out[i, 1] = remainder >> 63
     return True
 
 
@@ -160,9 +160,9 @@ def rescale_down(left: Any, divisor: int, bound: int, out: Any) -> bool:
         a = left[i, 0]
         bad |= left[i, 1] ^ (a >> 63)
         quotient = a // divisor
-        rest = a - quotient * divisor
-        # Floor division: a negative value rounds up only when it is strictly above the half.
-        if rest > half or (rest == half and a >= 0):
+        remainder = a - quotient * divisor
+        # Floor division: a negative value rounds up only if its remainder is strictly above the half.
+        if remainder > half or (remainder == half and a >= 0):
             quotient += 1
         bad |= (quotient >= bound) | (quotient <= -bound)
         out[i, 0] = quotient
@@ -185,7 +185,7 @@ def widen_integers(values: Any, factor: int, limit: int, out: Any) -> bool:
 
 @kernel
 def to_doubles(values: Any, power: float, out: Any) -> bool:
-    """Divide by ``power`` (a power of ten that is an exact double); False when a value has more than 53 bits."""
+    """Divide by ``power`` (a power of ten that is an exact double); return False if a value has more than 53 bits."""
     bad = 0
     for i in range(out.shape[0]):
         a = values[i, 0]
@@ -196,8 +196,8 @@ def to_doubles(values: Any, power: float, out: Any) -> bool:
 
 
 @kernel
-def zero_where_null(values: Any, step: Any, valid: Any, out: Any) -> None:
-    """Copy words, with zero in the rows that are not valid."""
+def zero_nulls(values: Any, step: Any, valid: Any, out: Any) -> None:
+    """Copy words, with zeros in the rows that are not valid."""
     for i in range(out.shape[0]):
         j = np.uint64(i)
         keep = np.int64(0)
@@ -208,9 +208,9 @@ def zero_where_null(values: Any, step: Any, valid: Any, out: Any) -> None:
 
 
 def zeroed(words: Any, step: Any, valid: Any) -> tuple[Any, Any]:
-    """Return (words, step) with zeros in the rows that are not valid; a scalar (step 0) is as it is."""
+    """Return (words, step) with zeros in the rows that are not valid; a scalar (step 0) is unchanged."""
     if step == 0:
         return words, step
     clean = np.empty_like(words)
-    zero_where_null(words, step, valid, clean)
+    zero_nulls(words, step, valid, clean)
     return frozen(clean), step

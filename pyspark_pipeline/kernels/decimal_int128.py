@@ -1,18 +1,15 @@
-"""128-bit integer steps that numba has no type for, on (low, high) pairs of 64-bit words."""
+"""128-bit integer operations, for which numba has no type, on (low, high) pairs of 64-bit words."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-
-from pyspark_pipeline.kernels.jit import kernel
-
-# The cache directory is chosen by the import above, so numba comes after it.
-# isort: split
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
+
+from pyspark_pipeline.kernels.jit import kernel
 
 _I128 = ir.IntType(128)
 _I64 = ir.IntType(64)

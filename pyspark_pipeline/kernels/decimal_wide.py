@@ -1,8 +1,8 @@
 """Exact decimal arithmetic of any size, row by row, on little-endian limbs of 32 bits.
 
-The fallback of ``decimal_fast`` when a batch's values do not fit 64 bits. Intermediate results have up
+The fallback of ``decimal_fast`` if a batch's values do not fit 64 bits. Intermediate results have up
 to 448 bits (a division's numerator needs 10**115), every rounding is HALF_UP on the magnitude, as in
-Spark's ``Decimal``. Status of a row: 0 fine, 1 the result does not fit its precision, 2 an integral
+Spark's ``Decimal``. Status of a row: 0 valid, 1 the result does not fit its precision, 2 an integral
 quotient has more digits than Java's math context allows.
 """
 
@@ -45,8 +45,15 @@ def load(low: int, high: int, limbs: Any) -> bool:
 
 
 @kernel
+def copy(limbs: Any, out: Any) -> None:
+    """Copy LIMBS limbs; numba compiles this loop in a tenth of the time of a slice assignment."""
+    for k in range(LIMBS):
+        out[k] = limbs[k]
+
+
+@kernel
 def used(limbs: Any) -> int:
-    """Count the limbs up to the highest that is not zero."""
+    """Return the number of limbs up to the highest that is not zero."""
     count = LIMBS
     while count > 0 and limbs[count - 1] == _ZERO:
         count -= 1
@@ -55,7 +62,7 @@ def used(limbs: Any) -> int:
 
 @kernel
 def multiply(left: Any, right: Any, out: Any) -> None:
-    """Set out = left * right (the caller knows it fits)."""
+    """Set out = left * right, which must fit."""
     out[:] = _ZERO
     nleft = used(left)
     nright = used(right)
@@ -72,7 +79,7 @@ def multiply(left: Any, right: Any, out: Any) -> None:
 
 @kernel
 def compare(left: Any, right: Any) -> int:
-    """Return -1, 0 or 1."""
+    """Return -1, 0 or 1 as left is less than, equal to or greater than right."""
     for k in range(LIMBS - 1, -1, -1):
         if left[k] != right[k]:
             return 1 if left[k] > right[k] else -1
@@ -91,7 +98,7 @@ def add(left: Any, right: Any, out: Any) -> None:
 
 @kernel
 def subtract(left: Any, right: Any, out: Any) -> None:
-    """Set out = left - right, where left >= right."""
+    """Set out = left - right; left must be >= right."""
     borrow = _ZERO
     for k in range(LIMBS):
         total = left[k] + _BASE - right[k] - borrow
@@ -124,11 +131,11 @@ def drop_digits(limbs: Any, digits: int) -> None:
     """Divide in place by 10**digits, rounding HALF_UP."""
     if digits <= 0:
         return
-    left = digits - 1
-    while left >= 9:
+    remaining = digits - 1
+    while remaining >= 9:
         divide_small(limbs, _BILLION)
-        left -= 9
-    for _ in range(left):
+        remaining -= 9
+    for _ in range(remaining):
         divide_small(limbs, _TEN)
     if divide_small(limbs, _TEN) >= np.uint64(5):
         increment(limbs)
@@ -136,7 +143,7 @@ def drop_digits(limbs: Any, digits: int) -> None:
 
 @kernel
 def divide(numerator: Any, denominator: Any, quotient: Any, rest: Any, norm: Any) -> None:
-    """Set quotient and rest of numerator / denominator (> 0): Knuth, TAOCP volume 2, algorithm D.
+    """Set quotient and remainder (``rest``) of numerator / denominator (> 0): Knuth, TAOCP volume 2, algorithm D.
 
     ``rest`` and ``norm`` have LIMBS + 1 limbs; ``norm`` is scratch.
     """
@@ -144,9 +151,9 @@ def divide(numerator: Any, denominator: Any, quotient: Any, rest: Any, norm: Any
     nv = used(denominator)
     nu = used(numerator)
     rest[:] = _ZERO
-    rest[:LIMBS] = numerator
+    copy(numerator, rest)
     if nv == 1:
-        quotient[:] = numerator
+        copy(numerator, quotient)
         remainder = divide_small(quotient, denominator[0])
         rest[:] = _ZERO
         rest[0] = remainder
@@ -201,7 +208,7 @@ def divide(numerator: Any, denominator: Any, quotient: Any, rest: Any, norm: Any
 @kernel
 def _fits_context(quotient: Any, scratch: Any, powers: Any) -> bool:
     """Return whether the digits after the first 39 are zeros, so that Java's quotient is exact."""
-    scratch[:] = quotient
+    copy(quotient, scratch)
     while compare(scratch, powers[39]) >= 0:
         if divide_small(scratch, _TEN) != _ZERO:
             return False
@@ -213,10 +220,10 @@ def evaluate(
     op: int, left: Any, lstep: Any, lpower: int, right: Any, rstep: Any, rpower: int, negate: bool,
     drop: int, precision: int, valid: Any, powers: Any, out: Any, status: Any,
 ) -> int:  # fmt: skip
-    """Compute one operation for the valid rows; return how many rows have a status other than 0.
+    """Compute one operation for the valid rows; return the number of rows with a status other than 0.
 
-    Inputs are scaled to left*10**lpower and right*10**rpower first; ``negate`` turns the right one's
-    sign; the result loses ``drop`` digits (HALF_UP) and must be below 10**precision.
+    Inputs are first scaled to left*10**lpower and right*10**rpower; ``negate`` negates the right one; ``drop`` digits
+    of the result are rounded off (HALF_UP), and it must be below 10**precision.
     """
     failures = 0
     raw, a, b = np.empty(LIMBS, np.uint64), np.empty(LIMBS, np.uint64), np.empty(LIMBS, np.uint64)
@@ -251,7 +258,7 @@ def evaluate(
             divide(a, b, x, rest, norm)
             if op == OP_DIVIDE:
                 negative = lneg != rneg
-                y[:] = rest[:LIMBS]
+                copy(rest, y)
                 add(y, y, raw)
                 if compare(raw, b) >= 0:
                     increment(x)
@@ -259,7 +266,7 @@ def evaluate(
                 if compare(x, powers[39]) >= 0 and not _fits_context(x, y, powers):
                     status[i] = 2
                 if op == OP_REMAINDER:
-                    x[:] = rest[:LIMBS]
+                    copy(rest, x)
                 else:
                     negative = lneg != rneg
         drop_digits(x, drop)

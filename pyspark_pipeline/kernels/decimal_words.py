@@ -1,7 +1,7 @@
 """Decimal128 arrays as 64-bit words: row ``i`` is (low word, high word) of a two's complement integer.
 
-The views made here respect the offset of a sliced array and copy nothing. A scalar becomes a view of
-one row, which the kernels read with step 0.
+The views respect the offset of a sliced array and copy nothing. A scalar becomes a view of one row,
+which the kernels read with step 0.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def join_words(low: int, high: int) -> int:
 def words_of(value: Any) -> tuple[Words, np.uint64]:
     """Return (words, step) of a decimal128 array (step ``EACH_ROW``) or valid scalar (``ONE_ROW``).
 
-    ``words`` has shape (rows, 2); slots of NULLs hold whatever the buffer holds.
+    ``words`` has shape (rows, 2); words of NULL rows are undefined.
     """
     if isinstance(value, pa.Scalar):
         words = np.array([split_words(unscaled(value.as_py(), value.type.scale))], dtype=np.int64)
@@ -64,7 +64,7 @@ def new_words(rows: int) -> tuple[pa.Buffer, Words]:
 
 
 def validity_of(values: list[Any]) -> pa.Buffer | None:
-    """Return the bitmap (offset 0) of the rows where all arrays of ``values`` are valid, None when all rows are."""
+    """Return the bitmap (offset 0) of the rows that are valid in all arrays of ``values``; None if all rows are."""
     valid: pa.Array | None = None
     for value in values:
         if isinstance(value, pa.Array) and value.null_count:
@@ -82,7 +82,7 @@ def bitmap_of(valid: pa.BooleanArray) -> pa.Buffer:
 
 
 def valid_flags(validity: pa.Buffer | None, rows: int) -> npt.NDArray[np.bool_]:
-    """Unpack a validity bitmap to one bool a row."""
+    """Unpack a validity bitmap to one bool per row."""
     if validity is None:
         return np.ones(rows, dtype=np.bool_)
     packed = np.frombuffer(validity, dtype=np.uint8)
@@ -90,10 +90,10 @@ def valid_flags(validity: pa.Buffer | None, rows: int) -> npt.NDArray[np.bool_]:
 
 
 def pack_flags(flags: npt.NDArray[np.bool_]) -> pa.Buffer:
-    """Pack one bool a row to a validity bitmap."""
+    """Pack one bool per row to a validity bitmap."""
     return pa.py_buffer(np.packbits(flags, bitorder="little"))
 
 
 def decimal_array(type_: pa.DataType, rows: int, validity: pa.Buffer | None, data: pa.Buffer) -> pa.Array:
-    """Make the decimal128 array over ``data`` without a copy."""
+    """Build the decimal128 array over ``data`` without a copy."""
     return pa.Array.from_buffers(type_, rows, [validity, data])

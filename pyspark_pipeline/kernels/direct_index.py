@@ -1,4 +1,4 @@
-"""The direct mode of the group table: the columns' values are digits of an index into an array of groups."""
+"""The direct mode of the group table: column values are the digits of an index into an array of groups."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pyspark_pipeline.kernels.buffers import Array, allocate_zeros
 from pyspark_pipeline.kernels.group_kernels import add_to_index, find_direct, value_range
 from pyspark_pipeline.kernels.key_columns import KeyColumn
 
-MOST_SLOTS = 1 << 16
+MAX_SLOTS = 1 << 16
 _LARGEST = np.int64(2**63 - 1)
 _SMALLEST = np.int64(-(2**63))
-Bits = tuple[Array, int]
+Bitmap = tuple[Array, int]
 
 
 class DirectIndex:
-    """An array of groups by index. Digit 0 of a column is NULL, digit d is the value ``low + d − 1``."""
+    """An array of groups. Digit 0 of a column is NULL, digit d is the value ``low + d − 1``."""
 
     mode = "direct"
 
@@ -33,15 +33,15 @@ class DirectIndex:
         return self._slots.nbytes
 
     def find(
-        self, parts: Sequence[Array], bits: Sequence[Bits], count: int, groups: Array, firsts: Array
+        self, parts: Sequence[Array], bits: Sequence[Bitmap], count: int, groups: Array, firsts: Array
     ) -> int | None:
-        """Write the group of every row; give the number of new groups, None where a value has no digit."""
+        """Write the group of every row; return the number of new groups, or None if a value has no digit."""
         index = self._index(parts, bits, groups.size)
         if index is None:
             return None
         return int(find_direct(index, self._slots, count, groups, firsts)) - count
 
-    def _index(self, parts: Sequence[Array], bits: Sequence[Bits], rows: int) -> Array | None:
+    def _index(self, parts: Sequence[Array], bits: Sequence[Bitmap], rows: int) -> Array | None:
         if len(parts) != len(self._columns):
             return None
         index = allocate_zeros(rows, np.int64)
@@ -53,21 +53,21 @@ class DirectIndex:
         return index
 
     def widened(
-        self, parts: Sequence[Array], bits: Sequence[Bits], stored: Sequence[Array], valid: Sequence[Bits]
+        self, parts: Sequence[Array], bits: Sequence[Bitmap], stored: Sequence[Array], valid: Sequence[Bitmap]
     ) -> DirectIndex | None:
-        """Make an index with room for the chunk too, holding the stored groups; None where it would be too large."""
+        """Build an index for the ranges of the chunk and of the stored groups; None if it would be too large."""
         if len(parts) != len(self._columns):
             return None
         ranges = []
         slots = 1
-        for place in range(len(parts)):
-            low, high = value_range(parts[place], *bits[place], _LARGEST, _SMALLEST)
-            low, high = value_range(stored[place], *valid[place], low, high)
+        for column in range(len(parts)):
+            low, high = value_range(parts[column], *bits[column], _LARGEST, _SMALLEST)
+            low, high = value_range(stored[column], *valid[column], low, high)
             low, high = (0, 0) if high < low else (int(low), int(high))
-            if stored[place].size:
+            if stored[column].size:
                 high += high - low
             slots *= high - low + 2
-            if slots > MOST_SLOTS or high > int(_LARGEST) - 2:
+            if slots > MAX_SLOTS or high > int(_LARGEST) - 2:
                 return None
             ranges.append((low, high))
         made = DirectIndex(self._columns, ranges)

@@ -1,8 +1,8 @@
-"""The loops of the group table: key words to group numbers, by direct index or by open addressing.
+"""Kernels of the group table: key words to group numbers, by direct index or by open addressing.
 
-``find_one`` and ``find_many`` stop early when the table has ``limit`` groups and give the row to go on from
-after the caller has grown it. A row equal to the row before it takes that row's group without a probe, which
-is what makes sorted and clustered input cheap. New groups are reported by the row they were first seen in.
+``find_one`` and ``find_many`` stop early if the table has ``limit`` groups and return the row to continue from
+after the caller has grown the table. A row equal to the previous row has the same group without a probe, which
+makes sorted and clustered input cheap. New groups are reported by the first row that has their key.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ import numpy as np
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 from pyspark_pipeline.kernels.tagged_slots import (
-    enter_new,
+    equal_words,
     hash_words,
-    holding,
-    home_of,
-    number_in,
-    same_words,
+    home_slot,
+    insert_new,
+    number_of,
     slot_of_words,
+    slot_value,
 )
 from pyspark_pipeline.kernels.wrapping import wrapping_subtract
 
 
 @kernel
 def add_to_index(values, bitmap, skip, low, size, stride, index):  # type: ignore[no-untyped-def]
-    """Add a column's part to a direct index: 0 for NULL, else value − low + 1, times ``stride``.
+    """Add a column's digit times ``stride`` to a direct index; the digit is 0 for NULL, else value − low + 1.
 
-    Gives False at the first value that does not lie in ``size`` slots from ``low`` on.
+    Return False at the first value whose digit is not below ``size``.
     """
     for row in range(index.size):
         if is_valid(bitmap, skip, row):
@@ -40,7 +40,7 @@ def add_to_index(values, bitmap, skip, low, size, stride, index):  # type: ignor
 
 @kernel
 def value_range(values, bitmap, skip, low, high):  # type: ignore[no-untyped-def]
-    """Widen (low, high) to the valid values."""
+    """Return (low, high) extended to all valid values."""
     for row in range(values.size):
         if is_valid(bitmap, skip, row):
             value = values[row]
@@ -52,32 +52,32 @@ def value_range(values, bitmap, skip, low, high):  # type: ignore[no-untyped-def
 
 
 @kernel
-def pack_narrow(values, bitmap, skip, bias, shift, words, place, width):  # type: ignore[no-untyped-def]
-    """Put a column's biased values (0 for NULL) into bits ``shift``… of word ``place`` of every row."""
+def pack_narrow(values, bitmap, skip, bias, shift, words, index, width):  # type: ignore[no-untyped-def]
+    """Write a column's biased values (0 for NULL) to the bits from ``shift`` on of word ``index`` of every row."""
     for row in range(values.size):
         if is_valid(bitmap, skip, row):
-            words[row * width + place] |= (values[row] - bias + 1) << shift
+            words[row * width + index] |= (values[row] - bias + 1) << shift
 
 
 @kernel
-def pack_wide(values, bitmap, skip, words, place, width):  # type: ignore[no-untyped-def]
-    """Put a column's values (0 for NULL) into word ``place`` of every row."""
+def pack_wide(values, bitmap, skip, words, index, width):  # type: ignore[no-untyped-def]
+    """Write a column's values (0 for NULL) to word ``index`` of every row."""
     for row in range(values.size):
         if is_valid(bitmap, skip, row):
-            words[row * width + place] = values[row]
+            words[row * width + index] = values[row]
 
 
 @kernel
-def pack_null_bit(bitmap, skip, shift, words, place, width, rows):  # type: ignore[no-untyped-def]
-    """Set bit ``shift`` of word ``place`` of every row that is NULL."""
+def pack_null_bit(bitmap, skip, shift, words, index, width, rows):  # type: ignore[no-untyped-def]
+    """Set bit ``shift`` of word ``index`` of every row that is NULL."""
     for row in range(rows):
         if not is_valid(bitmap, skip, row):
-            words[row * width + place] |= np.int64(1) << shift
+            words[row * width + index] |= np.int64(1) << shift
 
 
 @kernel
 def find_direct(index, slots, count, groups, firsts):  # type: ignore[no-untyped-def]
-    """Look rows up in ``slots`` (index to group, −1 for none yet); give the new number of groups."""
+    """Find or insert the groups of rows in ``slots`` (index to group, −1 is free); return the new number of groups."""
     start = count
     for row in range(index.size):
         group = slots[index[row]]
@@ -92,10 +92,10 @@ def find_direct(index, slots, count, groups, firsts):  # type: ignore[no-untyped
 
 @kernel
 def find_one(words, row, slots, shift, keys, count, limit, groups, firsts, found):  # type: ignore[no-untyped-def]
-    """Find or make the groups of rows from ``row`` on by one-word keys.
+    """Find or insert the groups of rows from ``row`` on by one-word keys.
 
-    ``slots``: group + 1 (0 is free), a power of two of them; ``shift``: 64 + 3 − log2(slots); ``keys``: the word
-    of every group. Gives the row reached, the number of groups, and the number of new groups of this chunk.
+    ``slots``: group + 1 (0 is free), a power of two in number; ``shift``: 64 + 3 − log2(slots); ``keys``: the word
+    of every group. Return the row reached, the number of groups, and the number of new groups of this chunk.
     """
     mask = slots.size - 1
     rows = words.size
@@ -104,7 +104,7 @@ def find_one(words, row, slots, shift, keys, count, limit, groups, firsts, found
     while row < rows:
         key = words[row]
         if group < 0 or key != last:
-            at = home_of(key, shift, 3)
+            at = home_slot(key, shift, 3)
             while True:
                 held = np.int64(slots[at])
                 if held == 0:
@@ -128,40 +128,40 @@ def find_one(words, row, slots, shift, keys, count, limit, groups, firsts, found
 
 
 @kernel
-def enter_one(keys, count, slots, shift):  # type: ignore[no-untyped-def]
-    """Enter groups 0 … count − 1, whose keys are distinct, into empty slots."""
+def insert_one(keys, count, slots, shift):  # type: ignore[no-untyped-def]
+    """Insert groups 0 … count − 1, whose keys are distinct, into empty slots."""
     mask = slots.size - 1
     for group in range(count):
-        at = home_of(keys[group], shift, 3)
+        at = home_slot(keys[group], shift, 3)
         while slots[at] != 0:
             at = (at + 1) & mask
         slots[at] = group + 1
 
 
 @kernel
-def enter_many(keys, width, count, slots, shift):  # type: ignore[no-untyped-def]
-    """Enter groups 0 … count − 1, whose keys are distinct, into empty slots."""
+def insert_many(keys, width, count, slots, shift):  # type: ignore[no-untyped-def]
+    """Insert groups 0 … count − 1, whose keys are distinct, into empty slots."""
     for group in range(count):
-        enter_new(hash_words(keys, width, group), group, slots, shift)
+        insert_new(hash_words(keys, width, group), group, slots, shift)
 
 
 @kernel
 def find_many(words, width, row, rows, slots, shift, keys, count, limit, groups, firsts, found):  # type: ignore[no-untyped-def]
-    """Find or make the groups of rows from ``row`` on by keys of ``width`` words.
+    """Find or insert the groups of rows from ``row`` on by keys of ``width`` words.
 
     ``slots``: :mod:`~.tagged_slots` of groups; ``keys``: the words of every group.
     """
     group = np.int64(-1)
     while row < rows:
-        if group < 0 or not same_words(words, row, words, row - 1, width):
+        if group < 0 or not equal_words(words, row, words, row - 1, width):
             mixed = hash_words(words, width, row)
             at = slot_of_words(words, row, width, mixed, slots, shift, keys)
-            group = number_in(slots[at])
+            group = number_of(slots[at])
             if group < 0:
                 if count >= limit:
                     return row, count, found
                 group = count
-                slots[at] = holding(mixed, group)
+                slots[at] = slot_value(mixed, group)
                 for i in range(width):
                     keys[group * width + i] = words[row * width + i]
                 firsts[found] = row
@@ -174,14 +174,14 @@ def find_many(words, width, row, rows, slots, shift, keys, count, limit, groups,
 
 @kernel
 def gather_codes(codes, bitmap, skip, known, out):  # type: ignore[no-untyped-def]
-    """Look dictionary codes up in ``known``; rows that are NULL get 0."""
+    """Map dictionary codes by ``known`` to ``out``; NULL rows get 0."""
     for row in range(out.size):
         out[row] = known[codes[row]] if is_valid(bitmap, skip, row) else 0
 
 
 @kernel
 def unpack_bits(data, data_skip, out):  # type: ignore[no-untyped-def]
-    """Write a bitmap as 0 and 1."""
+    """Unpack a bitmap to 0 and 1."""
     for row in range(out.size):
         at = data_skip + row
         out[row] = (data[at >> 3] >> (at & 7)) & 1
@@ -189,6 +189,6 @@ def unpack_bits(data, data_skip, out):  # type: ignore[no-untyped-def]
 
 @kernel
 def valid_rows(bitmap, skip, rows, out, start):  # type: ignore[no-untyped-def]
-    """Write the validity of chosen rows as bools from ``start`` on."""
+    """Write the validity of the given rows as bools to ``out`` from ``start`` on."""
     for i in range(rows.size):
         out[start + i] = is_valid(bitmap, skip, rows[i])

@@ -1,9 +1,9 @@
-"""A persistent hash table of grouping keys: chunks in, a group number for every row out.
+"""A persistent hash table of grouping keys that maps the rows of chunks to group numbers.
 
-Three modes, by what the keys turn out to be: *direct* (few values a column: a mixed-radix index into an
-array), *word* (all columns packed into one 64-bit word), *words* (several). A table starts direct and
-leaves it for good when the ranges grow too wide. The values of every group are kept by column, so that
-changing the mode is building the index anew from them.
+It has three modes, chosen by the keys: *direct* (few values per column: a mixed-radix index into an
+array), *word* (all columns packed into one 64-bit word), *words* (several words). A table starts in direct mode and
+leaves it for good if the ranges become too wide. The values of every group are stored by column, so that
+a change of mode rebuilds the index from them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from pyspark_pipeline.kernels.group_kernels import valid_rows
 from pyspark_pipeline.kernels.hash_index import HashIndex
 from pyspark_pipeline.kernels.key_columns import key_column
 
-Bits = tuple[Array, int]
+Bitmap = tuple[Array, int]
 
 
 class GroupTable:
-    """Numbers distinct keys from 0 in the order they come. Columns are of the given plain Arrow types."""
+    """Numbers distinct keys from 0 in the order of their first row. Columns have the given plain Arrow types."""
 
     def __init__(self, types: Sequence[pa.DataType]) -> None:
         self.count = 0
@@ -44,12 +44,12 @@ class GroupTable:
         stored = sum(part.nbytes for part in (*self._values, *self._valid))
         return stored + self._index.nbytes + sum(column.nbytes for column in self.columns)
 
-    def has_room(self, rows: int) -> bool:
-        """Say whether ``rows`` more groups need no larger arrays."""
+    def has_capacity(self, rows: int) -> bool:
+        """Return whether ``rows`` more groups fit without larger arrays."""
         return self.count + rows <= self._valid[0].size
 
     def group_ids(self, keys: Sequence[pa.Array]) -> Array:
-        """Find or make the group of every row; int64, shape (rows,). At least one key column."""
+        """Return the group of every row, found or inserted: int64, shape (rows,). At least one key column."""
         rows = len(keys[0])
         parts = [part for column, key in zip(self.columns, keys, strict=True) for part in column.encode(key)]
         bits = [_key_validity(key) for key in keys]
@@ -60,7 +60,7 @@ class GroupTable:
             self._store(parts, bits, firsts[:found])
         return groups
 
-    def _find(self, parts: list[Array], bits: list[Bits], groups: Array, firsts: Array) -> int:
+    def _find(self, parts: list[Array], bits: list[Bitmap], groups: Array, firsts: Array) -> int:
         found = self._index.find(parts, bits, self.count, groups, firsts)
         if found is None:
             self._index = self._rebuilt(parts, bits)
@@ -69,8 +69,8 @@ class GroupTable:
             raise AssertionError("an index built for a chunk does not hold it")
         return found
 
-    def _rebuilt(self, parts: list[Array], bits: list[Bits]) -> DirectIndex | HashIndex:
-        """Make an index that holds the groups so far and can take the chunk."""
+    def _rebuilt(self, parts: list[Array], bits: list[Bitmap]) -> DirectIndex | HashIndex:
+        """Build an index that holds the groups so far and accepts the chunk."""
         stored = [part[: self.count] for part in self._values]
         valid = [(packed_bits(v[: self.count]), 0) for v in self._valid]
         if isinstance(self._index, DirectIndex):
@@ -82,7 +82,7 @@ class GroupTable:
         made.insert(stored, valid, self.count)
         return made
 
-    def _store(self, parts: list[Array], bits: list[Bits], rows: Array) -> None:
+    def _store(self, parts: list[Array], bits: list[Bitmap], rows: Array) -> None:
         start, self.count = self.count, self.count + rows.size
         if self.count > self._valid[0].size:
             size = max(self.count, 2 * self._valid[0].size)
@@ -97,7 +97,7 @@ class GroupTable:
                 valid[start : self.count] = True
 
     def keys(self, start: int, stop: int) -> list[pa.Array]:
-        """Give the key columns of groups ``start`` ≤ g < ``stop``."""
+        """Return the key columns of groups ``start`` ≤ g < ``stop``."""
         made = []
         at = 0
         for column, valid in zip(self.columns, self._valid, strict=True):
@@ -107,13 +107,13 @@ class GroupTable:
         return made
 
 
-def _key_validity(key: pa.Array) -> Bits:
+def _key_validity(key: pa.Array) -> Bitmap:
     if pa.types.is_null(key.type):
         return np.zeros((len(key) + 7) // 8, dtype=np.uint8), 0
     return validity(key.indices if pa.types.is_dictionary(key.type) else key)
 
 
 def packed_bits(valid: Array) -> Array:
-    """Pack bools to a bitmap; none where all are true."""
+    """Pack bools to a bitmap; it is empty if all are true."""
     return NO_BITS if valid.all() else np.packbits(valid, bitorder="little")
 

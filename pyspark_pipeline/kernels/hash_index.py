@@ -13,10 +13,10 @@ import numpy as np
 
 from pyspark_pipeline.kernels.buffers import Array, allocate_zeros, grown
 from pyspark_pipeline.kernels.group_kernels import (
-    enter_many,
-    enter_one,
     find_many,
     find_one,
+    insert_many,
+    insert_one,
     pack_narrow,
     pack_null_bit,
     pack_wide,
@@ -24,12 +24,12 @@ from pyspark_pipeline.kernels.group_kernels import (
 from pyspark_pipeline.kernels.key_columns import KeyColumn
 
 _FIRST_SLOTS = 4096
-Bits = tuple[Array, int]
+Bitmap = tuple[Array, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    """Where one part of a column lies: word, shift; ``shift`` −1 is the whole word."""
+class _BitField:
+    """The bits of a word that hold one part of a column: word, shift; ``shift`` −1 is the whole word."""
 
     part: int
     column: int
@@ -38,44 +38,44 @@ class _Place:
 
 
 class _Layout:
-    """Deals the columns out to words."""
+    """The assignment of columns to bit fields of words."""
 
     def __init__(self, columns: Sequence[KeyColumn], with_nulls: bool) -> None:
-        self.places: list[_Place] = []
-        self.null_bits: list[_Place] = []
+        self.fields: list[_BitField] = []
+        self.null_bits: list[_BitField] = []
         self.width = 0
         self._free: list[int] = []
         part = 0
         for number, column in enumerate(columns):
             if column.bits < 64:
-                self.places.append(self._narrow(part, number, column.bits))
+                self.fields.append(self._narrow(part, number, column.bits))
             else:
                 for i in range(column.words):
-                    self.places.append(_Place(part=part + i, column=number, word=self.width))
+                    self.fields.append(_BitField(part=part + i, column=number, word=self.width))
                     self.width += 1
                     self._free.append(0)
                 if with_nulls:
                     self.null_bits.append(self._narrow(part, number, 1))
             part += column.words
 
-    def _narrow(self, part: int, column: int, bits: int) -> _Place:
+    def _narrow(self, part: int, column: int, bits: int) -> _BitField:
         for word, free in enumerate(self._free):
             if free >= bits:
                 self._free[word] -= bits
-                return _Place(part=part, column=column, word=word, shift=64 - free)
+                return _BitField(part=part, column=column, word=word, shift=64 - free)
         self._free.append(64 - bits)
         self.width += 1
-        return _Place(part=part, column=column, word=self.width - 1, shift=0)
+        return _BitField(part=part, column=column, word=self.width - 1, shift=0)
 
 
 class HashIndex:
-    """Open addressing over packed words; half of the slots are used at most."""
+    """Open addressing over packed words; at most half of the slots are used."""
 
     def __init__(self, columns: Sequence[KeyColumn], *, with_nulls: bool) -> None:
         self._columns = columns
         self._with_nulls = with_nulls
         self._layout = _Layout(columns, with_nulls)
-        self._wide = [place.column for place in self._layout.places if place.shift < 0]
+        self._wide = [field.column for field in self._layout.fields if field.shift < 0]
         self._keys: Array = np.empty(0, dtype=np.int64)
         self._make_slots(_FIRST_SLOTS)
 
@@ -96,30 +96,30 @@ class HashIndex:
         self._shift = (64 + 3 if one else 64) - log
 
     def find(
-        self, parts: Sequence[Array], bits: Sequence[Bits], count: int, groups: Array, firsts: Array
+        self, parts: Sequence[Array], bits: Sequence[Bitmap], count: int, groups: Array, firsts: Array
     ) -> int | None:
-        """Write the group of every row; give the number of new groups, None where NULL bits are missing."""
+        """Write the group of every row; return the number of new groups, or None if the layout lacks NULL bits."""
         if not self._with_nulls and any(bits[column][0].size for column in self._wide):
             return None
         words = self._pack(parts, bits, groups.size)
         return self._find_words(words, count, groups, firsts)
 
-    def insert(self, parts: Sequence[Array], bits: Sequence[Bits], count: int) -> None:
-        """Enter groups 0 … count − 1, which are distinct, into an empty index."""
+    def insert(self, parts: Sequence[Array], bits: Sequence[Bitmap], count: int) -> None:
+        """Insert groups 0 … count − 1, which are distinct, into an empty index."""
         size = self._size
         while size < 4 * count:
             size *= 4
         words = self._pack(parts, bits, count)
         self._reserve_keys(count)
         self._keys[: words.size] = words
-        self._enter(size, count)
+        self._insert_groups(size, count)
 
-    def _enter(self, size: int, count: int) -> None:
+    def _insert_groups(self, size: int, count: int) -> None:
         self._make_slots(size)
         if self._layout.width == 1:
-            enter_one(self._keys, count, self._slots, self._shift)
+            insert_one(self._keys, count, self._slots, self._shift)
         else:
-            enter_many(self._keys, self._layout.width, count, self._slots, self._shift)
+            insert_many(self._keys, self._layout.width, count, self._slots, self._shift)
 
     def _find_words(self, words: Array, count: int, groups: Array, firsts: Array) -> int:
         row, found, rows = 0, 0, groups.size
@@ -136,7 +136,7 @@ class HashIndex:
                     words, width, row, rows, self._slots, self._shift, self._keys, count, limit, groups, firsts, found
                 )
             if row < rows:
-                self._enter(self._size * 4, count)
+                self._insert_groups(self._size * 4, count)
         return found
 
     def _reserve_keys(self, groups: int) -> None:
@@ -144,21 +144,21 @@ class HashIndex:
         if needed > self._keys.size:
             self._keys = grown(self._keys, max(needed, 2 * self._keys.size))
 
-    def _pack(self, parts: Sequence[Array], bits: Sequence[Bits], rows: int) -> Array:
+    def _pack(self, parts: Sequence[Array], bits: Sequence[Bitmap], rows: int) -> Array:
         layout = self._layout
-        only = layout.places[0]
+        only = layout.fields[0]
         if layout.width == 1 and only.shift < 0 and not bits[0][0].size:
             return parts[0]
         words = allocate_zeros(rows * layout.width, np.int64)
-        for place in layout.places:
-            values, (bitmap, skip) = parts[place.part], bits[place.column]
-            if place.shift < 0:
-                pack_wide(values, bitmap, skip, words, place.word, layout.width)
+        for field in layout.fields:
+            values, (bitmap, skip) = parts[field.part], bits[field.column]
+            if field.shift < 0:
+                pack_wide(values, bitmap, skip, words, field.word, layout.width)
             else:
-                bias = self._columns[place.column].bias
-                pack_narrow(values, bitmap, skip, bias, place.shift, words, place.word, layout.width)
-        for place in layout.null_bits:
-            bitmap, skip = bits[place.column]
+                bias = self._columns[field.column].bias
+                pack_narrow(values, bitmap, skip, bias, field.shift, words, field.word, layout.width)
+        for field in layout.null_bits:
+            bitmap, skip = bits[field.column]
             if bitmap.size:
-                pack_null_bit(bitmap, skip, place.shift, words, place.word, layout.width, rows)
+                pack_null_bit(bitmap, skip, field.shift, words, field.word, layout.width, rows)
         return words

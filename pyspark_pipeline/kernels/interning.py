@@ -1,4 +1,4 @@
-"""A persistent table of distinct strings: every string gets a number, in the order they are first seen."""
+"""A persistent table of distinct strings, numbered in the order of their first occurrence."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from pyspark_pipeline.kernels.buffers import Array, allocate, allocate_zeros, gr
 from pyspark_pipeline.kernels.group_kernels import gather_codes
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
-from pyspark_pipeline.kernels.tagged_slots import enter_new, first_slot, has_tag, holding, number_in, tag_of
+from pyspark_pipeline.kernels.tagged_slots import first_slot, has_tag, insert_new, number_of, slot_value, tag_of
 
 _FIRST_SLOTS = 1024
 
 
 @kernel(forceinline=True)
 def _word(data, at):  # type: ignore[no-untyped-def]
-    """Read eight bytes, written so that the compiler makes one load of it (unsigned places never wrap around)."""
-    place = np.uint64(at)
+    """Read eight bytes in a form that the compiler combines to one load (unsigned indices never wrap around)."""
+    index = np.uint64(at)
     return (
-        np.uint64(data[place])
-        | (np.uint64(data[place + np.uint64(1)]) << np.uint64(8))
-        | (np.uint64(data[place + np.uint64(2)]) << np.uint64(16))
-        | (np.uint64(data[place + np.uint64(3)]) << np.uint64(24))
-        | (np.uint64(data[place + np.uint64(4)]) << np.uint64(32))
-        | (np.uint64(data[place + np.uint64(5)]) << np.uint64(40))
-        | (np.uint64(data[place + np.uint64(6)]) << np.uint64(48))
-        | (np.uint64(data[place + np.uint64(7)]) << np.uint64(56))
+        np.uint64(data[index])
+        | (np.uint64(data[index + np.uint64(1)]) << np.uint64(8))
+        | (np.uint64(data[index + np.uint64(2)]) << np.uint64(16))
+        | (np.uint64(data[index + np.uint64(3)]) << np.uint64(24))
+        | (np.uint64(data[index + np.uint64(4)]) << np.uint64(32))
+        | (np.uint64(data[index + np.uint64(5)]) << np.uint64(40))
+        | (np.uint64(data[index + np.uint64(6)]) << np.uint64(48))
+        | (np.uint64(data[index + np.uint64(7)]) << np.uint64(56))
     )
 
 
 @kernel(forceinline=True)
 def hash_string(data, start, end):  # type: ignore[no-untyped-def]
-    """Mix the bytes ``start`` ≤ i < ``end`` to 64 bits."""
+    """Hash the bytes ``start`` ≤ i < ``end`` to 64 bits."""
     mixed = np.uint64(end - start) * np.uint64(0x9E3779B97F4A7C15)
     at = start
     while at + 8 <= end:
@@ -70,7 +70,7 @@ def _equal(left, left_start, right, right_start, length):  # type: ignore[no-unt
 
 @kernel(forceinline=True)  # three times as fast as inline="always"
 def slot_of_string(data, start, length, mixed, slots, shift, arena, ends):  # type: ignore[no-untyped-def]
-    """Give the slot (:mod:`~.tagged_slots`) that holds a string of hash ``mixed``; where none does a free one."""
+    """Return the slot (:mod:`~.tagged_slots`) of a string, whose hash is ``mixed``, or a free slot."""
     mask = slots.size - 1
     at = first_slot(mixed, shift)
     tag = tag_of(mixed)
@@ -79,7 +79,7 @@ def slot_of_string(data, start, length, mixed, slots, shift, arena, ends):  # ty
         if held == 0:
             return at
         if has_tag(held, tag):
-            other = number_in(held)
+            other = number_of(held)
             if ends[other + 1] - ends[other] == length and _equal(arena, ends[other], data, start, length):
                 return at
         at = (at + 1) & mask
@@ -87,7 +87,7 @@ def slot_of_string(data, start, length, mixed, slots, shift, arena, ends):  # ty
 
 @kernel
 def _intern(offsets, data, bitmap, skip, row, slots, shift, arena, ends, count, limit, ids):  # type: ignore[no-untyped-def]
-    """Number rows from ``row`` on; ``arena`` has room for all of them, ``slots`` and ``ends`` for ``limit`` strings."""
+    """Number rows from ``row`` on; ``arena`` has space for all rows, ``slots`` and ``ends`` for ``limit`` strings."""
     while row < ids.size:
         if not is_valid(bitmap, skip, row):
             ids[row] = 0
@@ -97,7 +97,7 @@ def _intern(offsets, data, bitmap, skip, row, slots, shift, arena, ends, count, 
         length = np.int64(offsets[row + 1]) - start
         mixed = hash_string(data, start, start + length)
         at = slot_of_string(data, start, length, mixed, slots, shift, arena, ends)
-        number = number_in(slots[at])
+        number = number_of(slots[at])
         if number < 0:
             if count >= limit:
                 return row, count
@@ -106,7 +106,7 @@ def _intern(offsets, data, bitmap, skip, row, slots, shift, arena, ends, count, 
             for i in range(length):
                 arena[end + i] = data[start + i]
             ends[count + 1] = end + length
-            slots[at] = holding(mixed, number)
+            slots[at] = slot_value(mixed, number)
             count += 1
         ids[row] = number
         row += 1
@@ -116,7 +116,7 @@ def _intern(offsets, data, bitmap, skip, row, slots, shift, arena, ends, count, 
 @kernel
 def _rehash(arena, ends, count, slots, shift):  # type: ignore[no-untyped-def]
     for i in range(count):
-        enter_new(hash_string(arena, ends[i], ends[i + 1]), i, slots, shift)
+        insert_new(hash_string(arena, ends[i], ends[i + 1]), i, slots, shift)
 
 
 @kernel
@@ -140,7 +140,7 @@ def _total_length(ends, ids, valid):  # type: ignore[no-untyped-def]
 
 
 class DictionaryNumbers:
-    """The numbers of the last dictionary's strings: a dictionary comes with one chunk after the other."""
+    """A cache of the numbers of the last dictionary's strings: successive chunks usually share a dictionary."""
 
     __slots__ = ("_dictionary", "_numbers")
 
@@ -149,9 +149,9 @@ class DictionaryNumbers:
         self._numbers: Array = np.empty(0, dtype=np.int64)
 
     def of(self, column: pa.Array, number: Callable[[pa.Array], Array]) -> Array:
-        """Give the number of every row of a string, binary or dictionary column; what NULL gets means nothing.
+        """Return the number of every row of a string, binary or dictionary column; undefined for NULL.
 
-        ``number`` numbers a plain column; of a dictionary that pays only the dictionary, and only where it is new.
+        ``number`` numbers a plain column; of a dictionary column it numbers only the dictionary, and only if it is new.
         """
         if not pa.types.is_dictionary(column.type):
             return number(column)
@@ -192,7 +192,7 @@ class StringInterner:
         self._shift = 64 - (size.bit_length() - 1)
 
     def intern(self, column: pa.Array) -> Array:
-        """Number every row of a string, binary or dictionary column; int64, shape (rows,); 0 where NULL."""
+        """Return the number of every row of a string, binary or dictionary column: int64, shape (rows,), 0 for NULL."""
         return self._numbers.of(column, self._intern_strings)
 
     def _intern_strings(self, column: pa.Array) -> Array:
@@ -223,7 +223,7 @@ class StringInterner:
         _rehash(self._arena, self._ends, self.count, self._slots, self._shift)
 
     def strings(self, ids: Array, valid: Array, arrow_type: pa.DataType) -> pa.Array:
-        """Make the column of the strings with the given numbers; NULL where ``valid`` (bool) is false."""
+        """Build the column of the strings with the given numbers; NULL if ``valid`` (bool) is false."""
         total = int(_total_length(self._ends, ids, valid))
         if total > 2**31 - 1:
             raise OverflowError(f"{total} bytes of strings do not fit one column")

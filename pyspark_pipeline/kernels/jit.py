@@ -1,8 +1,7 @@
-"""The one way to compile a kernel: ``@kernel`` is numba's nopython mode with the engine's settings.
+"""The decorator of all kernels: ``@kernel`` is numba's nopython mode with the engine's settings.
 
-Compiled code is cached on disk (:mod:`~.compile_cache`), so that a worker loads a kernel in milliseconds.
-Kernels release the interpreter lock and keep IEEE arithmetic exact (``fastmath`` off). Import numba only
-through this file: the cache directory must be chosen before numba is first imported.
+Compiled code is cached on disk (:mod:`~.code_files`), so that a worker loads a kernel in milliseconds.
+Kernels release the interpreter lock and keep IEEE arithmetic exact (``fastmath`` off).
 """
 
 from __future__ import annotations
@@ -10,30 +9,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from pyspark_pipeline.kernels.compile_cache import choose_directory
+import numba
+
+from pyspark_pipeline.kernels.code_files import cached_on_disk
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-choose_directory()
-
-import numba  # noqa: E402
-
-
 def kernel(function: F | None = None, **options: Any) -> Any:
-    """Compile ``function`` on first call for the types it is called with (``@kernel`` or ``@kernel(...)``).
+    """Compile ``function`` on its first call for the argument types of the call (``@kernel`` or ``@kernel(...)``).
 
-    Further ``options`` go to ``numba.njit``; ``cache``, ``nogil`` and ``fastmath`` are the engine's.
+    Further ``options`` are passed to ``numba.njit``; ``cache``, ``nogil`` and ``fastmath`` are set here.
     """
-    compile_lazily: Any = numba.njit(cache=True, nogil=True, fastmath=False, **options)
-    return compile_lazily if function is None else compile_lazily(function)
+    compile_lazily = numba.njit(nogil=True, fastmath=False, **options)
+
+    def cached(function: F) -> Any:
+        return cached_on_disk(compile_lazily(function))
+
+    return cached if function is None else cached(function)
 
 
 def frozen(array: Any) -> Any:
-    """Mark a numpy array read-only and return it.
+    """Make a numpy array read-only and return it.
 
-    Numba compiles a kernel anew for writable and read-only inputs: inputs are always frozen, so that each
-    kernel has one compiled form whoever owns the memory.
+    Numba compiles a kernel separately for writable and read-only inputs: inputs are always frozen, so that each
+    kernel has one compiled form, whatever owns the memory.
     """
     array.flags.writeable = False
     return array

@@ -1,9 +1,9 @@
-"""The loops of a join's table: build rows are entered once, then any number of threads look keys up.
+"""Kernels of the join table: build rows are inserted once, then any number of threads probe it.
 
-An *entry* is the first build row that has a key (−1: no such row), so where every key is there once the entry
-is the row to join. Three forms: *direct* (``slots[key − low]``), *word* (open addressing over pairs of key and
-entry), *words* (keys of several words; a slot holds part of the hash and entry + 1). Looking up writes nothing
-but its output, and no row depends on the one before, so that the processor overlaps their cache misses.
+An *entry* is the first build row that has a key (−1: no such row), so if keys are unique the entry
+is the matching row. The table has three modes: *direct* (``slots[key − low]``), *word* (open addressing over pairs
+of key and entry), *words* (keys of several words; a slot holds part of the hash and entry + 1). A probe writes only
+its output, and no row depends on the previous one, so that the processor overlaps their cache misses.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import numpy as np
 
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
-from pyspark_pipeline.kernels.tagged_slots import hash_words, holding, home_of, number_in, slot_of_words
+from pyspark_pipeline.kernels.tagged_slots import hash_words, home_slot, number_of, slot_of_words, slot_value
 
 
 @kernel
 def add_digit(values, low, span, stride, codes):  # type: ignore[no-untyped-def]
-    """Add (value − low) · stride to the codes; −1 for good where the value is not in ``low`` … ``low + span``.
+    """Add (value − low) · stride to the codes; a code becomes −1 if its value is not in ``low`` … ``low + span``.
 
-    ``low``, ``span`` and ``stride`` are uint64. Kept codes are below 2**63 as the caller chose the strides.
+    ``low``, ``span`` and ``stride`` are uint64. The caller's strides keep other codes below 2**63; −1 remains −1.
     """
     for row in range(values.size):
         distance = np.uint64(values[row]) - low
@@ -30,8 +30,8 @@ def add_digit(values, low, span, stride, codes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def enter_direct(keys, bitmap, skip, low, slots, entries):  # type: ignore[no-untyped-def]
-    """Enter rows by ``slots[key − low]`` (−1 is free); give the number of distinct keys. ``low`` is uint64."""
+def insert_direct(keys, bitmap, skip, low, slots, entries):  # type: ignore[no-untyped-def]
+    """Insert rows at ``slots[key − low]`` (−1 is free); return the number of distinct keys. ``low`` is uint64."""
     count = 0
     for row in range(keys.size):
         entry = np.int32(-1)
@@ -48,7 +48,7 @@ def enter_direct(keys, bitmap, skip, low, slots, entries):  # type: ignore[no-un
 
 @kernel
 def find_direct(keys, bitmap, skip, low, slots, entries):  # type: ignore[no-untyped-def]
-    """Write the entry of every key; give the number of rows that have one."""
+    """Write the entry of every key; return the number of rows that have one."""
     found = 0
     size = np.uint64(slots.size)
     for row in range(keys.size):
@@ -63,9 +63,9 @@ def find_direct(keys, bitmap, skip, low, slots, entries):  # type: ignore[no-unt
 
 @kernel(inline="always")
 def _pair_of_word(key, slots, shift):  # type: ignore[no-untyped-def]
-    """Give the pair of slots that holds a key; where none does a free one."""
+    """Return the pair of slots that holds a key, or a free pair."""
     mask = slots.size // 2 - 1
-    at = home_of(key, shift, 2)
+    at = home_slot(key, shift, 2)
     while True:
         if slots[2 * at + 1] < 0 or slots[2 * at] == key:
             return at
@@ -73,10 +73,10 @@ def _pair_of_word(key, slots, shift):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def enter_word(keys, bitmap, skip, slots, shift, entries):  # type: ignore[no-untyped-def]
-    """Enter rows; ``slots``: key and entry (−1 is free) in turn, a power of two of pairs, more than there are rows.
+def insert_word(keys, bitmap, skip, slots, shift, entries):  # type: ignore[no-untyped-def]
+    """Insert rows; ``slots``: alternating keys and entries (−1 is free), a power of two of pairs, more than rows.
 
-    ``shift``: 64 + 2 − log2(pairs). Gives the number of distinct keys.
+    ``shift``: 64 + 2 − log2(pairs). Return the number of distinct keys.
     """
     count = 0
     for row in range(keys.size):
@@ -96,7 +96,7 @@ def enter_word(keys, bitmap, skip, slots, shift, entries):  # type: ignore[no-un
 
 @kernel
 def find_word(keys, bitmap, skip, slots, shift, entries):  # type: ignore[no-untyped-def]
-    """Write the entry of every key; give the number of rows that have one."""
+    """Write the entry of every key; return the number of rows that have one."""
     found = 0
     for row in range(keys.size):
         entry = np.int64(-1)
@@ -108,10 +108,10 @@ def find_word(keys, bitmap, skip, slots, shift, entries):  # type: ignore[no-unt
 
 
 @kernel
-def enter_words(keys, width, bitmap, skip, slots, shift, entries):  # type: ignore[no-untyped-def]
-    """Enter rows of ``width`` words; ``slots``: :mod:`~.tagged_slots` of entries, more than there are rows.
+def insert_words(keys, width, bitmap, skip, slots, shift, entries):  # type: ignore[no-untyped-def]
+    """Insert rows of ``width`` words; ``slots``: :mod:`~.tagged_slots` of entries, more than rows.
 
-    Gives the number of distinct keys.
+    Return the number of distinct keys.
     """
     count = 0
     for row in range(entries.size):
@@ -119,24 +119,24 @@ def enter_words(keys, width, bitmap, skip, slots, shift, entries):  # type: igno
         if is_valid(bitmap, skip, row):
             mixed = hash_words(keys, width, row)
             at = slot_of_words(keys, row, width, mixed, slots, shift, keys)
-            entry = number_in(slots[at])
+            entry = number_of(slots[at])
             if entry < 0:
                 entry = np.int64(row)
-                slots[at] = holding(mixed, entry)
+                slots[at] = slot_value(mixed, entry)
                 count += 1
         entries[row] = np.int32(entry)
     return count
 
 
 @kernel
-def find_words(keys, width, bitmap, skip, slots, shift, held_keys, entries):  # type: ignore[no-untyped-def]
-    """Write the entry of every key; give the number of rows that have one. ``held_keys``: those of the build rows."""
+def find_words(keys, width, bitmap, skip, slots, shift, build_keys, entries):  # type: ignore[no-untyped-def]
+    """Write the entry of every key; return the number of rows that have one. ``build_keys``: keys of the build rows."""
     found = 0
     for row in range(entries.size):
         entry = np.int64(-1)
         if is_valid(bitmap, skip, row):
             mixed = hash_words(keys, width, row)
-            entry = number_in(slots[slot_of_words(keys, row, width, mixed, slots, shift, held_keys)])
+            entry = number_of(slots[slot_of_words(keys, row, width, mixed, slots, shift, build_keys)])
         entries[row] = np.int32(entry)
         found += entry >= 0
     return found

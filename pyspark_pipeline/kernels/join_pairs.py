@@ -1,7 +1,7 @@
-"""From entries to pairs of rows: which probe row meets which build row, in pieces of bounded size.
+"""Expansion of entries to pairs of matching probe and build rows, in batches of bounded size.
 
-The rows of an entry are listed by ``offsets`` (rows + 1 of them, by entry) and ``rows``: build rows of equal
-keys lie together. Row numbers are int32; −1 stands for "no row".
+``rows[offsets[entry]:offsets[entry + 1]]`` are the build rows of an entry; ``offsets`` has rows + 1 items.
+Row numbers are int32; −1 means "no row".
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def list_rows(entries, offsets, rows):  # type: ignore[no-untyped-def]
 
 @kernel
 def count_pairs(entries, offsets, keeps_unmatched):  # type: ignore[no-untyped-def]
-    """Count the pairs of all probe rows; a row without a match counts one where ``keeps_unmatched``."""
+    """Return the number of pairs of all probe rows; if ``keeps_unmatched``, a row without a match counts as one."""
     total = np.int64(0)
     for row in range(entries.size):
         entry = entries[row]
@@ -46,7 +46,7 @@ def count_pairs(entries, offsets, keeps_unmatched):  # type: ignore[no-untyped-d
 def expand_pairs(entries, offsets, rows, keeps_unmatched, row, within, probe, build):  # type: ignore[no-untyped-def]
     """Fill ``probe`` and ``build`` with the next pairs, from match ``within`` of probe row ``row`` on.
 
-    Gives the row and the match to go on from. There are at least as many pairs left as the outputs have room.
+    Return the row and the match to continue from. At least as many pairs remain as the outputs have items.
     """
     at = np.int64(0)
     limit = np.int64(probe.size)
@@ -62,9 +62,9 @@ def expand_pairs(entries, offsets, rows, keeps_unmatched, row, within, probe, bu
         first = np.int64(offsets[entry]) + within
         end = np.int64(offsets[entry + 1])
         stop = min(end, first + limit - at)
-        for place in range(first, stop):
+        for index in range(first, stop):
             probe[at] = row
-            build[at] = rows[place]
+            build[at] = rows[index]
             at += 1
         if stop == end:
             row += 1
@@ -76,9 +76,9 @@ def expand_pairs(entries, offsets, rows, keeps_unmatched, row, within, probe, bu
 
 @kernel
 def matched_pairs(entries, probe, build):  # type: ignore[no-untyped-def]
-    """Write the rows that have an entry, with their entries; the outputs have room for one more than there are.
+    """Write the rows that have an entry, and their entries; the outputs have one item more than there are such rows.
 
-    Every row is written and the next one overwrites it where it has none: no branch depends on the data.
+    Every row is written, and the next one overwrites it if it has no entry: no branch depends on the data.
     """
     at = 0
     for row in range(entries.size):
@@ -88,8 +88,8 @@ def matched_pairs(entries, probe, build):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def mark_rows(rows, flags):  # type: ignore[no-untyped-def]
-    """Set the flag of every row (−1: none). Several threads may mark: they only ever write ones."""
+def set_flags(rows, flags):  # type: ignore[no-untyped-def]
+    """Set the flag of every row (−1: none) to 1. Several threads may do so concurrently: they only write ones."""
     for i in range(rows.size):
         if rows[i] >= 0:
             flags[rows[i]] = 1
@@ -97,7 +97,7 @@ def mark_rows(rows, flags):  # type: ignore[no-untyped-def]
 
 @kernel
 def flagged_rows(flags, wanted, start, rows):  # type: ignore[no-untyped-def]
-    """Write the numbers of the next rows from ``start`` on whose flag is ``wanted``; give their count and the end."""
+    """Write the numbers of the next rows from ``start`` on with flag ``wanted``; return their count and the end."""
     at = 0
     row = start
     while row < flags.size and at < rows.size:

@@ -1,4 +1,4 @@
-"""Strings of a join's keys: numbered while the table is built, only looked up afterwards."""
+"""Strings of join keys: numbered while the table is built, then only looked up."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from pyspark_pipeline.kernels.buffers import Array, allocate, string_parts, vali
 from pyspark_pipeline.kernels.interning import DictionaryNumbers, StringInterner, hash_string, slot_of_string
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
-from pyspark_pipeline.kernels.tagged_slots import number_in
+from pyspark_pipeline.kernels.tagged_slots import number_of
 
 
 @kernel
 def find_strings(offsets, data, bitmap, skip, slots, shift, arena, ends, ids):  # type: ignore[no-untyped-def]
-    """Write the number of every string, −1 for one that is not held; changes nothing else."""
+    """Write the number of every string to ``ids``, −1 if it has none; write nothing else."""
     for row in range(ids.size):
         ids[row] = -1
         if is_valid(bitmap, skip, row):
             start = np.int64(offsets[row])
             length = np.int64(offsets[row + 1]) - start
             mixed = hash_string(data, start, start + length)
-            ids[row] = number_in(slots[slot_of_string(data, start, length, mixed, slots, shift, arena, ends)])
+            ids[row] = number_of(slots[slot_of_string(data, start, length, mixed, slots, shift, arena, ends)])
 
 
 class StringKeys(StringInterner):
-    """An interner that can also look strings up without taking them in; many threads may do that at once."""
+    """An interner that also looks strings up without interning them; many threads may do so concurrently."""
 
     __slots__ = ()
 
     def find(self, column: pa.Array) -> Array:
-        """Give the number of every row of a string or binary column; int64, shape (rows,); −1 where unknown."""
+        """Return the number of every row of a string or binary column: int64, shape (rows,), −1 if unknown."""
         ids = allocate(len(column), np.int64)
         offsets, data = string_parts(column)
         find_strings(offsets, data, *validity(column), self._slots, self._shift, self._arena, self._ends, ids)
@@ -38,7 +38,7 @@ class StringKeys(StringInterner):
 
 
 class StringFinder:
-    """Looks the strings of one thread's chunks up; remembers the numbers of the last dictionary."""
+    """Looks up the strings of one thread's chunks; caches the numbers of the last dictionary."""
 
     __slots__ = ("_keys", "_numbers")
 
@@ -47,5 +47,5 @@ class StringFinder:
         self._numbers = DictionaryNumbers()
 
     def find(self, column: pa.Array) -> Array:
-        """Give the number of every row of a string, binary or dictionary column; −1 where unknown."""
+        """Return the number of every row of a string, binary or dictionary column; −1 if unknown."""
         return self._numbers.of(column, self._keys.find)

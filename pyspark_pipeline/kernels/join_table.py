@@ -1,8 +1,8 @@
-"""A join's table: made once of the keys of all build rows, then immutable and looked up by many threads.
+"""The hash table of a join: built once from the keys of all build rows, then immutable and probed by many threads.
 
-The keys decide the form (:mod:`~.join_keys`): *direct* where a key is a number out of a range not much larger
-than the rows, *word* for any other number, *words*; and *all* without key columns, where every row meets every
-row. A build row with a NULL in its key is never found.
+The keys (:mod:`~.join_keys`) determine the mode: *direct* if a key is one number of a range not much larger
+than the number of rows, *word* for any other number, *words* for several; *all* without key columns: every row
+matches every row. A build row with a NULL in its key is never found.
 """
 
 from __future__ import annotations
@@ -15,53 +15,53 @@ import pyarrow as pa
 from pyspark_pipeline.errors import ResourceExhaustedError
 from pyspark_pipeline.kernels.buffers import Array, allocate, allocate_zeros
 from pyspark_pipeline.kernels.join_index import (
-    enter_direct,
-    enter_word,
-    enter_words,
     find_direct,
     find_word,
     find_words,
+    insert_direct,
+    insert_word,
+    insert_words,
 )
-from pyspark_pipeline.kernels.join_keys import Bits, JoinKeys, KeyReader
+from pyspark_pipeline.kernels.join_keys import Bitmap, JoinKeys, KeyReader
 from pyspark_pipeline.kernels.join_pairs import count_pairs, expand_pairs, list_rows, matched_pairs
 
-MOST_ROWS = 2**31 - 2
+MAX_ROWS = 2**31 - 2
 SMALL_DIRECT = 1 << 16
 LARGE_DIRECT = 1 << 23
 DIRECT_PER_ROW = 8
-#: A row's entry, and its offset and number in a list; …
+#: Bytes of a row's entry, and of its offset and number in the row lists; …
 _ROW_BYTES = 12
-#: … a slot of the hash table.
+#: … bytes of a slot of the hash table.
 _SLOT_BYTES = 16
 THIN_DIRECT_PER_ROW = 64
 _WORD = 2**64 - 1
-_NOTHING: Array = np.empty(0, dtype=np.int32)
+_EMPTY: Array = np.empty(0, dtype=np.int32)
 
 
 class JoinTable:
-    """The build rows by key. ``columns``: for every key column its chunks; ``rows``: how many build rows there are.
+    """The build rows by key. ``columns``: for every key column its chunks; ``rows``: the number of build rows.
 
-    ``is_unique``: no key is there twice, so the entry of a key is its only row. ``lists`` False: only whether a key
-    is there will be asked, never for pairs. ``distinct``: the number of keys, ``slots``: where they are found, in
-    the form of the ``mode`` (:mod:`~.join_index`). Raises
+    ``is_unique``: keys are unique, so the entry of a key is its only row. ``lists`` False: the table has no row lists;
+    it supports only existence tests, not :meth:`pairs`. ``distinct``: the number of distinct keys; ``slots``: their
+    slots, in the layout of the ``mode`` (:mod:`~.join_index`). The constructor raises
     :class:`ResourceExhaustedError` for more than 2**31 − 2 rows, TypeError for a type that cannot be a key.
     """
 
     def __init__(
         self, types: Sequence[pa.DataType], columns: Sequence[Sequence[pa.Array]], rows: int, *, lists: bool = True
     ) -> None:
-        if rows > MOST_ROWS:
-            raise ResourceExhaustedError(f"the build side of a join has {rows} rows; a table holds {MOST_ROWS}")
+        if rows > MAX_ROWS:
+            raise ResourceExhaustedError(f"the build side of a join has {rows} rows; a table holds {MAX_ROWS}")
         self.rows = rows
         self.keys = JoinKeys(types, columns, rows)
         self.valid_rows = self.keys.valid_rows
         self._shift = 0
-        self.slots: Array = _NOTHING
-        self._offsets: Array = _NOTHING
-        self._list: Array = _NOTHING
-        self.mode = self._choose()
+        self.slots: Array = _EMPTY
+        self._offsets: Array = _EMPTY
+        self._list: Array = _EMPTY
+        self.mode = self._choose_mode()
         entries = allocate(rows, np.int32)
-        self.distinct = self._enter(entries)
+        self.distinct = self._insert(entries)
         self.is_unique = self.distinct == self.valid_rows
         if lists and not self.is_unique:
             self._offsets = allocate_zeros(rows + 1, np.int32)
@@ -81,76 +81,78 @@ class JoinTable:
         held = (self.slots, self._offsets, self._list, self.keys.keys)
         return sum(part.nbytes for part in held) + self.keys.nbytes
 
-    def _choose(self) -> str:
+    def _choose_mode(self) -> str:
         keys = self.keys
         if not keys.columns:
             return "all"
         if keys.width > 1:
             return "words"
-        return "direct" if keys.numbers <= _most_numbers(self.valid_rows) else "word"
+        return "direct" if keys.range_size <= _max_direct_slots(self.valid_rows) else "word"
 
-    def _enter(self, entries: Array) -> int:
-        """Enter all build rows; write the entry of each; give the number of distinct keys."""
+    def _insert(self, entries: Array) -> int:
+        """Insert all build rows; write the entry of each; return the number of distinct keys."""
         keys = self.keys
         if self.mode == "all":
             entries[:] = 0
             return min(self.rows, 1)
         if self.mode == "direct":
-            self.slots = allocate(keys.numbers, np.int32)
+            self.slots = allocate(keys.range_size, np.int32)
             self.slots[:] = -1
-            return int(enter_direct(keys.keys, *keys.bits, self._low, self.slots, entries))
+            return int(insert_direct(keys.keys, *keys.bits, self._low, self.slots, entries))
         size = _hash_slots(self.valid_rows)
         log = size.bit_length() - 1
         if self.mode == "word":
             self.slots = allocate(2 * size, np.int64)
             self.slots[1::2] = -1
             self._shift = 64 + 2 - log
-            return int(enter_word(keys.keys, *keys.bits, self.slots, self._shift, entries))
+            return int(insert_word(keys.keys, *keys.bits, self.slots, self._shift, entries))
         self.slots = allocate_zeros(size, np.int64)
         self._shift = 64 - log
-        return int(enter_words(keys.keys, keys.width, *keys.bits, self.slots, self._shift, entries))
+        return int(insert_words(keys.keys, keys.width, *keys.bits, self.slots, self._shift, entries))
 
     @property
     def _low(self) -> np.uint64:
         made: np.uint64 = np.uint64(self.keys.low & _WORD)
         return made
 
-    def word_keys(self) -> Array:
-        """Give the distinct keys where one number is a key (*direct* and *word*); int64, in no order."""
+    def distinct_keys(self) -> Array:
+        """Return the distinct keys of a *direct* or *word* table: int64, unordered."""
         if self.mode == "direct":
             found: Array = np.flatnonzero(self.slots >= 0) + self.keys.low
             return found
         taken: Array = np.ascontiguousarray(self.slots[::2][self.slots[1::2] >= 0])
         return taken
 
-    def key_values(self, place: int, most: int) -> Array | None:
-        """Give the distinct values of key column ``place``, ascending, as :mod:`~.key_columns` makes them.
+    def key_values(self, column: int, max_keys: int) -> Array | None:
+        """Return the distinct values of key column ``column``, ascending, as :mod:`~.key_columns` encodes them.
 
-        None where there are more than ``most`` keys, or where a key is several words.
+        None if there are more than ``max_keys`` keys, or if a key is several words.
         """
-        if self.distinct > most or self.mode not in ("direct", "word"):
+        if self.distinct > max_keys or self.mode not in ("direct", "word"):
             return None
-        return self.keys.values_of(place, self.word_keys())
+        return self.keys.values_of(column, self.distinct_keys())
 
-    def find(self, read: Array, bits: Bits, rows: int) -> tuple[Array, int]:
-        """Give the entry of every probe row (int32, −1: none) and the number of rows that have one."""
+    def find(self, keys: Array, bits: Bitmap, rows: int) -> tuple[Array, int]:
+        """Return the entry of every probe row (int32, −1: none) and the number of rows that have one."""
         entries = allocate(rows, np.int32)
         if self.mode == "direct":
-            return entries, int(find_direct(read, *bits, self._low, self.slots, entries))
+            return entries, int(find_direct(keys, *bits, self._low, self.slots, entries))
         if self.mode == "word":
-            return entries, int(find_word(read, *bits, self.slots, self._shift, entries))
+            return entries, int(find_word(keys, *bits, self.slots, self._shift, entries))
         if self.mode == "words":
-            keys = self.keys
-            found = find_words(read, keys.width, *bits, self.slots, self._shift, keys.keys, entries)
+            built = self.keys
+            found = find_words(keys, built.width, *bits, self.slots, self._shift, built.keys, entries)
             return entries, int(found)
         entries[:] = 0 if self.rows else -1
         return entries, rows if self.rows else 0
 
-    def pairs(self, entries: Array, found: int, *, keeps_unmatched: bool, most: int) -> Iterator[tuple[Array, Array]]:
-        """Give the pairs of probe row and build row, int32, in order of the probe rows.
+    def pairs(
+        self, entries: Array, found: int, *, keeps_unmatched: bool, max_pairs: int
+    ) -> Iterator[tuple[Array, Array]]:
+        """Yield batches of pairs of probe row and build row, int32, in order of the probe rows.
 
-        Pieces have at most ``most`` pairs, or at most one for each probe row where the table is unique.
-        ``keeps_unmatched``: a probe row without a match comes once, with build row −1.
+        A batch has at most ``max_pairs`` pairs; if the table is unique, the only batch has at most one pair per probe
+        row. ``keeps_unmatched``: a probe row without a match is paired once, with build row −1.
         """
         if self.is_unique:
             if keeps_unmatched:
@@ -160,47 +162,47 @@ class JoinTable:
                 matched_pairs(entries, probe, build)
                 yield probe[:found], build[:found]
             return
-        left = int(count_pairs(entries, self._offsets, keeps_unmatched))
+        remaining = int(count_pairs(entries, self._offsets, keeps_unmatched))
         row, within = 0, 0
-        while left:
-            size = min(left, most)
+        while remaining:
+            size = min(remaining, max_pairs)
             probe, build = allocate(size, np.int32), allocate(size, np.int32)
             row, within = expand_pairs(
                 entries, self._offsets, self._list, keeps_unmatched, row, within, probe, build
             )
-            left -= size
+            remaining -= size
             yield probe, build
 
 
-def _most_numbers(rows: int) -> int:
-    """Give how many possible keys an array may have a place for: it beats the hash table that takes as much memory.
+def _max_direct_slots(rows: int) -> int:
+    """Return the maximum number of slots of a direct table: it is faster than a hash table of the same memory.
 
-    An array in which few places are taken still does while it is not too large for the processor's cache: its
-    search has no branch, and keys come in some order more often than not.
+    Even a sparse direct table is faster if it is not too large for the processor's cache: its
+    lookup has no branch, and keys are usually partly ordered.
     """
     thin = min(THIN_DIRECT_PER_ROW * rows, LARGE_DIRECT)
     return max(SMALL_DIRECT, DIRECT_PER_ROW * rows, thin)
 
 
 def _hash_slots(rows: int) -> int:
-    """Give the slots of a hash table of ``rows`` keys: a power of two, of which half are used at most."""
+    """Return the number of slots of a hash table of ``rows`` keys: a power of two, of which at most half are used."""
     return 1 << max(4, (2 * rows).bit_length())
 
 
-def most_index_bytes(rows: int) -> int:
-    """Give an upper bound of what a table of ``rows`` rows needs besides their keys."""
-    return _ROW_BYTES * rows + max(_SLOT_BYTES * _hash_slots(rows), 4 * _most_numbers(rows))
+def max_index_bytes(rows: int) -> int:
+    """Return an upper bound of the bytes of a table of ``rows`` rows, without their keys."""
+    return _ROW_BYTES * rows + max(_SLOT_BYTES * _hash_slots(rows), 4 * _max_direct_slots(rows))
 
 
 class JoinProber:
-    """Looks the chunks of one thread up in a table."""
+    """Probes a table with the chunks of one thread."""
 
     def __init__(self, table: JoinTable) -> None:
         self._table = table
         self._reader = KeyReader(table.keys)
 
     def find(self, keys: Sequence[pa.Array], rows: int) -> tuple[Array, int]:
-        """Give the entry of every row of the key columns (int32, −1: none) and the number of rows that have one."""
+        """Return the entry of every row of the key columns (int32, −1: none) and the number of rows that have one."""
         if not keys:
-            return self._table.find(_NOTHING, (_NOTHING, 0), rows)
+            return self._table.find(_EMPTY, (_EMPTY, 0), rows)
         return self._table.find(*self._reader.read(keys, rows), rows)

@@ -1,6 +1,6 @@
-"""Dates of the hybrid calendar (Julian before 1582-10-15) on the proleptic Gregorian calendar.
+"""Rebase of dates of the hybrid calendar (Julian before 1582-10-15) to the proleptic Gregorian calendar.
 
-A date keeps its year, month and day, so the number of its day changes. A leap day that only the Julian calendar
+A date keeps its year, month and day, so its day number changes. A leap day that only the Julian calendar
 has becomes 1 March. Spark: ``RebaseDateTime``, which computes the same for each 32-bit number of days.
 """
 
@@ -16,11 +16,11 @@ FIRST_DAY = -141427
 _EPOCH_SINCE_YEAR_0 = 719470
 
 
-def days_between(days: Array) -> Array:
-    """Give what to add to each of ``days`` (days since 1970-01-01, int64) to have the Gregorian day of the same name.
+def rebase_differences(days: Array) -> Array:
+    """Return the difference to add to each of ``days`` (days since 1970-01-01, int64): int64, shape (rows,).
 
-    Years start in March here, so that a leap day is the last of its year. Up to such a year the Julian
-    calendar has a leap day in each fourth one, the Gregorian not in centuries, but in each fourth of these.
+    Years start in March here, so that a leap day is the last of its year. The Julian calendar has a leap day every
+    fourth year, the Gregorian not in centuries except every fourth.
     """
     year = (4 * (days + _EPOCH_SINCE_YEAR_0) + 3) // 1461
     return np.where(days < FIRST_DAY, year // 400 - year // 100 + 2, 0)

@@ -1,8 +1,8 @@
-"""Key columns as int64 values: how each Arrow type enters a group table and leaves it again.
+"""Key columns as int64 values: the encoding of each Arrow type in a group table, and its decoding.
 
-A column has one value a row, or two (low and high word) for decimals over 18 digits. Equal keys have equal
-values: −0.0 is 0.0, every NaN the same, a string is its number in an interner. What stands under NULL means
-nothing. ``bits`` is the width that distinguishes all values; 64 is "any".
+A column has one value per row, or two (low and high word) for decimals over 18 digits. Equal keys have equal
+values: −0.0 is 0.0, all NaNs are equal, a string is its number in an interner. Values of NULL rows are
+undefined. ``bits`` is the width that distinguishes all values; 64 is "any".
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class KeyColumn(ABC):
 
     @abstractmethod
     def encode(self, column: pa.Array) -> tuple[Array, ...]:
-        """Give the values of a chunk's column: ``words`` contiguous int64 arrays, shape (rows,)."""
+        """Return the values of a chunk's column: ``words`` contiguous int64 arrays, shape (rows,)."""
 
     @abstractmethod
     def decode(self, parts: tuple[Array, ...], valid: Array) -> pa.Array:
-        """Make an Arrow column of stored values; ``valid``: bool, shape (rows,)."""
+        """Build an Arrow column from stored values; ``valid``: bool, shape (rows,)."""
 
     @property
     def nbytes(self) -> int:
@@ -75,7 +75,7 @@ class BooleanKey(KeyColumn):
 
 
 class FloatKey(KeyColumn):
-    """Floating numbers by their bits, normalised."""
+    """Floating-point numbers by their normalised bits."""
 
     def __init__(self, arrow_type: pa.DataType) -> None:
         super().__init__(arrow_type)
@@ -170,7 +170,7 @@ _TESTS: tuple[tuple[Callable[[pa.DataType], bool], type[KeyColumn]], ...] = (
 
 
 def key_column(arrow_type: pa.DataType) -> KeyColumn:
-    """Make the key column for a (plain) Arrow type; raise TypeError for one that cannot be a key."""
+    """Build the key column of a plain Arrow type; raise TypeError for a type that cannot be a key."""
     for test, made in _TESTS:
         if test(arrow_type):
             return made(arrow_type)

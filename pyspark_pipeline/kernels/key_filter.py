@@ -1,8 +1,9 @@
-"""Which rows of a chunk may have their key in a join's table, answered faster than by the table itself.
+"""Approximate membership filters of the keys of a join table, which are faster than a lookup in the table.
 
-A *bitmap* where the table is direct: a bit for every number in its range, exact. Else a *blocked bloom filter*: a
-key has three bits in one word of 64, so that one cache line answers; with 16 to 32 bits a key one row in a hundred
-passes wrongly. Looking a key up in a sparse table costs 10 to 36 ns at random, in a bloom filter 2.
+The filter of a direct table is a *bitmap*, exact, with one bit for every number of the key range. Others are a *blocked
+bloom filter*: a key has three bits in one 64-bit word, so that a probe reads one cache line; with 16 to 32 bits
+per key, one row in a hundred is a false positive. A random lookup in a sparse table costs 10 to 36 ns, in a bloom
+filter 2 ns.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ _BITS_PER_KEY = 16
 
 @kernel(forceinline=True)
 def _bits_of(mixed):  # type: ignore[no-untyped-def]
-    """Give the three bits of a key's hash; its upper bits choose the word.
+    """Return the three bits of a key's hash; the upper bits of the hash select the word.
 
-    Keys that differ in their upper bits only, as whole doubles do, have hashes with the same lower bits.
+    The upper half is mixed in: keys that differ only in upper bits, such as integral doubles, have equal lower bits.
     """
     one = np.uint64(1)
     lower = mixed ^ (mixed >> np.uint64(32))
@@ -37,7 +38,7 @@ def _bits_of(mixed):  # type: ignore[no-untyped-def]
 
 @kernel
 def _fill(keys, width, bitmap, skip, words, shift):  # type: ignore[no-untyped-def]
-    """Enter the keys of ``width`` words that are valid."""
+    """Insert the valid keys of ``width`` words."""
     for row in range(keys.size // width):
         if is_valid(bitmap, skip, row):
             mixed = hash_words(keys, width, row)
@@ -45,39 +46,39 @@ def _fill(keys, width, bitmap, skip, words, shift):  # type: ignore[no-untyped-d
 
 
 @kernel
-def _keep_in_bloom(keys, width, bitmap, skip, words, shift, marks):  # type: ignore[no-untyped-def]
-    """Unmark the rows whose key was not entered, or is NULL; give the number of rows still marked."""
+def _keep_in_bloom(keys, width, bitmap, skip, words, shift, mask):  # type: ignore[no-untyped-def]
+    """Clear the mask of the rows whose key was not inserted or is NULL; return the number of rows still selected."""
     kept = 0
-    for row in range(marks.size):
-        mark = np.uint8(0)
+    for row in range(mask.size):
+        kept_row = np.uint8(0)
         if is_valid(bitmap, skip, row):
             mixed = hash_words(keys, width, row)
             wanted = _bits_of(mixed)
-            mark = np.uint8((words[mixed >> np.uint64(shift)] & wanted) == wanted)
-        marks[row] &= mark
-        kept += marks[row]
+            kept_row = np.uint8((words[mixed >> np.uint64(shift)] & wanted) == wanted)
+        mask[row] &= kept_row
+        kept += mask[row]
     return kept
 
 
 @kernel
-def _keep_in_bitmap(keys, bitmap, skip, low, size, found, marks):  # type: ignore[no-untyped-def]
-    """Unmark the rows whose key has no bit, or is NULL; give the number of rows still marked.
+def _keep_in_bitmap(keys, bitmap, skip, low, size, found, mask):  # type: ignore[no-untyped-def]
+    """Clear the mask of the rows whose key has no bit or is NULL; return the number of rows still selected.
 
     ``found``: ``size`` bits by key − low, and at least one more that is 0.
     """
     kept = 0
-    for row in range(marks.size):
+    for row in range(mask.size):
         at = min(np.uint64(keys[row]) - low, size)
-        mark = (found[at >> np.uint64(3)] >> np.uint8(at & np.uint64(7))) & np.uint8(1)
+        kept_row = (found[at >> np.uint64(3)] >> np.uint8(at & np.uint64(7))) & np.uint8(1)
         if not is_valid(bitmap, skip, row):
-            mark = np.uint8(0)
-        marks[row] &= mark
-        kept += marks[row]
+            kept_row = np.uint8(0)
+        mask[row] &= kept_row
+        kept += mask[row]
     return kept
 
 
 class KeyFilter:
-    """The keys of a table. Never changes: any number of threads may use it, each through a :class:`KeyMarker`."""
+    """The keys of a table. Immutable: any number of threads may use it, each through a :class:`KeyFilterProbe`."""
 
     def __init__(self, table: JoinTable) -> None:
         self.keys = table.keys
@@ -86,7 +87,7 @@ class KeyFilter:
         self.shift = 0
         self.is_exact = table.mode == "direct"
         if self.is_exact:
-            self.size = np.uint64(table.keys.numbers)
+            self.size = np.uint64(table.keys.range_size)
             taken = np.packbits(table.slots >= 0, bitorder="little")
             self.words: Array = np.append(taken, np.uint8(0))
         else:
@@ -99,7 +100,7 @@ class KeyFilter:
         if table.mode == "words":
             _fill(table.keys.keys, table.keys.width, *table.keys.bits, self.words, self.shift)
         else:
-            _fill(table.word_keys(), 1, NO_BITS, 0, self.words, self.shift)
+            _fill(table.distinct_keys(), 1, NO_BITS, 0, self.words, self.shift)
 
     @property
     def nbytes(self) -> int:
@@ -107,17 +108,17 @@ class KeyFilter:
         return self.words.nbytes
 
 
-class KeyMarker:
-    """Marks the rows of one thread's chunks."""
+class KeyFilterProbe:
+    """Selects the rows of one thread's chunks."""
 
     def __init__(self, filter_: KeyFilter) -> None:
         self._filter = filter_
         self._reader = KeyReader(filter_.keys)
 
-    def keep(self, columns: Sequence[pa.Array], marks: Array) -> int:
-        """Unmark (uint8, shape (rows,)) the rows whose key is not in the table; give the number still marked."""
+    def keep(self, columns: Sequence[pa.Array], mask: Array) -> int:
+        """Clear ``mask`` (uint8, shape (rows,)) for rows whose key is not in the table; return the number selected."""
         filter_ = self._filter
-        data, bits = self._reader.read(columns, marks.size)
+        data, bits = self._reader.read(columns, mask.size)
         if filter_.is_exact:
-            return int(_keep_in_bitmap(data, *bits, filter_.low, filter_.size, filter_.words, marks))
-        return int(_keep_in_bloom(data, filter_.keys.width, *bits, filter_.words, filter_.shift, marks))
+            return int(_keep_in_bitmap(data, *bits, filter_.low, filter_.size, filter_.words, mask))
+        return int(_keep_in_bloom(data, filter_.keys.width, *bits, filter_.words, filter_.shift, mask))

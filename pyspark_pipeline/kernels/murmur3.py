@@ -1,8 +1,8 @@
-"""Spark's Murmur3 hash of rows: seed 42, folded column after column, NULL leaves the hash as it is.
+"""Spark's Murmur3 hash of rows: seed 42, columns are folded in order, NULL leaves the hash unchanged.
 
 Follows ``HashExpression``/``Murmur3HashFunction`` and ``Murmur3_x86_32.hashUnsafeBytes``, whose tail hashes
-every byte as a sign-extended int (not the reference Murmur3). A declared ``HashPartitioning`` is true
-only because this is exact.
+every byte as a sign-extended int (not the reference Murmur3). The ``HashPartitioning`` that a plan declares
+is correct only because this hash is exact.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _hash_int(value, seed):  # type: ignore[no-untyped-def]
 
 @kernel(forceinline=True)
 def hash_long(value, seed):  # type: ignore[no-untyped-def]
-    """Give ``Murmur3_x86_32.hashLong`` of an int64 as uint32; ``seed`` is uint32."""
+    """Return ``Murmur3_x86_32.hashLong`` of an int64 as uint32; ``seed`` is uint32."""
     low = np.uint32(value & 0xFFFFFFFF)
     high = np.uint32((value >> 32) & 0xFFFFFFFF)
     return _finish(_mix_h(_mix_h(seed, _mix_k(low)), _mix_k(high)), 8)
@@ -58,7 +58,7 @@ def hash_long(value, seed):  # type: ignore[no-untyped-def]
 
 @kernel(forceinline=True)
 def is_valid(bitmap, skip, row):  # type: ignore[no-untyped-def]
-    """Test bit ``skip + row``; an empty bitmap has every bit set."""
+    """Return whether bit ``skip + row`` is set; in an empty bitmap every bit is set."""
     if bitmap.size == 0:
         return True
     at = skip + row
@@ -107,7 +107,7 @@ def _hash_bytes(data, start, end, seed):  # type: ignore[no-untyped-def]
     h = seed
     aligned = end - (end - start) % 4
     for i in range(start, aligned, 4):
-        at = np.uint64(i)  # unsigned places never wrap around, so the four reads become one
+        at = np.uint64(i)  # unsigned indices never wrap around, so the four loads are combined
         word = np.uint32(data[at]) | (np.uint32(data[at + np.uint64(1)]) << np.uint32(8))
         word = word | (np.uint32(data[at + np.uint64(2)]) << np.uint32(16))
         word = word | (np.uint32(data[at + np.uint64(3)]) << np.uint32(24))
@@ -126,16 +126,16 @@ def _fold_strings(offsets, data, bitmap, skip, hashes):  # type: ignore[no-untyp
 
 @kernel
 def _pmod(hashes, count, ids):  # type: ignore[no-untyped-def]
-    """Take remainders by a product with 1 / count, exact but for one, which is cheaper than dividing."""
+    """Compute remainders by a product with 1 / count, which is cheaper than a division and off by one at most."""
     inverse = 1.0 / count
     for row in range(hashes.size):
         value = np.int64(np.int32(hashes[row]))
-        rest = value - np.int64(np.floor(value * inverse)) * count
-        if rest < 0:
-            rest += count
-        elif rest >= count:
-            rest -= count
-        ids[row] = rest
+        remainder = value - np.int64(np.floor(value * inverse)) * count
+        if remainder < 0:
+            remainder += count
+        elif remainder >= count:
+            remainder -= count
+        ids[row] = remainder
 
 
 @kernel
@@ -165,14 +165,14 @@ def hash_rows(columns: Sequence[pa.Array], rows: int, seed: int = SEED) -> Array
 
 
 def partition_ids(hashes: Array, count: int) -> Array:
-    """Give Spark's ``pmod(hash, count)`` for every row; int32, shape (rows,)."""
+    """Return Spark's ``pmod(hash, count)`` of every row: int32, shape (rows,)."""
     ids = allocate(hashes.size, np.int32)
     _pmod(hashes, count, ids)
     return ids
 
 
 def driver_ids(hashes: Array, count: int) -> Array:
-    """Give the driver (0 ≤ it < count) of every row, decorrelated from its partition; int32, shape (rows,)."""
+    """Return the driver of every row, 0 ≤ driver < ``count``, decorrelated from its partition: int32, shape (rows,)."""
     ids = allocate(hashes.size, np.int32)
     _xorshift(hashes, count, ids)
     return ids

@@ -1,4 +1,4 @@
-"""Group row numbers by destination with prefix sums: stable, one pass to count and one to place."""
+"""Grouping of row numbers by partition with prefix sums: stable, one pass to count and one to scatter."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def _group_rows(ids, starts, rows):  # type: ignore[no-untyped-def]
 
 
 def group_rows(ids: Array, count: int) -> tuple[Array, Array]:
-    """Sort rows by destination.
+    """Sort row numbers by partition.
 
-    ``ids``: int32, shape (rows,), each in 0 … count − 1. Gives ``starts`` (int64, shape (count + 1,)) and
-    ``rows`` (int32, shape (rows,)): the rows of destination p are ``rows[starts[p]:starts[p + 1]]``, ascending.
+    ``ids``: int32, shape (rows,), each in 0 … count − 1. Return ``starts`` (int64, shape (count + 1,)) and
+    ``rows`` (int32, shape (rows,)): the rows of partition p are ``rows[starts[p]:starts[p + 1]]``, ascending.
     """
     starts = np.zeros(count + 1, dtype=np.int64)
     rows = allocate(ids.size, np.int32)

@@ -1,4 +1,4 @@
-"""Deal rows out by ranges of their sort keys: the bounds between ranges, and the range of each row."""
+"""Range partitioning by sort keys: the bounds between ranges, and the range of each row."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pyspark_pipeline.kernels.sort_order import rank_rows
 
 
 def bound_rows(columns: Sequence[SortColumn], weights: Array, ranges: int) -> Array:
-    """Choose the rows of a sample after which a new range begins: their numbers in order, ``ranges`` − 1 at most.
+    """Return the numbers of the sample rows that bound the ranges, in sort order: ``ranges`` − 1 at most.
 
-    ``weights`` says of each row how many it stands for. Bounds are different rows, so there may be fewer.
+    ``weights`` is the number of rows that each sample row represents. Bounds are distinct, so there may be fewer.
     """
     rows = weights.size
     ranks = rank_rows(columns, rows)
@@ -30,7 +30,7 @@ def bound_rows(columns: Sequence[SortColumn], weights: Array, ranges: int) -> Ar
 
 
 def range_ids(columns: Sequence[SortColumn], bounds: Sequence[pa.Array], rows: int) -> Array:
-    """Number the range of each row: how many of the ``bounds`` (key columns, in order) come before it; int32."""
+    """Return the range of each row: the number of ``bounds`` (key columns, in order) that sort before it; int32."""
     count = len(bounds[0])
     both = [
         replace(column, values=pa.concat_arrays([bound, _plain(column.values)]))

@@ -1,8 +1,8 @@
-"""How Spark hashes rows, whatever the hash: column after column, each folded into the hash of those before.
+"""Spark's row hash, for any hash function: each column is folded into the hash of the preceding columns.
 
-Follows ``HashExpression``: NULL leaves the hash as it is; boolean, tinyint, smallint and date hash as int,
+Follows ``HashExpression``: NULL leaves the hash unchanged; boolean, tinyint, smallint and date are hashed as int,
 timestamps and decimals of up to 18 digits as bigint, wider decimals as the bytes of their unscaled value; -0.0 is
-0.0 and every NaN the same.
+hashed as 0.0, and all NaNs are equal.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pyspark_pipeline.kernels.jit import kernel
 
 @kernel(forceinline=True)
 def shortest_bytes(low, high, text):  # type: ignore[no-untyped-def]
-    """Write the words of a decimal to ``text`` (16 bytes, big-endian); give where ``BigInteger.toByteArray`` starts.
+    """Write the words of a decimal to ``text`` (16 bytes, big-endian); return the start of ``BigInteger.toByteArray``.
 
-    Those are the fewest bytes that keep the sign; they end where ``text`` ends.
+    That is the shortest suffix of ``text`` that preserves the sign.
     """
     for i in range(8):
         text[i] = (np.uint64(high) >> np.uint64(56 - 8 * i)) & np.uint64(0xFF)
@@ -36,10 +36,11 @@ def shortest_bytes(low, high, text):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowHash:
-    """A hash by its kernels, which fold one column into ``hashes`` (of ``dtype``, shape (rows,)) in place.
+    """A hash function as kernels that fold one column into ``hashes`` (of ``dtype``, shape (rows,)) in place.
 
-    ``ints`` and ``longs`` take the values as int32 and int64, ``booleans`` bits, the decimals their words,
-    ``strings`` offsets and bytes; then each takes validity bits, how many of them to skip, and ``hashes``.
+    The first arguments of ``ints`` and ``longs`` are the values as int32 and int64, of ``booleans`` bits, of the
+    decimals their words, of ``strings`` offsets and bytes; the others are validity bits, the number of them to skip,
+    and ``hashes``.
     """
 
     dtype: np.dtype[Any]
@@ -53,13 +54,13 @@ class RowHash:
     def rows(self, columns: Sequence[pa.Array], rows: int, seed: int) -> Array:
         """Hash every row over ``columns``, starting with ``seed``; shape (rows,).
 
-        Raise :class:`TypeError` for a type that has no hash.
+        Raise :class:`TypeError` for a type that Spark does not hash.
         """
         hashes = allocate(rows, self.dtype)
         hashes[:] = seed
-        for place, column in enumerate(columns):
+        for index, column in enumerate(columns):
             if pa.types.is_dictionary(column.type):
-                if place == 0 and len(column.dictionary) < rows:
+                if index == 0 and len(column.dictionary) < rows:
                     hashes = self._by_dictionary(column, seed)
                     continue
                 column = column.dictionary_decode()
@@ -67,7 +68,7 @@ class RowHash:
         return hashes
 
     def _by_dictionary(self, column: pa.Array, seed: int) -> Array:
-        """Hash the values of a first column's dictionary once and look the rows up (NULL keeps the seed)."""
+        """Hash the dictionary values of the first column once and map the codes to the hashes (NULL: the seed)."""
         known = np.full(len(column.dictionary) + 1, seed, dtype=self.dtype)
         self._fold(column.dictionary, known[:-1])
         indices = column.indices

@@ -1,76 +1,76 @@
-"""Running values of sorted rows: what has come of a window's partition up to each row.
+"""Running aggregates of sorted rows: the aggregate of a window's partition up to each row.
 
-``starts``: bool, shape (rows,), says where a partition begins; before the first of them goes on what the row
-before left (``first…``). Bitmaps as in :mod:`~.buffers`.
+``starts``: bool, shape (rows,), true for the first row of a partition. Item 0 of an accumulator is the state before the
+first row, item i + 1 is set to the state after row i. Bitmaps as in :mod:`~.buffers`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from pyspark_pipeline.kernels.accumulate import add_wide
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 from pyspark_pipeline.kernels.wrapping import wrapping_add
 
 
 @kernel
-def run_longs(starts, values, bitmap, skip, first, first_seen, sums, seen):  # type: ignore[no-untyped-def]
-    """Add 64-bit integers, wrapping; give whether a sum overflowed."""
+def run_counts(starts, counted, counts):  # type: ignore[no-untyped-def]
+    """Count the flagged rows."""
+    for row in range(starts.size):
+        counts[row + 1] = (0 if starts[row] else counts[row]) + counted[row]
+
+
+@kernel
+def run_longs(starts, values, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+    """Add 64-bit integers, wrapping; return whether a sum overflowed."""
     overflow = np.int64(0)
-    total, has = first, first_seen
+    total, has = sums[0], seen[0]
     for row in range(starts.size):
         if starts[row]:
-            total, has = np.int64(0), False
+            total, has = np.int64(0), np.uint8(0)
         if is_valid(bitmap, skip, row):
             value = np.int64(values[row])
             new = wrapping_add(total, value)
             overflow |= (total ^ new) & (value ^ new)
-            total, has = new, True
-        sums[row] = total
-        seen[row] = has
+            total, has = new, np.uint8(1)
+        sums[row + 1] = total
+        seen[row + 1] = has
     return overflow < 0
 
 
 @kernel
-def run_doubles(starts, values, bitmap, skip, first, first_seen, sums, seen):  # type: ignore[no-untyped-def]
-    """Add floating numbers in row order."""
-    total, has = first, first_seen
+def run_doubles(starts, values, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+    """Add floating-point numbers in row order."""
+    total, has = sums[0], seen[0]
     for row in range(starts.size):
         if starts[row]:
-            total, has = 0.0, False
+            total, has = 0.0, np.uint8(0)
         if is_valid(bitmap, skip, row):
             total += values[row]
-            has = True
-        sums[row] = total
-        seen[row] = has
+            has = np.uint8(1)
+        sums[row + 1] = total
+        seen[row + 1] = has
 
 
 @kernel
-def run_decimals(starts, words, bitmap, skip, first, sums):  # type: ignore[no-untyped-def]
-    """Add 128-bit integers exactly: ``first`` and each row of ``sums`` are 192 bits (three words, low to high)."""
-    low, middle, high = np.uint64(first[0]), np.uint64(first[1]), first[2]
+def run_decimals(starts, words, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+    """Add 128-bit integers exactly; sums have 192 bits (three words, low to high)."""
     for row in range(starts.size):
-        if starts[row]:
-            low, middle, high = np.uint64(0), np.uint64(0), np.int64(0)
+        at = 3 * (row + 1)
+        for word in range(at, at + 3):
+            sums[word] = np.int64(0) if starts[row] else sums[word - 3]
+        seen[row + 1] = np.uint8(0) if starts[row] else seen[row]
         if is_valid(bitmap, skip, row):
-            more = words[2 * row + 1]
-            new_low = low + np.uint64(words[2 * row])
-            carry = np.uint64(new_low < low)
-            part = middle + np.uint64(more)
-            new_middle = part + carry
-            above = np.int64(part < middle) + np.int64(new_middle < part)
-            high = wrapping_add(high, wrapping_add(more >> 63, above))
-            low, middle = new_low, new_middle
-        sums[row, 0] = np.int64(low)
-        sums[row, 1] = np.int64(middle)
-        sums[row, 2] = high
+            add_wide(words[2 * row], words[2 * row + 1], at, sums)
+            seen[row + 1] = 1
 
 
 @kernel
 def run_least(starts, ranks, bitmap, skip, best):  # type: ignore[no-untyped-def]
-    """Find the row with the least rank so far, the first of equal ones; −1 before the first that is not NULL.
+    """Write the row with the smallest rank so far, the first of equal ones; −1 before the first that is not NULL.
 
-    Row 0 is what came before: ``starts`` begins with the row after it.
+    Row 0 is the state of the previous rows: ``starts`` begins with the row after it.
     """
     at = 0 if is_valid(bitmap, skip, 0) else -1
     for row in range(1, ranks.size):
@@ -79,3 +79,16 @@ def run_least(starts, ranks, bitmap, skip, best):  # type: ignore[no-untyped-def
         if is_valid(bitmap, skip, row) and (at < 0 or ranks[row] < ranks[at]):
             at = row
         best[row - 1] = at
+
+
+@kernel
+def run_edges(starts, valid, is_last, seen, positions):  # type: ignore[no-untyped-def]
+    """Set the position (the row + 1) of the first or last valid row so far; position 0 is the state before the rows."""
+    for row in range(starts.size):
+        has, at = seen[row], positions[row]
+        if starts[row]:
+            has = np.uint8(0)
+        if valid[row] and (is_last or has == 0):
+            has, at = np.uint8(1), np.int64(row + 1)
+        seen[row + 1] = has
+        positions[row + 1] = at

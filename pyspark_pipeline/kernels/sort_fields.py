@@ -1,8 +1,8 @@
-"""Sort keys as fields of unsigned bits: rows compare as their fields do, one after the other, as Spark orders them.
+"""Sort keys as fields of unsigned bits, which order rows field by field in Spark's order.
 
-NaN is the largest number and equal to itself, −0.0 equals 0.0, strings compare by unsigned bytes. A column
-becomes its rank in its own range of values, so that most keys take few bits; NULL is one more code of the
-range, before or after it. The fields of different chunks do not compare: those of one sort are made together.
+NaN is the largest number and equal to itself, −0.0 equals 0.0, strings compare by unsigned bytes. A value is
+encoded as its offset in the column's own range, so that most keys need few bits; NULL is one more code, before or
+after the range. Fields of different chunks are not comparable: all rows of one sort are encoded together.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SIGN = np.uint64(1 << 63)
 
 @dataclass(frozen=True, slots=True)
 class SortColumn:
-    """The values of one sort key (strings maybe by dictionary) and their direction."""
+    """The values of one sort key (strings may be dictionary-encoded) and their direction."""
 
     values: pa.Array
     descending: bool
@@ -29,15 +29,15 @@ class SortColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Bits:
-    """``width`` bits (1 to 64) of every row: ``of`` gives them as uint64 for int64 row numbers (None: all rows)."""
+class SortField:
+    """``width`` bits (1 to 64) of every row; ``words`` returns them as uint64 for int64 row numbers (None: all)."""
 
     width: int
-    of: Callable[[Array | None], Array]
+    words: Callable[[Array | None], Array]
 
 
-def sort_fields(column: SortColumn) -> Iterable[Bits]:
-    """Make the fields of a plain key as they are asked for, most significant first; none where all are equal."""
+def sort_fields(column: SortColumn) -> Iterable[SortField]:
+    """Return the fields of a plain key, most significant first, built lazily; none if all values are equal."""
     array = column.values
     valid = valid_flags(array)
     if valid is not None and not valid.any():
@@ -50,7 +50,7 @@ def sort_fields(column: SortColumn) -> Iterable[Bits]:
 
 
 def valid_flags(array: pa.Array) -> Array | None:
-    """Give bools, shape (rows,); None where no row is NULL."""
+    """Return true for the rows that are not NULL: bool, shape (rows,); None if no row is NULL."""
     if array.null_count == 0:
         return None
     if array.null_count == len(array):
@@ -60,7 +60,7 @@ def valid_flags(array: pa.Array) -> Array | None:
 
 
 def ordinals(array: pa.Array) -> Array:
-    """Give a number column as integers that order as its values do: a signed numpy integer type."""
+    """Return a number column as integers of the same order: a signed numpy integer type, shape (rows,)."""
     if pa.types.is_boolean(array.type):
         data, skip = bits(array)
         return np.unpackbits(data, bitorder="little")[skip : skip + len(array)].astype(np.int8)
@@ -73,8 +73,8 @@ def ordinals(array: pa.Array) -> Array:
     return values(array)
 
 
-def number_fields(numbers: Array, valid: Array | None, column: SortColumn) -> list[Bits]:
-    """Make the field of signed integers: distance from the least (or the greatest), NULL one more code."""
+def number_fields(numbers: Array, valid: Array | None, column: SortColumn) -> list[SortField]:
+    """Build the field of signed integers: the distance from the minimum (or maximum); NULL is one more code."""
     if valid is not None:
         numbers = np.where(valid, numbers, numbers[np.argmax(valid)])
     low, high = int(numbers.min()), int(numbers.max())
@@ -89,27 +89,27 @@ def number_fields(numbers: Array, valid: Array | None, column: SortColumn) -> li
     return _fixed(words.astype(np.uint64, copy=False), span + 1)
 
 
-def _fixed(words: Array, largest: int) -> list[Bits]:
-    return [stored_bits(largest.bit_length(), words)] if largest else []
+def _fixed(words: Array, largest: int) -> list[SortField]:
+    return [stored_field(largest.bit_length(), words)] if largest else []
 
 
-def stored_bits(width: int, words: Array) -> Bits:
-    """Make the bits that ``words`` (uint64, shape (rows,)) hold."""
+def stored_field(width: int, words: Array) -> SortField:
+    """Build the field whose bits are in ``words`` (uint64, shape (rows,))."""
 
-    def of(rows: Array | None) -> Array:
+    def select(rows: Array | None) -> Array:
         found: Array = words if rows is None else words[rows]
         return found
 
-    return Bits(width, of)
+    return SortField(width, select)
 
 
-def _null_flag(valid: Array, nulls_first: bool) -> Bits:
+def _null_flag(valid: Array, nulls_first: bool) -> SortField:
     flags = (valid if nulls_first else ~valid).astype(np.uint64)
-    return stored_bits(1, flags)
+    return stored_field(1, flags)
 
 
-def _decimal_fields(array: pa.Array, valid: Array | None, column: SortColumn) -> list[Bits]:
-    """Make one field of the low words where the high words only repeat the sign, else two."""
+def _decimal_fields(array: pa.Array, valid: Array | None, column: SortColumn) -> list[SortField]:
+    """Build one field of the low words if the high words only repeat the sign, else two."""
     words = decimal_words(array)
     low, high = words[::2], words[1::2]
     small = array.type.precision <= 18
@@ -124,12 +124,12 @@ def _decimal_fields(array: pa.Array, valid: Array | None, column: SortColumn) ->
     return [*number_fields(high, valid, column), *number_fields(unsigned, None, column)]
 
 
-def _text_fields(array: pa.Array, valid: Array | None, column: SortColumn) -> Iterator[Bits]:
+def _text_fields(array: pa.Array, valid: Array | None, column: SortColumn) -> Iterator[SortField]:
     text = TextWords(array)
     largest = np.uint64((1 << text.bits) - 1)
 
     def word(number: int) -> Callable[[Array | None], Array]:
-        def of(rows: Array | None) -> Array:
+        def select(rows: Array | None) -> Array:
             made = text.word(number, np.arange(len(array), dtype=np.int64) if rows is None else rows)
             if column.descending:
                 made = largest - made
@@ -137,9 +137,9 @@ def _text_fields(array: pa.Array, valid: Array | None, column: SortColumn) -> It
                 return made
             return np.where(valid if rows is None else valid[rows], made, np.uint64(0))
 
-        return of
+        return select
 
     if valid is not None:
         yield _null_flag(valid, column.nulls_first)
     for number in range(text.count):
-        yield Bits(text.bits, word(number))
+        yield SortField(text.bits, word(number))

@@ -1,4 +1,4 @@
-"""The order of rows by their sort keys: many bits of the keys at once, as plain 64-bit integers."""
+"""Ordering of rows by their sort keys: many key bits at once, as plain 64-bit integers."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import pyarrow as pa
 
 from pyspark_pipeline.kernels.buffers import Array, values
 from pyspark_pipeline.kernels.sort_fields import (
-    Bits,
     SortColumn,
+    SortField,
     number_fields,
     sort_fields,
-    stored_bits,
+    stored_field,
     valid_flags,
 )
 
 
 def rank_rows(columns: Sequence[SortColumn], rows: int) -> Array:
-    """Give each row the number of different rows before it in order: int64, equal for equal rows."""
+    """Return the dense rank of each row, the number of distinct rows that sort before it: int64, shape (rows,)."""
     ranking = _Ranking(columns, rows)
     ranking.run()
     ranks = np.empty(rows, dtype=np.int64)
@@ -29,18 +29,18 @@ def rank_rows(columns: Sequence[SortColumn], rows: int) -> Array:
 
 
 def order_rows(columns: Sequence[SortColumn], rows: int) -> Array:
-    """Give the row numbers in order, stably: int64, shape (rows,)."""
+    """Return the row numbers in stable sort order: int64, shape (rows,)."""
     ranking = _Ranking(columns, rows)
     ranking.run()
     return ranking.order
 
 
 class _Ranking:
-    """Sorts rows by as many bits at once as fit beside a row's number into 64, by numpy's vectorised sort.
+    """Sorts rows by as many bits at once as fit beside a row number into 64, by numpy's vectorised sort.
 
-    Only rows that are still tied then look at further bits: ``tied`` are their numbers, ascending (None: all),
-    ``group`` says with which others each is tied, and ``places`` are the places in ``order`` that are theirs,
-    ascending. ``starts`` says of a place whether its row differs from the one before.
+    Only rows that are still tied are then sorted by further bits: ``tied`` are their numbers, ascending (None: all),
+    ``group`` numbers the groups of tied rows, and ``positions`` are their positions in ``order``, ascending.
+    ``starts`` is true for a position in ``order`` whose row differs from the previous one.
     """
 
     def __init__(self, columns: Sequence[SortColumn], rows: int) -> None:
@@ -51,7 +51,7 @@ class _Ranking:
         self._field = next(self._fields, None)
         self._used = 0
         self._tied: Array | None = None
-        self._places: Array | None = None
+        self._positions: Array | None = None
         self._group: Array | None = None
         self._size = rows
 
@@ -65,65 +65,65 @@ class _Ranking:
             key.sort()
             sorted_rows = (key & np.uint64((1 << tag) - 1)).view(np.int64)
             key >>= np.uint64(tag)
-            self._settle(key, sorted_rows if self._tied is None else self._tied[sorted_rows])
+            self._place_rows(key, sorted_rows if self._tied is None else self._tied[sorted_rows])
 
     def _key(self, tag: int) -> Array:
-        """Give the group and the next bits, all that fit above ``tag`` bits; a new array."""
-        room = 64 - tag
+        """Return a new array of the group and of the next bits, as many as fit above ``tag`` bits."""
+        free_bits = 64 - tag
         key: Array | None = None
         if self._group is not None:
             key = self._group
-            room -= int(key.max()).bit_length()
-        while room and self._field is not None:
-            is_partial = self._field.width - self._used > room
+            free_bits -= int(key.max()).bit_length()
+        while free_bits and self._field is not None:
+            is_partial = self._field.width - self._used > free_bits
             if is_partial and self._group is not None and key is not self._group:
-                break  # the next step has more room for it
-            bits = self._next_bits(room)
-            room -= bits.width
-            words = bits.of(None)
-            key = words.copy() if key is None else (key << np.uint64(bits.width)) | words
+                break  # the next pass has more free bits for it
+            field = self._next_bits(free_bits)
+            free_bits -= field.width
+            words = field.words(None)
+            key = words.copy() if key is None else (key << np.uint64(field.width)) | words
         assert key is not None
         return key
 
-    def _next_bits(self, room: int) -> Bits:
-        """Take at most ``room`` bits of the tied rows from the current field."""
+    def _next_bits(self, free_bits: int) -> SortField:
+        """Consume at most ``free_bits`` bits of the current field; return them for the tied rows."""
         field = self._field
         assert field is not None
-        words, left = field.of(self._tied), field.width - self._used
+        words, left = field.words(self._tied), field.width - self._used
         if self._used:
             words = words & np.uint64((1 << left) - 1)
-        if left > room and self._group is not None:
+        if left > free_bits and self._group is not None:
             words, left = _dense(words)
-        if left <= room:
+        if left <= free_bits:
             self._field, self._used = next(self._fields, None), 0
-            return stored_bits(left, words)
+            return stored_field(left, words)
         left = field.width - self._used
         if self._group is not None:
-            words = field.of(self._tied)
-        self._used += room
-        return stored_bits(room, (words >> np.uint64(left - room)) & np.uint64((1 << room) - 1))
+            words = field.words(self._tied)
+        self._used += free_bits
+        return stored_field(free_bits, (words >> np.uint64(left - free_bits)) & np.uint64((1 << free_bits) - 1))
 
-    def _settle(self, key: Array, rows: Array) -> None:
-        """Put the tied rows to their places in the order of ``key``; find which are still tied."""
+    def _place_rows(self, key: Array, rows: Array) -> None:
+        """Write the tied rows to their positions in the order of ``key``; find the rows that are still tied."""
         differs = np.empty(key.size + 1, dtype=np.bool_)
         differs[0] = differs[-1] = True
         np.not_equal(key[1:], key[:-1], out=differs[1:-1])
-        if self._places is None:
+        if self._positions is None:
             self.order, self.starts = rows, differs[:-1]
         else:
-            self.order[self._places] = rows
-            self.starts[self._places] = differs[:-1]
+            self.order[self._positions] = rows
+            self.starts[self._positions] = differs[:-1]
         if self._field is None:
             return
         left = np.flatnonzero(~(differs[:-1] & differs[1:]))
         self._size = left.size
-        self._places = left if self._places is None else self._places[left]
+        self._positions = left if self._positions is None else self._positions[left]
         group = np.cumsum(differs[left], dtype=np.uint64) - np.uint64(1)
         self._tied, self._group = _by_row(rows[left], group, self.order.size)
 
 
 def _by_row(rows: Array, group: Array, size: int) -> tuple[Array, Array]:
-    """Order row numbers under ``size``, all different, and the groups that belong to them: by row number."""
+    """Sort distinct row numbers below ``size``, and their groups with them, by row number."""
     if 8 * rows.size < size:
         order = np.argsort(rows)
         return rows[order], group[order]
@@ -136,7 +136,7 @@ def _by_row(rows: Array, group: Array, size: int) -> tuple[Array, Array]:
 
 
 def _dense(words: Array) -> tuple[Array, int]:
-    """Replace words by their ranks among the different ones; give the bits that takes."""
+    """Return the dense ranks of words, and the number of bits of the largest rank."""
     order = np.argsort(words)
     differs = np.empty(words.size, dtype=np.bool_)
     differs[0] = False
@@ -147,8 +147,8 @@ def _dense(words: Array) -> tuple[Array, int]:
     return ranks, max(1, int(ranks[order[-1]]).bit_length())
 
 
-def _fields(column: SortColumn) -> Iterable[Bits]:
-    """Make the fields of one key; one by dictionary has the ranks of its entries."""
+def _fields(column: SortColumn) -> Iterable[SortField]:
+    """Return the fields of one key; a dictionary-encoded key has the ranks of its dictionary's values."""
     array = column.values
     if not isinstance(array, pa.DictionaryArray):
         return sort_fields(column)
@@ -157,6 +157,6 @@ def _fields(column: SortColumn) -> Iterable[Bits]:
     valid = valid_flags(array)
     if valid is not None and not valid.any():
         return ()
-    entries = array.dictionary
-    codes = np.clip(values(array.indices), 0, len(entries) - 1)  # what stands under NULL may be anything
-    return number_fields(rank_rows([SortColumn(entries, False, True)], len(entries))[codes], valid, column)
+    dictionary = array.dictionary
+    codes = np.clip(values(array.indices), 0, len(dictionary) - 1)  # the code of a NULL row is undefined
+    return number_fields(rank_rows([SortColumn(dictionary, False, True)], len(dictionary))[codes], valid, column)

@@ -1,8 +1,8 @@
-"""Strings as sort words: bytes after the common prefix, renumbered by the alphabet in use, packed into 64 bits.
+"""Strings as sort words: the bytes after the common prefix, mapped to dense codes and packed into 64 bits.
 
 A byte's code is its rank among the bytes that occur, from 1; code 0 is the end of the string, so a prefix
-sorts before what it is a prefix of, and the words compare as the strings do (unsigned bytes, Spark's
-``UTF8String.compareTo``). Digits take four bits, sixteen of them one word.
+sorts before longer strings, and the words have the order of the strings (unsigned bytes, Spark's
+``UTF8String.compareTo``). A decimal digit needs four bits, so a word holds sixteen.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pyspark_pipeline.kernels.jit import kernel
 
 
 @kernel
-def _extent(offsets, data, bitmap, skip):  # type: ignore[no-untyped-def]
-    """Give (length of the prefix that all valid strings share, length of the longest); (0, 0) for none."""
+def _prefix_and_length(offsets, data, bitmap, skip):  # type: ignore[no-untyped-def]
+    """Return (length of the common prefix of all valid strings, length of the longest); (0, 0) if none is valid."""
     shared = -1
     longest = 0
     first = 0
@@ -37,7 +37,7 @@ def _extent(offsets, data, bitmap, skip):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _mark_bytes(offsets, data, bitmap, skip, prefix, seen):  # type: ignore[no-untyped-def]
+def _find_bytes(offsets, data, bitmap, skip, prefix, seen):  # type: ignore[no-untyped-def]
     for row in range(offsets.size - 1):
         if bitmap.size and not (bitmap[(skip + row) >> 3] >> ((skip + row) & 7)) & 1:
             continue
@@ -47,7 +47,7 @@ def _mark_bytes(offsets, data, bitmap, skip, prefix, seen):  # type: ignore[no-u
 
 @kernel
 def _pack(offsets, data, rows, first, codes, width, chars, out):  # type: ignore[no-untyped-def]
-    """Pack ``chars`` codes from byte ``first`` of each string of ``rows``; 0 where it has ended."""
+    """Pack ``chars`` codes from byte ``first`` on of each string of ``rows``; 0 after the end of the string."""
     shift = np.uint64(width)
     for i in range(rows.size):
         row = rows[i]
@@ -63,15 +63,15 @@ def _pack(offsets, data, rows, first, codes, width, chars, out):  # type: ignore
 class TextWords:
     """The sort words of a plain string or binary column: ``count`` words of ``bits`` bits each.
 
-    Words of NULL rows mean nothing.
+    Words of NULL rows are undefined.
     """
 
     def __init__(self, column: pa.Array) -> None:
         self._offsets, self._data = string_parts(column)
         bitmap, skip = validity(column)
-        prefix, longest = _extent(self._offsets, self._data, bitmap, skip)
+        prefix, longest = _prefix_and_length(self._offsets, self._data, bitmap, skip)
         seen = np.zeros(256, dtype=np.uint8)
-        _mark_bytes(self._offsets, self._data, bitmap, skip, prefix, seen)
+        _find_bytes(self._offsets, self._data, bitmap, skip, prefix, seen)
         self._first = int(prefix)
         self._codes = np.cumsum(seen, dtype=np.int64).astype(np.uint16)
         self._width = max(1, int(self._codes[255]).bit_length())
@@ -80,7 +80,7 @@ class TextWords:
         self.count = -(-int(longest - prefix) // self._chars)
 
     def word(self, number: int, rows: Array) -> Array:
-        """Give word ``number`` of the strings of ``rows`` (int64 row numbers): uint64, shape (rows.size,)."""
+        """Return word ``number`` of the strings of ``rows`` (int64 row numbers): uint64, shape (rows.size,)."""
         out = allocate(rows.size, np.uint64)
         first = self._first + number * self._chars
         _pack(self._offsets, self._data, rows, first, self._codes, self._width, self._chars, out)

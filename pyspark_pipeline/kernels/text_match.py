@@ -1,4 +1,4 @@
-"""Search strings for several words in order: LIKE '%a%b%' in one pass over the bytes."""
+"""Search of strings for several substrings in order: LIKE '%a%b%' in one pass over the bytes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pyspark_pipeline.kernels.jit import kernel
 
 @kernel
 def contains_in_order(offsets: Any, data: Any, parts: Any, ends: Any, anchored: bool, tail: bool, out: Any) -> None:
-    """Write whether each string has all parts one after the other without overlap.
+    """Write whether each string contains all parts in order without overlap.
 
-    ``parts`` holds the bytes of the parts back to back, ``ends`` their ends; ``anchored``: the first part must
-    stand at the start, ``tail``: the last one at the end. Taking the leftmost place for each part is enough.
+    ``parts`` holds the bytes of the parts contiguously, ``ends`` their ends; ``anchored``: the string must start
+    with the first part, ``tail``: it must end with the last. The leftmost match of each part is sufficient.
     """
     count = ends.shape[0]
     for row in range(out.shape[0]):
@@ -28,7 +28,7 @@ def contains_in_order(offsets: Any, data: Any, parts: Any, ends: Any, anchored: 
                     found = False
                     break
                 at = last
-            place = -1
+            matched_at = -1
             head = parts[first]
             while at <= last:
                 if data[at] == head:
@@ -36,13 +36,13 @@ def contains_in_order(offsets: Any, data: Any, parts: Any, ends: Any, anchored: 
                     while k < size and data[at + k] == parts[first + k]:
                         k += 1
                     if k == size:
-                        place = at
+                        matched_at = at
                         break
                 if anchored and index == 0:
                     break
                 at += 1
-            if place < 0:
+            if matched_at < 0:
                 found = False
                 break
-            at = place + size
+            at = matched_at + size
         out[row] = found

@@ -1,7 +1,7 @@
 """Parse strings to dates, integers, booleans and short decimals, by UTF8String's and SparkDateTimeUtils' rules.
 
-Each kernel reads the offsets (int32) and bytes of a string array and writes one value and one status a
-row: 0 parsed, 1 not a value, 2 outside the range or too long for the kernel.
+Each kernel reads the offsets (int32) and bytes of a string array and writes one value and one status per
+row: 0 parsed, 1 invalid, 2 outside the range or too long for the kernel.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PARSED, INVALID, TOO_LARGE = 0, 1, 2
 
 
 def text_of(array: pa.StringArray) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
-    """Return (offsets of rows + 1 entries, bytes) of a string array; respects its offset."""
+    """Return (offsets, bytes) of a string array, sliced or not; the offsets have shape (rows + 1,)."""
     _, offsets, data = array.buffers()
     if offsets is None or len(array) == 0:
         return frozen(np.zeros(len(array) + 1, dtype=np.int32)), frozen(np.zeros(1, dtype=np.uint8))
@@ -30,7 +30,7 @@ def text_of(array: pa.StringArray) -> tuple[npt.NDArray[np.int32], npt.NDArray[n
 
 @kernel
 def trim(data: Any, start: int, end: int) -> Any:
-    """Drop white space and control characters at both ends, as UTF8String.trimAll."""
+    """Return (start, end) without white space and control characters at both ends, as UTF8String.trimAll."""
     while start < end and (data[start] <= 32 or data[start] == 127):
         start += 1
     while end > start and (data[end - 1] <= 32 or data[end - 1] == 127):
@@ -51,7 +51,7 @@ def days_of(year: int, month: int, day: int) -> int:
 
 @kernel
 def days_in(year: int, month: int) -> int:
-    """Return the length of a month."""
+    """Return the number of days of a month."""
     if month == 2:
         return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
     return 30 if month == 4 or month == 6 or month == 9 or month == 11 else 31
@@ -112,7 +112,7 @@ def parse_dates(offsets: Any, data: Any, out: Any, status: Any) -> None:
 
 @kernel
 def parse_integers(offsets: Any, data: Any, fraction: bool, low: int, high: int, out: Any, status: Any) -> None:
-    """Parse integers inside low..high; ``fraction`` lets a decimal point and digits follow, which are dropped."""
+    """Parse integers in low..high; with ``fraction`` a decimal point and digits may follow, which are dropped."""
     smallest = -9223372036854775808
     for row in range(out.shape[0]):
         out[row] = 0
@@ -127,7 +127,7 @@ def parse_integers(offsets: Any, data: Any, fraction: bool, low: int, high: int,
                 continue
         value = 0
         valid = True
-        # The value is built negative, because the smallest integer has no positive twin.
+        # The value is accumulated as a negative number, because the smallest integer has no positive counterpart.
         while j < end:
             byte = data[j]
             j += 1
@@ -160,9 +160,9 @@ def parse_integers(offsets: Any, data: Any, fraction: bool, low: int, high: int,
 
 @kernel
 def parse_decimals(offsets: Any, data: Any, scale: int, out: Any, status: Any) -> None:
-    """Parse ``[+-]digits[.digits]`` of at most 18 digits in all to unscaled values of ``scale`` (<= 18) words.
+    """Parse ``[+-]digits[.digits]`` of at most 18 digits in all to the words of unscaled values of ``scale`` (<= 18).
 
-    A text of another shape, with more digits or a longer fraction than ``scale`` gets TOO_LARGE: not judged here.
+    A text of another form, with more digits or a longer fraction than ``scale`` gets TOO_LARGE: the caller parses it.
     """
     for row in range(out.shape[0]):
         out[row, 0] = 0

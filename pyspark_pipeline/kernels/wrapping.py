@@ -1,7 +1,7 @@
-"""64-bit arithmetic that may overflow: results wrap around, as Java's do.
+"""64-bit arithmetic that may overflow: results wrap around, as in Java.
 
-Numba promises LLVM that signed ``+ - *`` never overflow, and LLVM then drops tests of the result that only an
-overflow could fail. A kernel whose operands are not bounded computes with these instead.
+Numba promises LLVM that signed ``+ - *`` never overflow, and LLVM then removes tests of the result that only an
+overflow could fail. A kernel whose operands are not bounded uses these functions instead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Spark's xxHash64 of rows, ``xxhash64(...)``: folded column after column, NULL leaves the hash as it is.
+"""Spark's xxHash64 of rows, ``xxhash64(...)``: columns are folded in order, NULL leaves the hash unchanged.
 
 Follows ``HashExpression``/``XxHash64Function`` and catalyst's ``XXH64``, which is the xxHash64 of the specification.
 """

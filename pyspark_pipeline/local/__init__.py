@@ -1,11 +1,11 @@
-"""A whole query in one process, without Spark: for tests, for teaching, for a debugger.
+"""A whole query in one process, without Spark: for tests, teaching and debugging.
 
-:class:`~.query.LocalQuery` runs fragments (:mod:`~.fragment`), which :mod:`~.write` and :mod:`~.aggregates` help to
-write by hand and ``plan.wire.decode_fragment`` reads from the JSON that Spark's tasks get. ``docs/local.md`` shows how.
+:class:`~.query.LocalQuery` runs fragments (:mod:`~.fragment`), written by hand with :mod:`~.write` and
+:mod:`~.aggregates`, or decoded by ``plan.wire.decode_fragment`` from the JSON of Spark's tasks. See ``docs/local.md``.
 """
 
-from pyspark_pipeline.exchange.local_transport import Conditions
 from pyspark_pipeline.local.fragment import LocalFragment
 from pyspark_pipeline.local.query import LocalQuery, run_query
+from pyspark_pipeline.local.transport.local_transport import Conditions
 
 __all__ = ["Conditions", "LocalFragment", "LocalQuery", "run_query"]

@@ -1,4 +1,4 @@
-"""Write aggregations by hand as Spark plans them: in one stage, or partial, exchange, final."""
+"""Builders of aggregations as Spark plans them: in one stage, or partial, exchange, final."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyspark_pipeline.plan.nodes import Aggregate, AggregateCall, Field, Node
 
 
 def buffer_types(function: str, kind: DataType) -> tuple[DataType, ...]:
-    """Give Spark's aggBufferAttributes of a function over an argument of type ``kind``."""
+    """Return the types of Spark's aggBufferAttributes of a function over an argument of type ``kind``."""
     bigint, double = parse_type("bigint"), parse_type("double")
     wide = DataType("decimal", min(kind.precision + 10, 38), kind.scale)
     if function == "Count":
@@ -26,7 +26,7 @@ def buffer_types(function: str, kind: DataType) -> tuple[DataType, ...]:
 
 
 def result_type(function: str, kind: DataType) -> DataType:
-    """Give the type of a function's value."""
+    """Return the type of a function's result."""
     if function == "Average":
         if kind.is_decimal:
             return DataType("decimal", min(kind.precision + 4, 38), min(kind.scale + 4, 38))
@@ -35,11 +35,12 @@ def result_type(function: str, kind: DataType) -> DataType:
 
 
 def aggregate_call(function: str, arg: Expr, *, condition: Expr | None = None, ansi: bool = True) -> AggregateCall:
-    """Make a Partial call."""
+    """Build a Partial call."""
     return AggregateCall(
         function=function,
         mode="Partial",
         args=(arg,),
+        arg_types=(arg.type,),
         filter=condition,
         type=result_type(function, arg.type),
         buffer=buffer_types(function, arg.type),
@@ -48,19 +49,19 @@ def aggregate_call(function: str, arg: Expr, *, condition: Expr | None = None, a
 
 
 def references(output: Sequence[Field]) -> tuple[ColumnRef, ...]:
-    """Reference every column of ``output``."""
+    """Return a reference to every column of ``output``."""
     return tuple(ColumnRef(type=f.type, ordinal=i, nullable=f.nullable) for i, f in enumerate(output))
 
 
 def partial_node(child: Node, keys: Sequence[Expr], calls: Sequence[AggregateCall]) -> Aggregate:
-    """Make the first stage."""
+    """Build the Partial stage."""
     types = [*(key.type for key in keys), *(kind for call in calls for kind in call.buffer)]
     output = tuple(Field(id=100 + i, name=f"b{i}", type=kind) for i, kind in enumerate(types))
     return Aggregate(output=output, grouping=tuple(keys), calls=tuple(calls), results=None, child=child)
 
 
 def merge_node(first: Aggregate, mode: str, child: Node) -> Aggregate:
-    """Make the stage that merges ``first``'s output, read from ``child``."""
+    """Build the stage that merges ``first``'s output, read from ``child``."""
     keys = tuple(ref for ref in references(first.output)[: len(first.grouping)])
     calls = tuple(dataclasses.replace(call, mode=mode, args=(), filter=None) for call in first.calls)
     if mode == "PartialMerge":
@@ -71,7 +72,7 @@ def merge_node(first: Aggregate, mode: str, child: Node) -> Aggregate:
 
 
 def complete_node(child: Node, keys: Sequence[Expr], calls: Sequence[AggregateCall]) -> Aggregate:
-    """Make the one-stage form."""
+    """Build the one-stage aggregation."""
     types = [*(key.type for key in keys), *(call.type for call in calls)]
     output = tuple(Field(id=200 + i, name=f"r{i}", type=kind) for i, kind in enumerate(types))
     complete = tuple(dataclasses.replace(call, mode="Complete") for call in calls)

@@ -1,4 +1,4 @@
-"""A fragment of a local query: a plan, and how many instances run it on what."""
+"""A fragment of a local query: a plan with its instances, drivers, inputs and splits."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark_pipeline.plan.nodes import Fragment, Node, Range
+from pyspark_pipeline.plan.nodes import Fragment, Node, PlacedNode, Range
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalFragment:
-    """A plan as Spark's tasks run it (``plan``; ``decode_fragment`` makes it of JSON), and what a stage adds to it.
+    """A plan as Spark's tasks run it (``plan``; ``decode_fragment`` decodes it from JSON), with properties of a stage.
 
-    ``instances`` run it, each with ``dop`` drivers in a pipeline. ``inputs`` says for each ``ExchangeSource``, by its
-    input, the id of the fragment that sends there. ``splits`` holds for each scan, by its input, the splits of all
+    ``instances`` run it, each with ``dop`` drivers per pipeline. ``inputs`` maps the input id of each
+    ``ExchangeSource`` to the id of the sending fragment. ``splits`` maps the input id of each scan to the splits of all
     instances, in the form of a task's control message; for a ``Range`` the first number, the count and the step.
-    ``ordered``: what one instance sends to another arrives in the order it was sent.
+    ``ordered``: chunks from one instance to another arrive in the order they were sent.
     """
 
     plan: Fragment
@@ -33,13 +33,14 @@ class LocalFragment:
 
     @property
     def destinations(self) -> int:
-        """The number of partitions that its exchange sends to."""
+        """The number of partitions of its exchange."""
         count: int = getattr(self.plan.sink, "num_partitions", 1)
         return count
 
     def control(self, instance: int) -> dict[str, Any]:
-        """Make the control message that a task gets, for one of the instances."""
-        ranges = {node.input_id for node in nodes_of(self.plan.root) if isinstance(node, Range)}
+        """Build the control message of one instance, as a task gets it."""
+        nodes = list(nodes_of(self.plan.root))
+        ranges = {node.input_id for node in nodes if isinstance(node, Range)}
         return {
             "partition": instance,
             "instances": self.instances,
@@ -48,17 +49,18 @@ class LocalFragment:
                 for scan, splits in self.splits.items()
             },
             "branches": {},
+            "partitions": {str(node.number): instance for node in nodes if isinstance(node, PlacedNode)},
         }
 
     def _slice(self, numbers: Sequence[int], instance: int) -> tuple[int, int, int]:
-        """Give one instance's part of a range."""
+        """Return one instance's slice of a range."""
         first, count, step = numbers
         start, end = (count * i // self.instances for i in (instance, instance + 1))
         return first + start * step, end - start, step
 
 
 def nodes_of(root: Node) -> Iterator[Node]:
-    """Give every node of a plan, each before those below it."""
+    """Yield every node of a plan, parents before children."""
     yield root
     for child in root.children:
         yield from nodes_of(child)

@@ -1,4 +1,4 @@
-"""What one instance did, as it tells those that it sends to."""
+"""The statistics of one instance, which it reports to its receivers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pyspark_pipeline.exec import FragmentInstance
 
 
 def statistics_of(instance: FragmentInstance) -> QueryStatistics:
-    """Sum the rows and bytes that the scans of an instance gave and the time its drivers ran; any thread, any time."""
+    """Return the rows and bytes that an instance's scans produced and its drivers' run time; any thread, any time."""
     rows = nbytes = active = 0
     for driver in instance.drivers:
-        source = driver.seats[0]
+        source = driver.slots[0]
         active += driver.metrics.active_ns
-        if not isinstance(source.factory, ExchangeSourceFactory) and source.factory.meeting_place is None:
+        if not isinstance(source.factory, ExchangeSourceFactory) and source.factory.shared_state is None:
             rows += source.metrics.rows_out
             nbytes += source.metrics.bytes_out
     return QueryStatistics(scan_rows=rows, scan_bytes=nbytes, active_ns=active)

@@ -1,4 +1,4 @@
-"""Which fragment sends to which: read off the fragments, and refused where it makes no query."""
+"""The edges between fragments, derived from their inputs; raises if they are no valid query."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pyspark_pipeline.errors import UnsupportedPlanError
-from pyspark_pipeline.exchange.request import Address
 from pyspark_pipeline.local.fragment import LocalFragment, nodes_of
+from pyspark_pipeline.local.transport.request import Address
 from pyspark_pipeline.plan.broadcasts import BroadcastExchange
 from pyspark_pipeline.plan.joins import Join
 from pyspark_pipeline.plan.nodes import ExchangeSource
 
 
 class Edge(NamedTuple):
-    """What ``sender``'s exchange sends is input ``input`` of ``receiver``.
+    """The exchange of ``sender`` feeds input ``input`` of ``receiver``.
 
-    Where there are more partitions than instances, each instance has neighbouring ones, as where Spark coalesces.
+    If there are more partitions than instances, each instance gets adjacent ones, as when Spark coalesces partitions.
     """
 
     sender: LocalFragment
@@ -25,20 +25,20 @@ class Edge(NamedTuple):
     input: int
 
     def instance_of(self, partition: int) -> int:
-        """Give the instance that a partition belongs to."""
+        """Return the instance that a partition belongs to."""
         return partition * self.receiver.instances // self.sender.destinations
 
     def addresses(self) -> list[Address]:
-        """Give the address of every partition."""
+        """Return the address of every partition."""
         instances = map(self.instance_of, range(self.sender.destinations))
         return [Address(self.receiver.id, instance, self.input) for instance in instances]
 
     def streams(self, instance: int) -> int:
-        """Count what one instance gets: a stream from each sending instance for each of its partitions."""
+        """Return the number of streams of one instance: one from each sending instance for each of its partitions."""
         return len(self.partitions_of(instance)) * self.sender.instances
 
     def partitions_of(self, instance: int) -> range:
-        """Give the partitions that belong to an instance."""
+        """Return the partitions that belong to an instance."""
         first, end = (-(-i * self.sender.destinations // self.receiver.instances) for i in (instance, instance + 1))
         return range(first, end)
 
@@ -46,8 +46,8 @@ class Edge(NamedTuple):
 class Wiring:
     """The edges of a query; ``root`` is the one fragment that sends to no other.
 
-    ``fragments`` are those given, where an exchange that leaves its number of partitions open has one.
-    Raises :class:`UnsupportedPlanError` for fragments that do not make one tree.
+    ``fragments`` are the given ones, with the open numbers of partitions of their exchanges filled in.
+    Raises :class:`UnsupportedPlanError` for fragments that do not form one tree.
     """
 
     def __init__(self, fragments: Sequence[LocalFragment]) -> None:
@@ -58,30 +58,30 @@ class Wiring:
         self._from: dict[int, Edge] = {}
         self._addresses: dict[int, list[Address]] = {}
         for fragment in self.fragments:
-            self._read(fragment)
+            self._connect(fragment)
         roots = [fragment for fragment in self.fragments if fragment.id not in self._from]
         if len(roots) != 1:
             ids = [root.id for root in roots]
             raise UnsupportedPlanError(f"one fragment must send to no other and give the result; these do: {ids}")
         self.root = roots[0]
-        self._check_reached()
+        self._check_connected()
 
     def edge_from(self, fragment: LocalFragment) -> Edge | None:
-        """Give where a fragment sends to; None for the root."""
+        """Return the edge from a fragment to its receiver; None for the root."""
         return self._from.get(fragment.id)
 
     def edge_to(self, fragment: LocalFragment, input_id: int) -> Edge:
-        """Give where an input comes from."""
+        """Return the edge that feeds an input."""
         return self._from[fragment.inputs[input_id]]
 
     def addresses(self, edge: Edge) -> list[Address]:
-        """Give the address of every partition of an edge: one list, for all instances that send there."""
+        """Return the address of every partition of an edge: one list, shared by all sending instances."""
         found = self._addresses.get(edge.sender.id)
         if found is None:
             found = self._addresses[edge.sender.id] = edge.addresses()
         return found
 
-    def _read(self, fragment: LocalFragment) -> None:
+    def _connect(self, fragment: LocalFragment) -> None:
         nodes = nodes_of(fragment.plan.root)
         wanted = {node.input_id for node in nodes if isinstance(node, ExchangeSource)}
         if wanted != set(fragment.inputs):
@@ -98,7 +98,7 @@ class Wiring:
             _check_types(edge)
             _check_broadcast(edge)
 
-    def _check_reached(self) -> None:
+    def _check_connected(self) -> None:
         reached, pending = set(), [self.root.id]
         while pending:
             fragment = self._by_id[pending.pop()]
@@ -110,14 +110,14 @@ class Wiring:
 
 
 def _with_partitions(fragments: Sequence[LocalFragment]) -> list[LocalFragment]:
-    """Give broadcasts that do not say how many instances read them the number of those that do."""
+    """Set the number of partitions of broadcasts that leave it open to the number of reading instances."""
     readers = {sender: fragment.instances for fragment in fragments for sender in fragment.inputs.values()}
     filled = []
     for fragment in fragments:
         sink = fragment.plan.sink
         if isinstance(sink, BroadcastExchange) and sink.num_partitions is None:
-            told = replace(sink, num_partitions=readers.get(fragment.id, 1))
-            fragment = replace(fragment, plan=replace(fragment.plan, sink=told))
+            filled_sink = replace(sink, num_partitions=readers.get(fragment.id, 1))
+            fragment = replace(fragment, plan=replace(fragment.plan, sink=filled_sink))
         filled.append(fragment)
     return filled
 
@@ -132,9 +132,9 @@ def _check_types(edge: Edge) -> None:
 
 
 def _check_broadcast(edge: Edge) -> None:
-    """Refuse a broadcast that an instance would get twice or never.
+    """Raise for a broadcast that an instance would get twice or never.
 
-    So with a join that would give the rows of a broadcast side that have no match once for each instance.
+    Also for a join that would emit the unmatched rows of a broadcast build side once per instance.
     """
     if not isinstance(edge.sender.plan.sink, BroadcastExchange):
         return
@@ -147,7 +147,7 @@ def _check_broadcast(edge: Edge) -> None:
     if instances == 1:
         return
     for join in nodes_of(edge.receiver.plan.root):
-        if isinstance(join, Join) and join.shape.marks_build:
+        if isinstance(join, Join) and join.shape.tracks_build_matches:
             below = nodes_of(join.build)
             if any(isinstance(node, ExchangeSource) and node.input_id == edge.input for node in below):
                 raise UnsupportedPlanError("every instance would give a broadcast side's rows that have no match")

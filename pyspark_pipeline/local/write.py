@@ -1,4 +1,4 @@
-"""Short ways to write the plan's own nodes by hand: columns, expressions, fragments of a local query."""
+"""Builders of plan nodes by hand: columns, expressions, fragments of a local query."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
 from pyspark_pipeline.plan.nodes import (
     ExchangeSource,
     Field,
+    FileScan,
     Filter,
     Fragment,
     Node,
-    ParquetScan,
     Project,
     ResultSink,
     Settings,
@@ -26,36 +26,36 @@ from pyspark_pipeline.plan.nodes import (
 
 
 def fields(spec: str) -> tuple[Field, ...]:
-    """Parse ``"a:bigint, b:decimal(10,2)"`` to output columns, numbered from 0; types by Spark's names."""
+    """Parse ``"a:bigint, b:decimal(10,2)"`` to output columns, numbered from 0; types have Spark's names."""
     parts = re.split(r",(?![^(]*\))", spec) if spec else []
     pairs = [part.strip().split(":", 1) for part in parts]
     return tuple(Field(id=i, name=name, type=parse_type(kind)) for i, (name, kind) in enumerate(pairs))
 
 
 def column(node: Node, name: str) -> ColumnRef:
-    """Reference an output column of ``node`` by name; raise ValueError where it has none of that name."""
+    """Return a reference to an output column of ``node`` by name; raise ValueError if there is none."""
     place = [field.name for field in node.output].index(name)
     return ColumnRef(type=node.output[place].type, ordinal=place)
 
 
 def literal(value: Any, kind: str) -> Literal:
-    """Make a constant of Spark's type ``kind``; ``value`` in the form of :class:`~..plan.expr.Literal`."""
+    """Build a constant of Spark's type ``kind``; ``value`` in the form of :class:`~..plan.expr.Literal`."""
     return Literal(type=parse_type(kind), value=value)
 
 
 def call(name: str, kind: str, *args: Expr, **fields_: Any) -> Call:
-    """Make an expression by its Catalyst class and type: ``call("Add", "bigint", a, b, evalMode="ANSI")``."""
+    """Build an expression from its Catalyst class and type: ``call("Add", "bigint", a, b, evalMode="ANSI")``."""
     return Call(name=name, type=parse_type(kind), args=args, fields=fields_)
 
 
-def scan(spec: str, input_id: int = 0) -> ParquetScan:
-    """Read the columns ``spec`` of Parquet files; the fragment's ``splits`` say which files."""
+def scan(spec: str, input_id: int = 0, format: str = "parquet") -> FileScan:
+    """Read the columns ``spec`` of the files in the fragment's ``splits``."""
     output = fields(spec)
-    return ParquetScan(output=output, input_id=input_id, num_data_columns=len(output))
+    return FileScan(output=output, input_id=input_id, format=format, num_data_columns=len(output))
 
 
 def source(output: Sequence[Field], input_id: int = 0) -> ExchangeSource:
-    """Read what the exchange of another fragment sends, whose root has the columns ``output``."""
+    """Read the exchange of another fragment, whose root has the columns ``output``."""
     return ExchangeSource(output=tuple(output), input_id=input_id)
 
 
@@ -70,8 +70,8 @@ def select(child: Node, **exprs: Expr) -> Project:
     return Project(output=output, exprs=tuple(exprs.values()), child=child)
 
 
-def parquet_splits(paths: Sequence[Path | str], pieces: int = 1) -> list[dict[str, Any]]:
-    """Cut each file into ``pieces`` splits of equal bytes; an instance reads the row groups whose middle is in its."""
+def file_splits(paths: Sequence[Path | str], pieces: int = 1) -> list[dict[str, Any]]:
+    """Cut each file into ``pieces`` splits of equal bytes."""
     splits = []
     for path in paths:
         size = Path(path).stat().st_size
@@ -92,7 +92,7 @@ def fragment(
     ansi: bool = True,
     **runs: Any,
 ) -> LocalFragment:
-    """Make a fragment of ``root`` that ends in ``sink`` (the query's result, where None).
+    """Build a fragment of ``root`` that ends in ``sink`` (None: the query's result).
 
     ``options`` are the engine's, without their prefix; the time zone is UTC. ``runs`` are instances, drivers, inputs
     and splits, as :class:`~.fragment.LocalFragment` has them.

@@ -1,7 +1,7 @@
-"""The process's address space: what is taken of it, what a limit (``RLIMIT_AS``) leaves, and whether threads find room.
+"""The address space of the process: its size, its limit (``RLIMIT_AS``), and checks before threads are started.
 
-Spark limits a worker's by ``spark.executor.pyspark.memory``. A thread that dies for lack of memory as it begins has
-Python's ``Thread.start`` wait for ever, so threads are started only where there is room for them.
+Spark limits a worker's by ``spark.executor.pyspark.memory``. If a new thread dies for lack of memory, Python's
+``Thread.start`` waits forever, so threads are started only if enough address space is left.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 
 from pyspark_pipeline.errors import ResourceExhaustedError
 
-#: Besides its stack: what a thread needs to begin.
+#: Bytes that a thread needs to start, besides its stack.
 _THREAD_BYTES = 4 << 20
-#: The stack where the system sets no limit.
+#: Bytes of a stack if the system sets no limit.
 _STACK_BYTES = 8 << 20
 
 
 def address_space_bytes() -> int:
-    """Give the size of this process's address space; 0 where the system does not tell."""
+    """Return the bytes of this process's address space; 0 if unknown."""
     try:
         pages = int(Path("/proc/self/statm").read_bytes().split()[0])
     except (OSError, ValueError):
@@ -29,8 +29,8 @@ def address_space_bytes() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def require_room(names: Sequence[str]) -> None:
-    """Raise :class:`ResourceExhaustedError` where a limit leaves no room for threads of these names."""
+def require_address_space(names: Sequence[str]) -> None:
+    """Raise :class:`ResourceExhaustedError` if a limit leaves too little address space for threads of these names."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return
@@ -43,7 +43,7 @@ def require_room(names: Sequence[str]) -> None:
 
 
 def start_thread(thread: threading.Thread) -> None:
-    """Start a thread that room was required for; raise :class:`ResourceExhaustedError` where the system refuses it."""
+    """Start a thread after :func:`require_address_space`; raise :class:`ResourceExhaustedError` if that fails."""
     try:
         thread.start()
     except RuntimeError as error:

@@ -1,17 +1,17 @@
-"""Arbitration: where memory is short, who holds most of what can be put aside gives it back, not who asks for more.
+"""Memory arbitration: if memory is short, the largest reclaimable holder spills, not the requester.
 
-Who can put aside what it holds (an aggregation while it collects groups, say) *offers* it. A request that goes over a
-limit has the largest offers asked for, as many as it takes, and is granted at once: what goes over the limit is
-never more than what was asked for and is still held. It is refused, and nobody is asked, where the offers do not
-suffice or the turn comes to the one that asks: it makes room itself, as does one that has been asked already.
-One that offers, and so can make room, is refused what goes over twice the limit, too: the drivers that were asked are
-slow to give back. Nobody waits for memory. ::
+An operator that can spill its memory (an aggregation that is collecting groups, for example) *registers* it as
+reclaimable. For a request over a limit the arbiter requests the reclaim of the largest registered groups, as many as
+needed, and grants it at once: the excess over the limit never exceeds the bytes whose reclaim is pending. It rejects
+the request, without any reclaim, if the registered bytes do not suffice, or if the requester's own group is the next
+largest or has a reclaim pending: the requester then spills itself. A requester with registered memory is also rejected
+over twice the limit: pending reclaims are slow. No driver waits for memory. ::
 
-    (nothing) ──offer──> offered ──a request of another──> asked ──answer──> offered
-                            └──────────withdraw──────────────┴──> (nothing); says whether it was asked
+    (none) ──register──> registered ──request of another──> requested ──reclaim_done──> registered
+                             └────────────unregister────────────┴──> (none); returns whether reclaim was requested
 
-Asking sets a flag and, after the lock is released, wakes the holder's driver; that gives the bytes back before it
-does anything else (``Operator.revoke``). The lock of the tracker tree guards everything here.
+A reclaim request sets a flag and, after the lock is released, wakes the holder's driver, which spills the bytes before
+any other work (``Operator.reclaim``). The lock of the tracker tree guards all state of this module.
 """
 
 from __future__ import annotations
@@ -21,90 +21,90 @@ from typing import Protocol
 
 from pyspark_pipeline.metrics import declare_counter
 
-REVOCATIONS = declare_counter(
-    "revocations", "Times an operator put aside what it held because another needed the memory", unit="times"
+RECLAIMS = declare_counter(
+    "revocations", "Times an operator spilled because another one needed the memory", unit="times"
 )
 
-#: Who offers is refused what goes over so many times the limit.
-_MOST = 2
+#: A requester with reclaimable memory is rejected over this many times the limit.
+_MAX_OVERCOMMIT = 2
 
 Wake = Callable[[], None]
 
 
 class Holder(Protocol):
-    """A tracker, as arbitration sees it."""
+    """A tracker as the arbiter sees it."""
 
     limit: int | None
     held: int
-    is_asked: bool
+    reclaim_requested: bool
 
     @property
     def parent(self) -> Holder | None:
-        """The tracker above."""
+        """The parent tracker."""
 
 
-class Revocable:
-    """What is put aside together, by one holder or by several that offer it: the drivers that build one join.
+class Reclaimable:
+    """A group of holders that spill together: one operator, or all drivers that build one join.
 
-    Of less than ``least`` bytes nobody is asked for.
+    A group of less than ``min_bytes`` bytes is never reclaimed.
     """
 
-    __slots__ = ("least",)
+    __slots__ = ("min_bytes",)
 
-    def __init__(self, least: int) -> None:
-        self.least = least
+    def __init__(self, min_bytes: int) -> None:
+        self.min_bytes = min_bytes
 
 
 class Arbiter:
-    """The offers of one tracker tree."""
+    """The reclaimable holders of one tracker tree."""
 
-    __slots__ = ("_offers",)
+    __slots__ = ("_registered",)
 
     def __init__(self) -> None:
-        self._offers: dict[Holder, tuple[Revocable, Wake | None]] = {}
+        self._registered: dict[Holder, tuple[Reclaimable, Wake | None]] = {}
 
-    def offer(self, holder: Holder, revocable: Revocable, wake: Wake | None) -> None:
-        """Note that all bytes of ``holder`` can be put aside, as part of ``revocable``."""
-        self._offers[holder] = (revocable, wake)
+    def register(self, holder: Holder, reclaimable: Reclaimable, wake: Wake | None) -> None:
+        """Register all bytes of ``holder`` as reclaimable, as part of the group ``reclaimable``."""
+        self._registered[holder] = (reclaimable, wake)
 
-    def withdraw(self, holder: Holder) -> bool:
-        """Forget an offer; say whether it was asked for. Nothing happens where there is none."""
-        was_asked, holder.is_asked = holder.is_asked, False
-        self._offers.pop(holder, None)
-        return was_asked
+    def unregister(self, holder: Holder) -> bool:
+        """Unregister a holder, if registered; return whether its reclaim was requested."""
+        was_requested, holder.reclaim_requested = holder.reclaim_requested, False
+        self._registered.pop(holder, None)
+        return was_requested
 
-    def chosen(self, full: Holder, asking: Holder, nbytes: int) -> list[Holder] | None:
-        """Choose whom to ask so that ``asking`` may hold ``nbytes`` more below the limit of ``full``; None: refused."""
-        if asking.is_asked or full.limit is None or not self._offers:
+    def select(self, full: Holder, requester: Holder, nbytes: int) -> list[Holder] | None:
+        """Return the holders to reclaim so that ``requester`` can get ``nbytes`` below ``full``; None: reject."""
+        if requester.reclaim_requested or full.limit is None or not self._registered:
             return None
-        if asking in self._offers and full.held + nbytes > _MOST * full.limit:
+        if requester in self._registered and full.held + nbytes > _MAX_OVERCOMMIT * full.limit:
             return None
-        sizes: dict[Revocable, int] = {}
+        sizes: dict[Reclaimable, int] = {}
         missing = full.held + nbytes - full.limit
-        for holder, (revocable, _) in self._offers.items():
+        for holder, (reclaimable, _) in self._registered.items():
             if not _is_below(holder, full):
                 continue
-            if holder.is_asked:
+            if holder.reclaim_requested:
                 missing -= holder.held
             else:
-                sizes[revocable] = sizes.get(revocable, 0) + holder.held
-        own = self._offers[asking][0] if asking in self._offers else None
-        given: set[Revocable] = set()
-        for revocable in sorted(sizes, key=sizes.__getitem__, reverse=True):
-            if missing <= 0 or revocable is own or sizes[revocable] < revocable.least:
+                sizes[reclaimable] = sizes.get(reclaimable, 0) + holder.held
+        own = self._registered[requester][0] if requester in self._registered else None
+        chosen: set[Reclaimable] = set()
+        for reclaimable in sorted(sizes, key=sizes.__getitem__, reverse=True):
+            if missing <= 0 or reclaimable is own or sizes[reclaimable] < reclaimable.min_bytes:
                 break
-            given.add(revocable)
-            missing -= sizes[revocable]
+            chosen.add(reclaimable)
+            missing -= sizes[reclaimable]
         if missing > 0:
             return None
-        return [holder for holder, (revocable, _) in self._offers.items() if revocable in given]
+        return [holder for holder, (reclaimable, _) in self._registered.items() if reclaimable in chosen]
 
-    def ask(self, holders: Iterable[Holder]) -> list[Wake]:
-        """Ask holders for what they offer; give what must be called once the lock is released."""
+    def request(self, holders: Iterable[Holder]) -> list[Wake]:
+        """Request the reclaim of holders; return the wakers to call after the lock is released."""
         wakes = []
         for holder in holders:
-            holder.is_asked = True
-            wake = self._offers[holder][1]
+            holder.reclaim_requested = True
+            wake = self._registered[holder][1]
             if wake is not None:
                 wakes.append(wake)
         return wakes

@@ -1,4 +1,4 @@
-"""What can say how many bytes it holds."""
+"""The protocol of objects with a known size in bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 
 class Sized(Protocol):
-    """Arrow's and numpy's containers, and what is made of them to be kept."""
+    """An Arrow or numpy container, or a structure of them."""
 
     @property
     def nbytes(self) -> int:

@@ -1,9 +1,9 @@
-"""Spill files: chunks put aside on Spark's local disks and read back in the order they were written.
+"""Spill files: chunks written to Spark's local disks and read back in the order of writing.
 
-A file has no name: it is unlinked as it is made (or never linked, where the system can), so it is gone when it
-is closed, and also when the process is killed. The directories are those Spark gives its worker
-(``SPARK_LOCAL_DIRS``, on YARN ``LOCAL_DIRS``), taken in turn, else the system's for temporary files. How
-files are compressed, and how many bytes all of an instance may have: :mod:`~.spill_room`.
+A file has no name: it is unlinked when it is created (or never linked, if the system supports that), so it is gone when
+it is closed, and also when the process is killed. The directories are those that Spark assigns to its worker
+(``SPARK_LOCAL_DIRS``, on YARN ``LOCAL_DIRS``), used in turn, else the system's for temporary files. Compression and the
+limit on an instance's total bytes: :mod:`~.spill_room`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import IO
 import pyarrow as pa
 
 from pyspark_pipeline.errors import EngineBugError, ResourceExhaustedError
-from pyspark_pipeline.memory.spill_room import SpillRoom
+from pyspark_pipeline.memory.spill_budget import SpillBudget
 from pyspark_pipeline.metrics import OperatorMetrics, declare_counter
 
 SPILLED_BYTES = declare_counter("spilled_bytes", "Bytes written to spill files", unit="bytes")
@@ -31,7 +31,7 @@ _TURN = itertools.count(os.getpid())
 
 
 def spill_directories() -> list[str]:
-    """List the directories for spill files; at least one."""
+    """Return the directories for spill files; at least one."""
     for variable in _VARIABLES:
         named = [path.strip() for path in os.environ.get(variable, "").split(",") if path.strip()]
         if named:
@@ -40,35 +40,35 @@ def spill_directories() -> list[str]:
 
 
 class SpillFile:
-    """Chunks of equal column types: first all are written, then they are read, once or again.
+    """Chunks of equal column types: all are written first, then read any number of times.
 
-    Where chunks differ in which strings are dictionaries, all become as they are in the first. ``nbytes`` is the
-    size on disk so far, ``memory_bytes`` what the chunks had in memory, and ``rows`` counts the rows.
+    A string column is dictionary-encoded in all chunks if it is so in the first, else in none. ``nbytes`` is the size
+    on disk so far, ``memory_bytes`` the size of the chunks in memory, and ``rows`` the number of rows.
     """
 
-    def __init__(self, handle: IO[bytes], room: SpillRoom) -> None:
+    def __init__(self, handle: IO[bytes], budget: SpillBudget) -> None:
         self.rows = 0
         self.nbytes = 0
         self.memory_bytes = 0
         self._handle = handle
-        self._room: SpillRoom | None = room
+        self._budget: SpillBudget | None = budget
         self._options = pa.ipc.IpcWriteOptions(
-            compression=None if room.codec == "none" else room.codec, use_threads=False
+            compression=None if budget.codec == "none" else budget.codec, use_threads=False
         )
         self._schema: pa.Schema | None = None
         self._writer: pa.RecordBatchStreamWriter | None = None
         self._finished = False
 
     def write(self, chunk: pa.RecordBatch) -> None:
-        """Append a chunk. Raises :class:`ResourceExhaustedError` where the disk takes no more, or there is no room."""
+        """Append a chunk; raise :class:`ResourceExhaustedError` if the disk is full or the spill budget exceeded."""
         if self._schema is None:
             self._schema = pa.schema([(f"c{i}", kind) for i, kind in enumerate(chunk.schema.types)])
-        fitting = _fitted(chunk, self._schema)
+        conformed = _conformed(chunk, self._schema)
         try:
             if self._writer is None:
                 file = pa.PythonFile(self._handle, mode="w")
                 self._writer = pa.ipc.new_stream(file, self._schema, options=self._options)
-            self._writer.write_batch(fitting)
+            self._writer.write_batch(conformed)
             self._count()
         except OSError as error:
             raise _refused(chunk.nbytes, error) from error
@@ -76,7 +76,7 @@ class SpillFile:
         self.memory_bytes += chunk.nbytes
 
     def finish(self) -> None:
-        """Write what is still buffered; no chunk may come after."""
+        """Flush buffered bytes; no chunk may be written afterwards."""
         try:
             if self._writer is not None:
                 self._writer.close()
@@ -88,9 +88,9 @@ class SpillFile:
         self._finished = True
 
     def read(self) -> Iterator[pa.RecordBatch]:
-        """Give the chunks in order. One reader at a time: a later call begins anew and ends an earlier one.
+        """Yield the chunks in order. One reader at a time: a new call restarts and invalidates an earlier one.
 
-        Raises :class:`ResourceExhaustedError` where the disk does not give them back.
+        Raises :class:`ResourceExhaustedError` if the disk cannot be read.
         """
         if not self._finished:
             raise EngineBugError("a spill file is read before it is finished")
@@ -105,23 +105,23 @@ class SpillFile:
             raise ResourceExhaustedError(f"a spill file of {self.nbytes} bytes cannot be read back: {error}") from error
 
     def close(self) -> None:
-        """Give the disk space back. Repeatable; what is still buffered need not reach a disk that takes no more."""
+        """Free the disk space. Idempotent; a failure to write buffered bytes is ignored."""
         self._writer = None
         with contextlib.suppress(OSError):
             self._handle.close()
-        if self._room is not None:
-            self._room.give_back(self.nbytes)
-            self._room = None
+        if self._budget is not None:
+            self._budget.release(self.nbytes)
+            self._budget = None
 
     def _count(self) -> None:
         size = self._handle.tell()
-        if self._room is not None:
-            self._room.take(size - self.nbytes)
+        if self._budget is not None:
+            self._budget.reserve(size - self.nbytes)
         self.nbytes = size
 
 
 def count_spill(metrics: OperatorMetrics, files: Sequence[SpillFile]) -> None:
-    """Count files that are finished."""
+    """Add finished files to the spill counters."""
     metrics.add(SPILL_FILES, len(files))
     metrics.add(SPILLED_BYTES, sum(file.nbytes for file in files))
     metrics.add(SPILLED_MEMORY, sum(file.memory_bytes for file in files))
@@ -131,8 +131,8 @@ def _refused(asked: int, error: OSError) -> ResourceExhaustedError:
     return ResourceExhaustedError(f"no spill file can be written: asked the disk for {asked} bytes: {error}")
 
 
-def _fitted(chunk: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Give a chunk the schema's names, and its dictionaries."""
+def _conformed(chunk: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return a chunk with the schema's names and dictionary encodings."""
     if not chunk.num_columns:
         return chunk
     columns = [_as(column, kind) for column, kind in zip(chunk.columns, schema.types, strict=True)]
@@ -149,12 +149,12 @@ def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
 class SpillFiles:
     """The spill files of one operator of one task attempt; not for several threads at once."""
 
-    def __init__(self, room: SpillRoom) -> None:
-        self._room = room
+    def __init__(self, budget: SpillBudget) -> None:
+        self._budget = budget
         self._open: list[SpillFile] = []
 
     def create(self) -> SpillFile:
-        """Make an empty file. Raises :class:`ResourceExhaustedError` where no directory takes one."""
+        """Create an empty file; raise :class:`ResourceExhaustedError` if that fails in every directory."""
         directories = spill_directories()
         turn = next(_TURN)
         failure: OSError | None = None
@@ -164,7 +164,7 @@ class SpillFiles:
             except OSError as error:
                 failure = error
                 continue
-            made = SpillFile(handle, self._room)
+            made = SpillFile(handle, self._budget)
             self._open.append(made)
             return made
         raise ResourceExhaustedError(f"no spill file can be made in {', '.join(directories)}: {failure}") from failure
@@ -176,7 +176,7 @@ class SpillFiles:
             self._open.remove(file)
 
     def close(self) -> None:
-        """Close all files. Repeatable."""
+        """Close all files. Idempotent."""
         files, self._open = self._open, []
         for file in files:
             file.close()

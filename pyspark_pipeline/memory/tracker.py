@@ -1,9 +1,9 @@
-"""A tree of memory trackers: what a child holds, its parents hold too, and any level may have a limit.
+"""A tree of memory trackers: a child's bytes count in its parents too, and any level may have a limit.
 
-Operators tell their tracker how many bytes they hold. Nothing is measured from outside; a tracker is as
-honest as its operator. One lock, made by the root, guards the whole tree: the drivers of an instance, and
-its I/O threads, count concurrently. Where a limit is reached, others may be asked to give back
-(:mod:`~.arbitration`); their drivers are woken, so nobody asks for bytes with a lock held that an executor takes.
+Operators report the bytes they hold to their tracker; nothing is measured from outside, so the counts are as exact as
+the reports. One lock, created by the root, guards the whole tree: the drivers of an instance and its I/O threads count
+concurrently. At a limit, other operators may have to reclaim memory (:mod:`~.arbitration`) and their drivers are woken:
+so no caller may request bytes while it holds a lock that an executor takes.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import threading
 from collections.abc import Iterator
 
 from pyspark_pipeline.errors import EngineBugError, ResourceExhaustedError
-from pyspark_pipeline.memory.arbitration import Arbiter, Holder, Revocable, Wake
+from pyspark_pipeline.memory.arbitration import Arbiter, Holder, Reclaimable, Wake
 
 _HOLDERS_NAMED = 5
-#: So much who cannot do with less holds over any limit.
-LITTLE_BYTES = 1 << 20
+#: A minimum reservation of at most this many bytes is granted over any limit.
+ALWAYS_GRANTED_BYTES = 1 << 20
 
 
 class MemoryTracker:
     """One node of the tree: ``held`` and ``peak`` bytes, and the ``limit`` (None: only the parents' limits).
 
-    ``is_asked``: another needs the bytes that were offered here.
+    ``reclaim_requested``: another operator needs the bytes registered here as reclaimable.
     """
 
-    __slots__ = ("name", "limit", "held", "peak", "parent", "is_asked", "_children", "_lock", "_arbiter")
+    __slots__ = ("name", "limit", "held", "peak", "parent", "reclaim_requested", "_children", "_lock", "_arbiter")
 
     def __init__(self, name: str, *, limit: int | None = None, parent: MemoryTracker | None = None) -> None:
         self.name = name
@@ -33,13 +33,13 @@ class MemoryTracker:
         self.held = 0
         self.peak = 0
         self.parent = parent
-        self.is_asked = False
+        self.reclaim_requested = False
         self._children: dict[MemoryTracker, None] = {}
         self._lock: threading.Lock = parent._lock if parent is not None else threading.Lock()
         self._arbiter: Arbiter = parent._arbiter if parent is not None else Arbiter()
 
     def child(self, name: str, *, limit: int | None = None) -> MemoryTracker:
-        """Make a tracker whose bytes count here too."""
+        """Create a tracker whose bytes count here too."""
         made = MemoryTracker(name, limit=limit, parent=self)
         with self._lock:
             self._children[made] = None
@@ -49,94 +49,95 @@ class MemoryTracker:
         """Count ``nbytes`` more as held; raise :class:`ResourceExhaustedError`, counting nothing, over a limit."""
         full = self._try(nbytes)
         if full is not None:
-            raise ResourceExhaustedError(self._complaint(full, nbytes), tells_holders=True)
+            raise ResourceExhaustedError(self._limit_message(full, nbytes), names_holders=True)
 
     def try_consume(self, nbytes: int) -> bool:
         """Count ``nbytes`` more as held and return True, or count nothing and return False."""
         return self._try(nbytes) is None
 
     def release(self, nbytes: int) -> None:
-        """Count ``nbytes`` less; raise :class:`EngineBugError` where less than that is held."""
+        """Count ``nbytes`` less; raise :class:`EngineBugError` if fewer are held."""
         with self._lock:
             if nbytes > self.held:
                 raise EngineBugError(f"{self.name} releases {nbytes} bytes but holds {self.held}")
             for tracker in self._path():
                 tracker.held -= nbytes
 
-    def hold(self, nbytes: int) -> None:
-        """Set what is held to ``nbytes``; raise :class:`ResourceExhaustedError` where growth goes over a limit."""
+    def reserve(self, nbytes: int) -> None:
+        """Set the bytes held to ``nbytes``; raise :class:`ResourceExhaustedError`, changing nothing, over a limit."""
         change = nbytes - self.held
         if change > 0:
             self.consume(change)
         else:
-            self.force(nbytes)
+            self.reserve_unchecked(nbytes)
 
-    def try_hold(self, nbytes: int, *, may_ask: bool = True) -> bool:
-        """Set what is held to ``nbytes`` and return True, or change nothing and return False.
+    def try_reserve(self, nbytes: int, *, may_reclaim: bool = True) -> bool:
+        """Set the bytes held to ``nbytes`` and return True, or change nothing and return False.
 
-        Not ``may_ask``: no other shall put anything aside for it, for who asks makes room more easily.
+        Without ``may_reclaim`` no other operator spills for this request: the caller frees memory more cheaply itself.
         """
         change = nbytes - self.held
         if change > 0:
-            return self._try(change, may_ask) is None
-        self.force(nbytes)
+            return self._try(change, may_reclaim) is None
+        self.reserve_unchecked(nbytes)
         return True
 
-    def force(self, nbytes: int) -> None:
-        """Set what is held to ``nbytes`` over any limit: for little, or for what cannot be put aside.
+    def reserve_unchecked(self, nbytes: int) -> None:
+        """Set the bytes held to ``nbytes`` over any limit: for few bytes, or for bytes that cannot be spilled.
 
-        What is asked for afterwards is refused until enough is released, so others make room.
+        Later requests are rejected until enough is released, so other operators free memory.
         """
         with self._lock:
             self._add(nbytes - self.held)
 
-    def hold_least(self, nbytes: int) -> None:
-        """Set what is held to ``nbytes``, of which nothing can be put aside any more: little over any limit.
+    def reserve_minimum(self, nbytes: int) -> None:
+        """Set the bytes held to ``nbytes``, the minimum that remains after spilling.
 
-        Raises :class:`ResourceExhaustedError` where more than :data:`LITTLE_BYTES` does not fit.
+        Up to :data:`ALWAYS_GRANTED_BYTES` are granted over any limit; raises :class:`ResourceExhaustedError` if more do
+        not fit.
         """
-        if nbytes <= LITTLE_BYTES:
-            if not self.try_hold(nbytes):
-                self.force(nbytes)
+        if nbytes <= ALWAYS_GRANTED_BYTES:
+            if not self.try_reserve(nbytes):
+                self.reserve_unchecked(nbytes)
         else:
-            self.hold(nbytes)
+            self.reserve(nbytes)
 
-    def force_consume(self, nbytes: int) -> None:
-        """Count ``nbytes`` more as held, over any limit as :meth:`force` does; for holders with several threads."""
+    def consume_unchecked(self, nbytes: int) -> None:
+        """Count ``nbytes`` more over any limit, like :meth:`reserve_unchecked`; for holders with several threads."""
         with self._lock:
             self._add(nbytes)
 
     def available(self) -> int | None:
-        """Give the bytes left before the nearest limit of this tracker or a parent; None without any limit."""
+        """Return the bytes left under the nearest limit of this tracker or a parent; None without any limit."""
         left = [tracker.limit - tracker.held for tracker in self._path() if tracker.limit is not None]
         return min(left) if left else None
 
-    def least_limit(self) -> int | None:
-        """Give the least limit of this tracker and its parents; None where none has one."""
+    def min_limit(self) -> int | None:
+        """Return the smallest limit of this tracker and its parents; None if there is none."""
         limits = [tracker.limit for tracker in self._path() if tracker.limit is not None]
         return min(limits) if limits else None
 
-    def offer(self, revocable: Revocable, wake: Wake | None = None) -> None:
-        """Offer to put aside all that is held here, now and later; ``wake`` is called, from any thread, when asked."""
+    def register_reclaimable(self, reclaimable: Reclaimable, wake: Wake | None = None) -> None:
+        """Register all bytes held here, now and later, as reclaimable; a request calls ``wake``, from any thread."""
         with self._lock:
-            self._arbiter.offer(self, revocable, wake)
+            self._arbiter.register(self, reclaimable, wake)
 
-    def withdraw(self) -> bool:
-        """Offer nothing any more; say whether it was asked for, so that it is still to be put aside. Repeatable."""
+    def unregister_reclaimable(self) -> bool:
+        """Unregister; return whether reclaim was requested: then the bytes must still be spilled. Idempotent."""
         with self._lock:
-            return self._arbiter.withdraw(self)
+            return self._arbiter.unregister(self)
 
-    def answer(self) -> None:
-        """Say that what was asked for is given back."""
+    def reclaim_done(self) -> None:
+        """Report that the requested bytes are released."""
         with self._lock:
-            self.is_asked = False
+            self.reclaim_requested = False
 
     def close(self) -> int:
-        """Leave the tree, releasing what is still held; return those bytes (0: nothing leaked). Repeatable.
+        """Leave the tree and release the bytes still held; return their number (0: no leak). Idempotent.
 
-        What is counted here afterwards, by who had not heard of it, counts nowhere else.
+        Bytes counted here afterwards, by a thread that did not see the close, count in no other tracker.
         """
-        self.withdraw()
+        self.unregister_reclaimable()
         with self._lock:
             leaked = self.held
             self._add(-leaked)
@@ -146,50 +147,50 @@ class MemoryTracker:
         return leaked
 
     def holders(self) -> list[tuple[str, int]]:
-        """List who holds how many bytes, most first: every tracker below (or this), less what its children hold."""
+        """Return (name, bytes) of this tracker and all below, each without its children's bytes, largest first."""
         with self._lock:
             own = [(t.name, t.held - sum(c.held for c in t._children)) for t in self._below()]
         return sorted(((name, held) for name, held in own if held > 0), key=lambda pair: -pair[1])
 
-    def _try(self, nbytes: int, may_ask: bool = True) -> MemoryTracker | None:
-        """Count bytes, or give the tracker whose limit is in the way."""
+    def _try(self, nbytes: int, may_reclaim: bool = True) -> MemoryTracker | None:
+        """Count bytes and return None, or return the tracker whose limit rejects them."""
         if nbytes < 0:
             raise EngineBugError(f"{self.name} asks for {nbytes} bytes")
-        asked: list[Holder] = []
+        to_reclaim: list[Holder] = []
         wakes: list[Wake] = []
         with self._lock:
             tracker: MemoryTracker | None = self
             while tracker is not None:
                 if tracker.limit is not None and tracker.held + nbytes > tracker.limit:
-                    chosen = self._arbiter.chosen(tracker, self, nbytes) if may_ask else None
+                    chosen = self._arbiter.select(tracker, self, nbytes) if may_reclaim else None
                     if chosen is None:
                         return tracker
-                    asked += chosen
+                    to_reclaim += chosen
                 tracker = tracker.parent
             self._add(nbytes)
-            if asked:
-                wakes = self._arbiter.ask(asked)
+            if to_reclaim:
+                wakes = self._arbiter.request(to_reclaim)
         for wake in wakes:
             wake()
         return None
 
     def _add(self, nbytes: int) -> None:
-        """Count bytes more (or fewer) here and in the parents; the caller has the lock."""
+        """Count more (or fewer) bytes here and in the parents; the caller holds the lock."""
         for tracker in self._path():
             tracker.held += nbytes
             if tracker.held > tracker.peak:
                 tracker.peak = tracker.held
 
-    def account(self) -> str:
-        """Tell what is held here, what the nearest tracker with a limit (else the root) holds, and who holds most."""
+    def describe(self) -> str:
+        """Describe the bytes held here and by the nearest tracker with a limit (else the root), and its holders."""
         path = list(self._path())
         limited = next((tracker for tracker in path if tracker.limit is not None), path[-1])
-        return f"{self.name} holds {self.held} bytes; {limited._account_of_limit()}"
+        return f"{self.name} holds {self.held} bytes; {limited._describe_limit()}"
 
-    def _complaint(self, full: MemoryTracker, nbytes: int) -> str:
-        return f"{self.name} asked for {nbytes} bytes and holds {self.held}; {full._account_of_limit()}"
+    def _limit_message(self, full: MemoryTracker, nbytes: int) -> str:
+        return f"{self.name} asked for {nbytes} bytes and holds {self.held}; {full._describe_limit()}"
 
-    def _account_of_limit(self) -> str:
+    def _describe_limit(self) -> str:
         named = self.holders()[:_HOLDERS_NAMED]
         holders = ", ".join(f"{name} {held}" for name, held in named) or "nobody"
         limit = "bytes without a limit" if self.limit is None else f"of its limit {self.limit} bytes"

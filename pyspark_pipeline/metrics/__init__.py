@@ -1,4 +1,4 @@
-"""Counting: what operators, drivers and a whole fragment instance did, as plain dicts for JSON."""
+"""Metrics of operators, drivers and a whole fragment instance, as plain dicts for JSON."""
 
 from pyspark_pipeline.metrics.counter import Counter, declare_counter, declared_counters
 from pyspark_pipeline.metrics.driver_metrics import DriverMetrics

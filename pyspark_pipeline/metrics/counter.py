@@ -1,7 +1,7 @@
-"""A counter declares its name, meaning and unit where it is born, once per process.
+"""Declared counters: each has a name, description and unit, declared once per process beside the code that counts.
 
 An operator file writes ``PRUNED = declare_counter("row_groups_pruned", "Row groups skipped by statistics",
-unit="row groups")`` at module level and ``context.metrics.add(PRUNED, 3)`` where it counts.
+unit="row groups")`` at module level and ``context.metrics.add(PRUNED, 3)`` to count.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counter:
-    """One declared counter; ``combine`` says how values of several drivers become one: sum or max."""
+    """One declared counter; ``combine`` is the function that merges the values of several drivers: sum or max."""
 
     name: str
     description: str
@@ -21,7 +21,7 @@ class Counter:
     combine: str = "sum"
 
     def combined(self, left: int, right: int) -> int:
-        """Combine two values of this counter."""
+        """Return the combination of two values of this counter."""
         return max(left, right) if self.combine == "max" else left + right
 
 
@@ -29,7 +29,7 @@ _DECLARED: dict[str, Counter] = {}
 
 
 def declare_counter(name: str, description: str, *, unit: str, combine: str = "sum") -> Counter:
-    """Declare a counter; raise ValueError where the name already means something else."""
+    """Declare a counter; raise ValueError if the name is already declared differently."""
     if combine not in ("sum", "max"):
         raise ValueError(f"counter {name}: combine is {combine!r}, allowed are 'sum' and 'max'")
     counter = Counter(name=name, description=description, unit=unit, combine=combine)
@@ -40,5 +40,5 @@ def declare_counter(name: str, description: str, *, unit: str, combine: str = "s
 
 
 def declared_counters() -> Mapping[str, Counter]:
-    """Give every counter declared so far by name, for reference pages."""
+    """Return all counters declared so far, by name, for reference pages."""
     return MappingProxyType(_DECLARED)

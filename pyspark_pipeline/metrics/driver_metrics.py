@@ -1,7 +1,7 @@
-"""What one driver did besides the calls of its operators: time active, waits by reason, yields, overruns.
+"""Metrics of one driver besides those of its operators: active time, waits by reason, yields, overruns.
 
-Where its timeline is kept, also when: spans of running and of being blocked; between them the driver was ready.
-The first :data:`MOST_SPANS` are kept, those after are counted.
+Optionally a timeline: spans in which the driver ran or was blocked; between them it was ready. The first
+:data:`MAX_SPANS` are kept, later ones are counted.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import time
 from typing import Any
 
-MOST_SPANS = 10_000
+MAX_SPANS = 10_000
 
 
 class DriverMetrics:
     """Counts of one driver; times are nanoseconds here and seconds in the dict.
 
-    A span of the timeline is its start (in the dict: since the epoch), its length, both in microseconds, and what
-    the driver did, ``running`` or the reason of its wait.
+    A span of the timeline has a start (in the dict: since the epoch), a length, both in microseconds, and a kind,
+    ``running`` or the blocking reason.
     """
 
     __slots__ = (
@@ -37,27 +37,27 @@ class DriverMetrics:
         self.blocks: dict[str, int] = {}
 
     def add_active(self, since: int, until: int) -> None:
-        """Count a slice, from and to a reading of ``perf_counter_ns``."""
+        """Count a slice; ``since`` and ``until`` are readings of ``perf_counter_ns``."""
         self.active_ns += until - since
         self._keep(since, until, "running")
 
     def add_blocked(self, reason: str, since: int, until: int) -> None:
-        """Count one wait that has ended, from and to a reading of ``perf_counter_ns``."""
+        """Count a wait that has ended; ``since`` and ``until`` are readings of ``perf_counter_ns``."""
         nanoseconds = until - since
         self._keep(since, until, reason)
         self.blocked_ns[reason] = self.blocked_ns.get(reason, 0) + nanoseconds
         self.blocks[reason] = self.blocks.get(reason, 0) + 1
 
-    def _keep(self, since: int, until: int, what: str) -> None:
+    def _keep(self, since: int, until: int, kind: str) -> None:
         if self.spans is None:
             return
-        if len(self.spans) < MOST_SPANS:
-            self.spans.append((since, until, what))
+        if len(self.spans) < MAX_SPANS:
+            self.spans.append((since, until, kind))
         else:
             self.spans_left_out += 1
 
     def to_dict(self) -> dict[str, Any]:
-        """Make the JSON form."""
+        """Return the JSON form."""
         result: dict[str, Any] = {
             "active_s": self.active_ns / 1e9,
             "scheduled": self.scheduled,
@@ -73,7 +73,7 @@ class DriverMetrics:
         if self.spans is not None:
             epoch = time.time_ns() - time.perf_counter_ns()
             result["timeline"] = [
-                ((since + epoch) // 1000, (until - since) // 1000, what) for since, until, what in self.spans
+                ((since + epoch) // 1000, (until - since) // 1000, kind) for since, until, kind in self.spans
             ]
         if self.spans_left_out:
             result["timeline_left_out"] = self.spans_left_out

@@ -1,8 +1,7 @@
-"""What one operator did, written by the driver (and its own counters by the operator).
+"""Metrics of one operator, written by its driver; declared counters are written by the operator.
 
-Plain integers without a lock: an operator is used by one thread at a time. Times are nanoseconds here
-and seconds in the dict. ``cpu_ns`` is the CPU time that the driver's thread spent in all calls, where that is
-measured.
+Plain integers without a lock: one thread at a time uses an operator. Times are nanoseconds here and seconds in the
+dict. ``cpu_ns`` is the CPU time of the driver's thread in all calls, if measured.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ from pyspark_pipeline.metrics.counter import Counter
 
 _SUMS = (
     "chunks_in", "rows_in", "bytes_in", "chunks_out", "rows_out", "bytes_out",
-    "prepare_ns", "push_ns", "pull_ns", "revoke_ns", "finishing_ns", "finished_ns", "close_ns",
+    "prepare_ns", "push_ns", "pull_ns", "reclaim_ns", "finishing_ns", "finished_ns", "close_ns",
     "cpu_ns",
 )  # fmt: skip
-_TIMES = ("prepare_ns", "push_ns", "pull_ns", "revoke_ns", "finishing_ns", "finished_ns", "close_ns")
+_TIMES = ("prepare_ns", "push_ns", "pull_ns", "reclaim_ns", "finishing_ns", "finished_ns", "close_ns")
 
 
 class OperatorMetrics:
-    """Counts of one operator, or of the same operator of all drivers after :meth:`merge`."""
+    """Metrics of one operator, or of the same operator in all drivers after :meth:`merge`."""
 
     __slots__ = (*_SUMS, "name", "longest_call_ns", "peak_bytes", "blocked_ns", "_counters")
 
@@ -33,7 +32,7 @@ class OperatorMetrics:
     prepare_ns: int
     push_ns: int
     pull_ns: int
-    revoke_ns: int
+    reclaim_ns: int
     finishing_ns: int
     finished_ns: int
     close_ns: int
@@ -54,20 +53,20 @@ class OperatorMetrics:
         return sum(getattr(self, key) for key in _TIMES)
 
     def add(self, counter: Counter, value: int = 1) -> None:
-        """Count ``value`` to a declared counter: added, or kept where larger if it combines by max."""
+        """Combine ``value`` into a declared counter, by sum or max."""
         held = self._counters.get(counter)
         self._counters[counter] = value if held is None else counter.combined(held, value)
 
     def value(self, counter: Counter) -> int:
-        """Read a declared counter; 0 where nothing was counted."""
+        """Return the value of a declared counter; 0 if it was never counted."""
         return self._counters.get(counter, 0)
 
     def add_blocked(self, reason: str, nanoseconds: int) -> None:
-        """Count time for which this operator kept its driver waiting."""
+        """Count time for which this operator blocked its driver."""
         self.blocked_ns[reason] = self.blocked_ns.get(reason, 0) + nanoseconds
 
     def merge(self, other: OperatorMetrics) -> None:
-        """Add the counts of the same operator in another driver. Peaks add: both may be held at once."""
+        """Add the metrics of the same operator in another driver. Peaks add: both may be held at once."""
         for key in _SUMS:
             setattr(self, key, getattr(self, key) + getattr(other, key))
         self.longest_call_ns = max(self.longest_call_ns, other.longest_call_ns)
@@ -78,7 +77,7 @@ class OperatorMetrics:
             self.add(counter, value)
 
     def to_dict(self) -> dict[str, Any]:
-        """Make the JSON form: rows, chunks, bytes and seconds; what is zero is left out."""
+        """Return the JSON form: rows, chunks, bytes and seconds; zeros are omitted."""
         result: dict[str, Any] = {"name": self.name}
         for key in _SUMS:
             value = getattr(self, key)

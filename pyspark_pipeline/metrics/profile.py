@@ -1,7 +1,7 @@
-"""The profile of a fragment: what its instances counted, added up and drawn as a tree of pipelines.
+"""The profile of a fragment: the metrics of its instances, summed and drawn as a tree of pipelines.
 
-``report`` is what ``FragmentInstance.metrics`` gives, as JSON; instances whose pipelines differ (the inputs of a union
-run apart) stay apart, and those of tasks that ``failed``.
+A ``report`` is the JSON of ``FragmentInstance.metrics``. Instances with different pipelines (the inputs of a union that
+run separately) are summed separately, and so are those of tasks that ``failed``.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _LARGEST = ("longest_call_s", "peak_bytes")
 _HIDDEN = frozenset({"messages_received", "messages_sent", "bytes_received", "bytes_sent"})
 
 
-def added(reports: Iterable[Report]) -> list[dict[str, Any]]:
-    """Add up the reports of instances with the same pipelines: ``instances``, ``peak_bytes`` (most), ``pipelines``.
+def merge_reports(reports: Iterable[Report]) -> list[dict[str, Any]]:
+    """Return the sums of the reports with the same pipelines: ``instances``, ``peak_bytes`` (maximum), ``pipelines``.
 
-    Those of tasks that ``failed`` are apart, after the others.
+    Reports of ``failed`` tasks are summed separately, after the others.
     """
     kinds: dict[tuple[Any, ...], dict[str, Any]] = {}
     for report in reports:
@@ -62,8 +62,8 @@ def _add(into: dict[str, Any], other: Report) -> None:
             into[key] = into.get(key, 0) + value
 
 
-def drawn(total: Report) -> list[str]:
-    """Draw what :func:`added` gave for one kind of instance: sinks first, pipelines below operators that need them."""
+def draw_tree(total: Report) -> list[str]:
+    """Return the drawing of one sum of :func:`merge_reports`: sinks first, pipelines below operators that need them."""
     pipelines = {pipeline["id"]: pipeline for pipeline in total["pipelines"]}
     needed = {number for p in total["pipelines"] for numbers in p["needs"].values() for number in numbers}
     seen: set[int] = set()
@@ -85,7 +85,7 @@ def _lines(pipeline: Report, pipelines: Mapping[int, Report], seen: set[int], de
 
 
 def operator_line(operator: Report) -> str:
-    """Tell of one operator: rows out (of a sink: in), time, what it waited for, memory, and what else it counted."""
+    """Describe one operator: rows out (of a sink: in), time, blocking reasons, memory, and its counters."""
     side = "out" if "rows_out" in operator or "rows_in" not in operator else "in"
     rows, nbytes, chunks = (operator.get(f"{what}_{side}", 0) for what in ("rows", "bytes", "chunks"))
     parts = [f"{rows:,} rows {side} ({size(nbytes)}, {chunks:,} chunks)", f"{operator['total_s']:.3f} s"]
@@ -95,11 +95,11 @@ def operator_line(operator: Report) -> str:
     if operator.get("peak_bytes"):
         parts.append(f"peak {size(operator['peak_bytes'])}")
     counters = operator.get("counters", {}).items()
-    parts += [_told(name, value) for name, value in counters if value and name not in _HIDDEN]
+    parts += [_format_counter(name, value) for name, value in counters if value and name not in _HIDDEN]
     return f"{operator['name']}: {', '.join(parts)}"
 
 
-def _told(name: str, value: int) -> str:
+def _format_counter(name: str, value: int) -> str:
     words = name.replace("_", " ")
     if name.endswith("_ns"):
         return f"{words[:-3]} {value / 1e9:.3f} s"
@@ -107,7 +107,7 @@ def _told(name: str, value: int) -> str:
 
 
 def size(nbytes: float) -> str:
-    """Write bytes with the unit that leaves one to four digits."""
+    """Return bytes as text, in the unit that leaves one to four digits."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if nbytes < 10_000 or unit == "GiB":
             break

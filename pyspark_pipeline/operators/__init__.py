@@ -1,45 +1,42 @@
-"""The operators: one file each. This page is the contents; importing it registers them."""
+"""The operators, one file each. Importing this package registers them."""
 
 from typing import Any
 
-from pyspark_pipeline.operators import (
-    aggregate,
-    expand,
-    joins,
-    limit,
-    parquet_scan,
-    project,
-    sort,
-    top_n,
-    union,
-    windows,
-)
+from pyspark_pipeline.operators import coalesce, expand, joins, limit, project, sample, union, windows
 from pyspark_pipeline.operators import filter as filter_rows
 from pyspark_pipeline.operators import range as range_source
-from pyspark_pipeline.operators.aggregates import aggregate_manifest
+from pyspark_pipeline.operators.aggregation import aggregate
+from pyspark_pipeline.operators.aggregation.functions import aggregate_manifest
 from pyspark_pipeline.operators.registry import (
     PipelineBuilder,
     decompose_node,
     implements,
     is_implemented,
     operator_manifest,
+    required_inputs,
 )
+from pyspark_pipeline.operators.scan import file_scan
+from pyspark_pipeline.operators.scan.formats import format_manifest
+from pyspark_pipeline.operators.sorting import sort, top_n
 from pyspark_pipeline.operators.windows import window_manifest
 
 __all__ = [
     "PipelineBuilder",
     "aggregate",
+    "coalesce",
     "decompose_node",
     "expand",
+    "file_scan",
     "filter_rows",
     "implements",
     "is_implemented",
     "joins",
     "limit",
     "manifest",
-    "parquet_scan",
     "project",
     "range_source",
+    "required_inputs",
+    "sample",
     "sort",
     "top_n",
     "union",
@@ -48,5 +45,10 @@ __all__ = [
 
 
 def manifest() -> dict[str, Any]:
-    """Give what the engine runs of Spark's physical operators, aggregate and window functions."""
-    return {"aggregates": aggregate_manifest(), "operators": operator_manifest(), "windows": window_manifest()}
+    """Return the supported subset of Spark's physical operators, file formats, aggregate and window functions."""
+    return {
+        "aggregates": aggregate_manifest(),
+        "formats": format_manifest(),
+        "operators": operator_manifest(),
+        "windows": window_manifest(),
+    }

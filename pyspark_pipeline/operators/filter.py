@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
-from pyspark_pipeline.expressions import CompiledPredicate, ExpressionSettings, compile_predicate, gains_from_narrow
-from pyspark_pipeline.operators.parquet_scan import ParquetScanFactory
-from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.expressions import (
+    CompiledPredicate,
+    ExpressionSettings,
+    can_raise,
+    compile_predicate,
+    gains_from_unscaled,
+)
+from pyspark_pipeline.operators.registry import Ordinals, PipelineBuilder, implements
 from pyspark_pipeline.operators.streaming import StreamingOperator
-from pyspark_pipeline.plan.nodes import Filter, Settings
+from pyspark_pipeline.plan.expr import columns_read
+from pyspark_pipeline.plan.nodes import Filter, Node, Settings
+from pyspark_pipeline.plan.properties import RequiredOutput
 
 
 class FilterOperator(StreamingOperator):
-    """Applies a predicate; a chunk whose rows all pass goes on as it is."""
+    """Applies a predicate; a chunk whose rows all pass is forwarded unchanged."""
 
     def __init__(self, predicate: CompiledPredicate) -> None:
         super().__init__()
@@ -24,28 +29,38 @@ class FilterOperator(StreamingOperator):
 
 
 class FilterFactory(OperatorFactory):
-    """Compiles the condition anew for every driver: compiled expressions may keep scratch memory."""
+    """Compiles the condition once for every driver: compiled expressions may keep scratch memory.
+
+    Rows of the unused columns of ``required`` are not copied.
+    """
 
     name = "Filter"
 
-    def __init__(self, node: Filter, settings: Settings) -> None:
+    def __init__(self, node: Filter, settings: Settings, required: RequiredOutput) -> None:
         self._condition = node.condition
         self._settings = ExpressionSettings.of(settings)
         types = (field.type for field in node.child.output)
-        self._narrow = [type_.arrow if type_.is_decimal else None for type_ in types]
-
-    def keep_only(self, ordinals: Collection[int]) -> None:
-        """Learn that the operator above reads only these columns; others need not be filtered."""
-        self.unread = frozenset(range(len(self._narrow))) - frozenset(ordinals)
+        self._unscaled = [type_.arrow if type_.is_decimal else None for type_ in types]
+        self._unused = required.unused
 
     def create(self, dop: int, driver_sequence: int) -> FilterOperator:
-        return FilterOperator(compile_predicate(self._condition, self._settings, self._narrow, self.unread))
+        return FilterOperator(compile_predicate(self._condition, self._settings, self._unscaled, self._unused))
 
 
-@implements(Filter, execs=["FilterExec"], pipeline=["Filter"])
+def _required_input(node: Filter, required: RequiredOutput) -> tuple[RequiredOutput]:
+    """Require the columns read above and by the condition; allow unscaled decimals if the condition gains from them."""
+    gains = gains_from_unscaled(node.condition)
+    decimals = [i for i, field in enumerate(node.child.output) if field.type.is_decimal and gains]
+    unused = required.unused - columns_read([node.condition])
+    return (RequiredOutput(unused=unused, unscaled=frozenset(decimals)),)
+
+
+def _lineage(node: Filter, columns: Ordinals, settings: ExpressionSettings) -> tuple[Node, Ordinals] | None:
+    return None if can_raise([node.condition], settings) else (node.child, columns)
+
+
+@implements(Filter, execs=["FilterExec"], pipeline=["Filter"], requires=_required_input, lineage=_lineage)
 def decompose_filter(node: Filter, builder: PipelineBuilder) -> list[OperatorFactory]:
-    """Append a filter to the child's pipeline; a scan right below one that gains leaves decimals narrow."""
+    """Append a filter to the child's pipeline."""
     below = builder.decompose(node.child)
-    if isinstance(below[-1], ParquetScanFactory) and gains_from_narrow(node.condition):
-        below[-1].allow_narrow_decimals()
-    return [*below, FilterFactory(node, builder.settings)]
+    return [*below, FilterFactory(node, builder.settings, builder.required_output(node))]

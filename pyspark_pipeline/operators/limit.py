@@ -1,25 +1,26 @@
-"""Limit: the first rows of this instance, without those the offset skips, counted over all its drivers.
+"""Limit: the first rows of this instance after the offset, counted over all its drivers.
 
-``CollectLimitExec`` is not among them: it takes rows partition after partition on the driver, until it has enough.
+``CollectLimitExec`` is not supported: it collects rows partition by partition on Spark's driver, until it has enough.
 """
 
 from __future__ import annotations
 
 import threading
 
-from pyspark_pipeline.exec.context import OperatorContext
-from pyspark_pipeline.exec.event import Event
+from pyspark_pipeline.exec.blocking import BlockingReason
+from pyspark_pipeline.exec.event import Event, Waker
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.streaming import StreamingOperator
 from pyspark_pipeline.plan.nodes import Limit
+from pyspark_pipeline.plan.properties import require_unchanged
 
 
 class RowQuota:
-    """The rows still to be skipped and those that may then still pass, shared by all drivers.
+    """The number of rows still to skip and then to pass, shared by all drivers.
 
-    ``limit`` counts the skipped rows too; None lets everything after them pass. ``used_up`` tells the drivers that
-    have not taken the last row.
+    ``limit`` includes the skipped rows; None passes all rows after them. ``used_up`` is notified when the limit is
+    reached, for the drivers that did not take the last row.
     """
 
     def __init__(self, limit: int | None, offset: int = 0) -> None:
@@ -35,7 +36,7 @@ class RowQuota:
         return self._end is not None and self._seen >= max(self._end, 0)
 
     def take(self, rows: int) -> tuple[int, int]:
-        """Count ``rows`` more rows; give how many of them are to be skipped, and how many pass after those."""
+        """Count ``rows`` more rows; return how many of them to skip, and how many to pass after those."""
         with self._lock:
             first = self._seen
             last = first + rows if self._end is None else min(first + rows, self._end)
@@ -47,18 +48,18 @@ class RowQuota:
 
 
 class LimitOperator(StreamingOperator):
-    """Lets rows pass until the quota is used up; then it is finished and its driver ends early."""
+    """Passes rows until the quota is used up; then it is finished and its driver ends early."""
 
     def __init__(self, quota: RowQuota) -> None:
         super().__init__()
         self._quota = quota
 
-    def prepare(self, context: OperatorContext) -> None:
-        super().prepare(context)
-        context.wake_on(self._quota.used_up)
-
     def need_input(self) -> bool:
         return not self._quota.is_used_up and super().need_input()
+
+    def is_blocked(self, waker: Waker) -> BlockingReason | None:
+        waker.wait_for(self._quota.used_up)
+        return None
 
     def transform(self, chunk: Chunk) -> Chunk:
         skipped, passed = self._quota.take(chunk.num_rows)
@@ -80,7 +81,11 @@ class LimitFactory(OperatorFactory):
         return LimitOperator(self._quota)
 
 
-@implements(Limit, execs=["LocalLimitExec", "GlobalLimitExec"], pipeline=["Limit"])
+@implements(Limit, execs=["LocalLimitExec", "GlobalLimitExec"], pipeline=["Limit"], requires=require_unchanged)
 def decompose_limit(node: Limit, builder: PipelineBuilder) -> list[OperatorFactory]:
-    """Append a limit to the child's pipeline."""
-    return [*builder.decompose(node.child), LimitFactory(node.limit, node.offset)]
+    """Append a limit to the child's pipeline, before trailing projections, which then evaluate only the rows kept."""
+    below = builder.decompose(node.child)
+    place = len(below)
+    while below[place - 1].maps_rows:
+        place -= 1
+    return [*below[:place], LimitFactory(node.limit, node.offset), *below[place:]]

@@ -1,22 +1,21 @@
-"""Project: compute columns, or only choose and order them."""
+"""Project: compute columns, or only select and reorder them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
-from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
+from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, can_raise, compile_expressions
 from pyspark_pipeline.kernels.buffers import make_chunk
-from pyspark_pipeline.operators.filter import FilterFactory
-from pyspark_pipeline.operators.joins.probe import JoinProbeFactory
-from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.operators.registry import Ordinals, PipelineBuilder, implements
 from pyspark_pipeline.operators.streaming import StreamingOperator
 from pyspark_pipeline.plan.expr import ColumnRef, columns_read
-from pyspark_pipeline.plan.nodes import Project, Settings
+from pyspark_pipeline.plan.nodes import Node, Project, Settings
+from pyspark_pipeline.plan.properties import RequiredOutput
 
 
 class SelectOperator(StreamingOperator):
-    """Chooses columns by ordinal without touching their data."""
+    """Selects columns by ordinal, without a copy."""
 
     def __init__(self, ordinals: Sequence[int]) -> None:
         super().__init__()
@@ -38,9 +37,10 @@ class ProjectOperator(StreamingOperator):
 
 
 class ProjectFactory(OperatorFactory):
-    """Makes a selection where all expressions are columns, else a projection."""
+    """Makes a selection if all expressions are columns, else a projection."""
 
     name = "Project"
+    maps_rows = True
 
     def __init__(self, node: Project, settings: Settings) -> None:
         self._exprs = node.exprs
@@ -53,10 +53,19 @@ class ProjectFactory(OperatorFactory):
         return ProjectOperator(compile_expressions(self._exprs, self._settings))
 
 
-@implements(Project, execs=["ProjectExec"], pipeline=["Project"])
+def _required_input(node: Project, _required: RequiredOutput) -> tuple[RequiredOutput]:
+    """Require the columns of all expressions: unused ones are evaluated too, since they may raise."""
+    return (RequiredOutput.of_columns(node.child.output, columns_read(node.exprs)),)
+
+
+def _lineage(node: Project, columns: Ordinals, settings: ExpressionSettings) -> tuple[Node, Ordinals] | None:
+    if can_raise(node.exprs, settings):
+        return None
+    below = [expr.ordinal if isinstance(expr, ColumnRef) else None for expr in node.exprs]
+    return node.child, tuple(None if column is None else below[column] for column in columns)
+
+
+@implements(Project, execs=["ProjectExec"], pipeline=["Project"], requires=_required_input, lineage=_lineage)
 def decompose_project(node: Project, builder: PipelineBuilder) -> list[OperatorFactory]:
-    """Append a projection; a filter or join right below it drops the columns it does not read."""
-    below = builder.decompose(node.child)
-    if isinstance(below[-1], FilterFactory | JoinProbeFactory):
-        below[-1].keep_only(columns_read(node.exprs))
-    return [*below, ProjectFactory(node, builder.settings)]
+    """Append a projection to the child's pipeline."""
+    return [*builder.decompose(node.child), ProjectFactory(node, builder.settings)]

@@ -1,4 +1,4 @@
-"""Range: a source of the numbers of one slice of ``spark.range``."""
+"""Range: the source of the numbers of one slice of ``spark.range``."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from pyspark_pipeline.plan.nodes import Range
 
 
 class RangeOperator(Operator):
-    """Takes the next run of numbers from the factory until it finds none left.
+    """Takes the next numbers from the factory until none are left.
 
-    It is finished by what it found itself: were it by what another driver took, nothing would wake its own.
+    It finishes only when its own request finds no numbers: no event would wake its driver if another driver took the
+    last ones.
     """
 
     def __init__(self, factory: RangeFactory) -> None:
@@ -38,7 +39,7 @@ class RangeOperator(Operator):
 
 
 class RangeFactory(OperatorFactory):
-    """Holds what is left of the slice; drivers share it."""
+    """Holds the remaining numbers of the slice, shared by the drivers."""
 
     name = "Range"
 
@@ -53,7 +54,7 @@ class RangeFactory(OperatorFactory):
         return RangeOperator(self)
 
     def next_chunk(self) -> Chunk | None:
-        """Make the next chunk of at most ``batch_rows`` numbers; None where none are left."""
+        """Return the next chunk of at most ``batch_rows`` numbers; None if none are left."""
         with self._lock:
             rows = min(self._batch_rows, self._left)
             first = self._next
@@ -69,4 +70,4 @@ class RangeFactory(OperatorFactory):
 def decompose_range(node: Range, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Start a pipeline with the numbers of this instance's slice."""
     first, count, step = builder.range_slice(node.input_id)
-    return [RangeFactory(first, count, step, builder.settings.options["batchRows"])]
+    return [RangeFactory(first, count, step, builder.settings.options.batch_rows)]

@@ -1,10 +1,10 @@
-"""What a fragment's joins learn for its scans and other joins: filters that exist once a build side does.
+"""Runtime filters (Velox: dynamic filters): conditions on scans and other joins, available once a join is built.
 
-A join that is cut into pipelines offers what it will know to the scans that read its probe keys, and to the lowest
-join of the probe pipeline; these are cut after it and take what was offered. In the probe pipeline they ask when their
-first chunk is due: the pipeline waits for all its tables by then. A scan in another pipeline (below a union whose
-inputs run in one instance) waits for the table too, but until a deadline only; then it reads without, and asks again
-for each row group.
+During decomposition a join registers its future filters for the scans that read its probe keys, and for the lowest
+join of the probe pipeline; these are decomposed later and receive the filters. In the probe pipeline they evaluate the
+filters at their first chunk: the pipeline has waited for all its tables by then. A scan in another pipeline (below a
+union whose inputs run in one instance) waits for the table only until a deadline; then it reads without the filter, and
+checks again for each row group.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from pyspark_pipeline.exec.background import BackgroundWork
 from pyspark_pipeline.exec.bridge import Bridge
-from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.deadline import Deadline
+from pyspark_pipeline.exec.event import Waker
 from pyspark_pipeline.kernels.join_table import JoinTable
 from pyspark_pipeline.kernels.key_filter import KeyFilter
 from pyspark_pipeline.plan.expr import Expr
@@ -25,10 +26,10 @@ from pyspark_pipeline.plan.nodes import Node
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanFilter:
-    """What a join offers a scan, as soon as ``built`` is there.
+    """The filter of a join for a scan, available once ``built`` is ready.
 
-    ``condition`` gives a condition, bound to the scan's output, that rows with a match fulfil; None where nothing can
-    be said. ``is_awaited``: the scan is to wait for it, for it is not in the probe's pipeline, which waits anyway.
+    ``condition`` returns a condition, bound to the scan's output, that all rows with a match satisfy; None if there is
+    none. ``is_awaited``: the scan must wait for it, because it is not in the probe pipeline, which waits anyway.
     """
 
     built: Bridge[Any]
@@ -37,34 +38,32 @@ class ScanFilter:
 
 
 class ScanFilters:
-    """What joins say of one scan's rows. Its drivers ask, in any thread; the lock guards what is known.
+    """The runtime filters of one scan, used by its drivers in any thread; the lock guards the available conditions.
 
-    They wait for what they must await, ``wait_ms`` from :meth:`expect` on at most.
+    The drivers wait for awaited filters, at most ``wait_ms`` from the first :meth:`wait` on.
     """
 
-    def __init__(self, offered: Sequence[ScanFilter], wait_ms: int) -> None:
-        self._awaited = [filter_.built for filter_ in offered if filter_.is_awaited]
-        self._unknown = list(offered)
+    def __init__(self, filters: Sequence[ScanFilter], wait_ms: int) -> None:
+        self._awaited = [filter_.built for filter_ in filters if filter_.is_awaited]
+        self._unknown = list(filters)
         self._known: tuple[Expr, ...] = ()
         self._deadline = Deadline("a scan waits for a runtime filter", wait_ms)
         self._lock = threading.Lock()
 
-    def expect(self, context: OperatorContext) -> None:
-        """Have a driver of the scan woken when it need not wait any longer; the first one starts the clock."""
-        if self.need_not_wait():
-            return
-        context.wake_on(self._deadline.passed)
+    def wait(self, waker: Waker, background: BackgroundWork) -> None:
+        """Wake a driver of the scan when the wait ends; the first one starts the deadline."""
+        waker.wait_for(self._deadline.passed)
         for built in self._awaited:
-            built.ready.subscribe(self._came)
-            context.wake_on(built.ready)
-        self._deadline.start(context.background)
+            built.ready.subscribe(self._end_wait)
+            waker.wait_for(built.ready)
+        self._deadline.start(background)
 
-    def need_not_wait(self) -> bool:
-        """Say whether the scan may begin: all that it awaits is there, or the time is up."""
+    def is_ready(self) -> bool:
+        """Return whether the scan may begin: all awaited filters are available, or the deadline has passed."""
         return self._deadline.is_passed() or all(built.is_ready() for built in self._awaited)
 
     def conditions(self) -> Sequence[Expr]:
-        """Give what is known by now; what comes later is behind it."""
+        """Return the conditions available now; later ones are appended."""
         if self._unknown:
             with self._lock:
                 ready = [filter_ for filter_ in self._unknown if filter_.built.is_ready()]
@@ -74,26 +73,26 @@ class ScanFilters:
         return self._known
 
     def close(self) -> None:
-        """Wait for nothing any more. Repeatable."""
+        """Stop waiting. Repeatable."""
         self._deadline.close()
 
-    def _came(self) -> None:
-        if self.need_not_wait():
+    def _end_wait(self) -> None:
+        if self.is_ready():
             self._deadline.end()
 
 
 class BuiltKeys(Protocol):
-    """The keys of a join's built side, as soon as it is there."""
+    """The keys of a join's build side, once it is built."""
 
     def built_table(self) -> JoinTable | None:
-        """Give the table; None while there is none, and where the side went to disk."""
+        """Return the table; None until it is built, and if the build side was spilled."""
 
     def key_filter(self) -> KeyFilter | None:
-        """Give the filter of the table's keys, made at the first call; None as for the table."""
+        """Return the filter of the table's keys, built on first call; None if there is no table."""
 
 
 class RowFilter:
-    """Rows whose ``columns`` (ordinals) are no key of a join may be dropped."""
+    """A filter that drops rows whose ``columns`` (ordinals) are not a key of a join."""
 
     __slots__ = ("keys", "columns")
 
@@ -103,24 +102,24 @@ class RowFilter:
 
 
 class RuntimeFilters:
-    """What joins offered, by the node that may use it."""
+    """The filters that joins registered, by the node that may apply them."""
 
     def __init__(self) -> None:
         self._scans: dict[int, list[ScanFilter]] = {}
         self._rows: dict[int, list[RowFilter]] = {}
 
-    def offer_scan(self, scan: Node, filter_: ScanFilter) -> None:
-        """Offer a scan what may prune its row groups."""
+    def add_scan_filter(self, scan: Node, filter_: ScanFilter) -> None:
+        """Register a filter that may prune the row groups of a scan."""
         self._scans.setdefault(id(scan), []).append(filter_)
 
-    def offer_rows(self, join: Node, rows: RowFilter) -> None:
-        """Offer a join what may drop rows of its probe side."""
+    def add_row_filter(self, join: Node, rows: RowFilter) -> None:
+        """Register a filter that may drop probe rows of a join."""
         self._rows.setdefault(id(join), []).append(rows)
 
-    def of_scan(self, scan: Node) -> list[ScanFilter]:
-        """Give what was offered to a scan."""
+    def scan_filters(self, scan: Node) -> list[ScanFilter]:
+        """Return the filters registered for a scan."""
         return self._scans.get(id(scan), [])
 
-    def of_rows(self, join: Node) -> list[RowFilter]:
-        """Give what was offered to a join."""
+    def row_filters(self, join: Node) -> list[RowFilter]:
+        """Return the filters registered for a join."""
         return self._rows.get(id(join), [])

@@ -1,1 +1,1 @@
-"""The plan of a fragment: nodes, expressions, and their form on the wire."""
+"""The plan of a fragment: nodes, expressions, and their decoding from the wire."""

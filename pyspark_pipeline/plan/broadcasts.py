@@ -1,7 +1,7 @@
 """Broadcasts: chunks that are the same for every instance of a fragment.
 
-Spark's are collected by an earlier job and read through :class:`BroadcastSource`; where instances send to each other,
-:class:`BroadcastExchange` sends every chunk to all, and they read it as they read any exchange.
+A Spark broadcast is collected by an earlier job and read through :class:`BroadcastSource`. Between instances that send
+to each other, :class:`BroadcastExchange` sends every chunk to all, and they read it like any exchange.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyspark_pipeline.plan.wire_expr import Json
 class BroadcastSource(Node):
     """All chunks of broadcast number ``broadcast`` of the fragment.
 
-    It is no source of a pipeline: the operator above takes what the worker process has made of the chunks
+    It is not a pipeline source: the operator above reads the value that the worker process built of the chunks
     (``PipelineBuilder.broadcast_value``).
     """
 
@@ -28,7 +28,7 @@ class BroadcastSource(Node):
 class BroadcastExchange(Sink):
     """Every chunk goes to each of the ``num_partitions`` partitions: one for each instance that reads it.
 
-    None stands for their number, which a local query fills in.
+    None: a local query sets the number of instances.
     """
 
     num_partitions: int | None = None

@@ -1,4 +1,4 @@
-"""The Expand node: several projections of every row, as grouping sets, ROLLUP, CUBE and DISTINCT aggregates need."""
+"""The Expand node: several projections of every row, for grouping sets, ROLLUP, CUBE and DISTINCT aggregates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, strip_alias
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expand(Node):
-    """Each row once for each of ``projections``; these are bound to the child and have the output's types."""
+    """Emits each row once per projection; ``projections`` are bound to the child and have the output's types."""
 
     projections: tuple[tuple[Expr, ...], ...]
     child: Node

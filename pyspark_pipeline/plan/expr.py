@@ -1,9 +1,9 @@
-"""Expressions of a fragment, as the JVM wrote them and bound to the columns of their input.
+"""Expressions of a fragment, as sent by the JVM, bound to the columns of their input.
 
 Three shapes: :class:`ColumnRef` (a column of the input chunk), :class:`Literal`, and :class:`Call`
 for everything else. A ``Call`` is generic on purpose (design D7): its ``name`` is the simple name of
 the Catalyst class, its ``fields`` are that class's scalar constructor fields by name (nested case
-classes flattened), so that neither the wire nor this file knows any function.
+classes flattened), so neither the wire nor this file depends on individual functions.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyspark_pipeline.datatypes import DataType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expr:
-    """What every expression has: its Spark type and whether Spark says it may be NULL."""
+    """An expression: its Spark type and whether Spark considers it nullable."""
 
     type: DataType
     nullable: bool = True
@@ -25,7 +25,7 @@ class Expr:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnRef(Expr):
-    """Column number ``ordinal`` of the input chunk."""
+    """A reference to column ``ordinal`` of the input chunk."""
 
     ordinal: int
 
@@ -40,20 +40,27 @@ class Literal(Expr):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call(Expr):
-    """A Catalyst expression by its class name.
+    """A Catalyst expression, identified by its class name.
 
     ``fields`` holds scalars (str, bool, int, float, None, lists of them); ``context`` is the index of
-    its query context for error messages, -1 where it has none.
+    its query context for error messages, -1 if it has none. ``case`` is the position of the function's case in the
+    manifest, which the shim has matched; None in plans written by hand, whose calls the worker matches itself.
     """
 
     name: str
     args: tuple[Expr, ...]
     fields: Mapping[str, Any] = field(default_factory=dict, hash=False)
     context: int = -1
+    case: int | None = field(default=None, compare=False, repr=False)
+
+
+def constants(exprs: Iterable[Expr]) -> list[Any]:
+    """Return the values of those of ``exprs`` that are constants."""
+    return [expr.value for expr in exprs if isinstance(expr, Literal)]
 
 
 def columns_read(exprs: Iterable[Expr]) -> set[int]:
-    """Give the ordinals of the input columns that ``exprs`` read."""
+    """Return the ordinals of the input columns that ``exprs`` read."""
     found: set[int] = set()
     pending = list(exprs)
     while pending:

@@ -1,7 +1,7 @@
-"""The nodes of joins, and how Spark's join operators become them.
+"""The join nodes, and their decoding from Spark's join operators.
 
-One side is *built*: taken in whole, its rows found by key. The other side is *probed*: it streams. Which is
-which, and what comes out, is the join's :class:`JoinShape`.
+The rows of the *build* side are collected in a hash table; the rows of the *probe* side stream and are looked up in
+it. The :class:`JoinShape` of a join states which side is which, and its output.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class JoinType(Enum):
     EXISTENCE = "ExistenceJoin"
 
 
-class Emits(Enum):
-    """What rows a join gives: pairs of rows, or rows of one side by whether they have a match."""
+class JoinOutputKind(Enum):
+    """The rows that a join emits: pairs of rows, or rows of one side by whether they have a match."""
 
     PAIRS = "pairs"
     PROBE_MATCHED = "probe rows with a match"
@@ -42,60 +42,60 @@ class Emits(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinShape:
-    """A join by what is probed and built instead of left and right.
+    """A join type in terms of probe and build side instead of left and right.
 
-    ``keeps_probe``/``keeps_build``: rows of that side without a match come with NULLs for the other side.
+    ``probe_outer``/``build_outer``: rows of that side without a match are emitted with NULLs for the other side.
     """
 
     probe_is_left: bool
-    emits: Emits
-    keeps_probe: bool = False
-    keeps_build: bool = False
+    output_kind: JoinOutputKind
+    probe_outer: bool = False
+    build_outer: bool = False
 
     @property
-    def marks_build(self) -> bool:
-        """Whether build rows are given by whether *no* probe row meets them, or any one does.
+    def tracks_build_matches(self) -> bool:
+        """Whether build rows are emitted by whether *any* probe row matches them.
 
-        Such a join is right only where this instance sees every probe row of the keys it has built.
+        Such a join is correct only if this instance gets every probe row with the keys of its build rows.
         """
-        return self.keeps_build or self.emits in (Emits.BUILD_MATCHED, Emits.BUILD_UNMATCHED)
+        return self.build_outer or self.output_kind in (JoinOutputKind.BUILD_MATCHED, JoinOutputKind.BUILD_UNMATCHED)
 
 
-_OF_LEFT = {
-    (JoinType.LEFT_SEMI, False): Emits.PROBE_MATCHED,
-    (JoinType.LEFT_ANTI, False): Emits.PROBE_UNMATCHED,
-    (JoinType.EXISTENCE, False): Emits.PROBE_FLAGGED,
-    (JoinType.LEFT_SEMI, True): Emits.BUILD_MATCHED,
-    (JoinType.LEFT_ANTI, True): Emits.BUILD_UNMATCHED,
+_LEFT_ONLY_KINDS = {
+    (JoinType.LEFT_SEMI, False): JoinOutputKind.PROBE_MATCHED,
+    (JoinType.LEFT_ANTI, False): JoinOutputKind.PROBE_UNMATCHED,
+    (JoinType.EXISTENCE, False): JoinOutputKind.PROBE_FLAGGED,
+    (JoinType.LEFT_SEMI, True): JoinOutputKind.BUILD_MATCHED,
+    (JoinType.LEFT_ANTI, True): JoinOutputKind.BUILD_UNMATCHED,
 }
-_KEEPS_LEFT = (JoinType.LEFT_OUTER, JoinType.FULL_OUTER)
-_KEEPS_RIGHT = (JoinType.RIGHT_OUTER, JoinType.FULL_OUTER)
+_LEFT_OUTER = (JoinType.LEFT_OUTER, JoinType.FULL_OUTER)
+_RIGHT_OUTER = (JoinType.RIGHT_OUTER, JoinType.FULL_OUTER)
 
 
 def join_shape(join_type: JoinType, build_left: bool) -> JoinShape:
-    """Give the shape; raise :class:`UnsupportedPlanError` for an existence join that builds the left side."""
-    emits = _OF_LEFT.get((join_type, build_left))
-    if emits is not None:
-        return JoinShape(probe_is_left=not build_left, emits=emits)
+    """Return the shape; raise :class:`UnsupportedPlanError` for an existence join that builds the left side."""
+    output_kind = _LEFT_ONLY_KINDS.get((join_type, build_left))
+    if output_kind is not None:
+        return JoinShape(probe_is_left=not build_left, output_kind=output_kind)
     if join_type is JoinType.EXISTENCE:
         raise UnsupportedPlanError("an existence join that builds its left side is not supported")
-    keeps = (join_type in _KEEPS_LEFT, join_type in _KEEPS_RIGHT)
-    keeps_build, keeps_probe = keeps if build_left else keeps[::-1]
+    outer = (join_type in _LEFT_OUTER, join_type in _RIGHT_OUTER)
+    build_outer, probe_outer = outer if build_left else outer[::-1]
     return JoinShape(
-        probe_is_left=not build_left, emits=Emits.PAIRS, keeps_probe=keeps_probe, keeps_build=keeps_build
+        probe_is_left=not build_left, output_kind=JoinOutputKind.PAIRS, probe_outer=probe_outer, build_outer=build_outer
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Join(Node):
-    """What joins have in common.
+    """The common part of joins.
 
     ``condition`` is bound to the columns of ``left`` followed by those of ``right``. A pair that does not
-    fulfil it is no match. Output: left and right columns; those of ``left`` only for semi and anti joins; those
+    satisfy it is not a match. Output: left and right columns; only those of ``left`` for semi and anti joins; those
     and a boolean for existence joins.
 
-    Where the shape :attr:`~JoinShape.marks_build` the build side must not be broadcast: each of the tasks that
-    share it would give the build rows that *its own* probe rows leave without a match. The decoder refuses.
+    If the shape :attr:`~JoinShape.tracks_build_matches`, the build side must not be broadcast: each of the tasks that
+    share it would emit the build rows that *its own* probe rows do not match. The decoder rejects such plans.
     """
 
     left: Node
@@ -110,26 +110,27 @@ class Join(Node):
 
     @property
     def shape(self) -> JoinShape:
-        """The join by what is probed and built."""
+        """The join type in terms of probe and build side."""
         return join_shape(self.join_type, self.build_left)
 
     @property
     def probe(self) -> Node:
-        """The side that streams."""
+        """The child that streams."""
         return self.right if self.build_left else self.left
 
     @property
     def build(self) -> Node:
-        """The side that is taken in whole first."""
+        """The child whose rows are all collected first."""
         return self.left if self.build_left else self.right
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HashJoin(Join):
-    """Rows match whose keys are equal and not NULL. ``left_keys`` are bound to ``left``, ``right_keys`` to ``right``.
+    """An equi-join: rows match if their keys are equal and not NULL.
 
-    ``null_aware`` is ``NOT IN`` (a left anti join of one key, building the whole right side): a NULL among the
-    build keys leaves no row; an empty build side leaves every row; else rows with a NULL key go too.
+    ``left_keys`` are bound to ``left``, ``right_keys`` to ``right``.
+    ``null_aware`` is ``NOT IN`` (a left anti join of one key, building the whole right side): with a NULL among the
+    build keys it emits no row; with an empty build side every row; else it also drops rows with a NULL key.
     """
 
     left_keys: tuple[Expr, ...]
@@ -138,18 +139,18 @@ class HashJoin(Join):
 
     @property
     def probe_keys(self) -> tuple[Expr, ...]:
-        """The keys of the side that streams."""
+        """The keys of the probe side."""
         return self.right_keys if self.build_left else self.left_keys
 
     @property
     def build_keys(self) -> tuple[Expr, ...]:
-        """The keys of the side that is built."""
+        """The keys of the build side."""
         return self.left_keys if self.build_left else self.right_keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NestedLoopJoin(Join):
-    """Every row of one side meets every row of the other; ``condition`` decides whether they match."""
+    """A join that tests every pair of rows with ``condition``."""
 
 
 _TYPES = {**{kind.value: kind for kind in JoinType}, "Cross": JoinType.INNER}
@@ -161,24 +162,24 @@ def _hash_join(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]
     left, right = children
     fields = node["fields"]
     made = HashJoin(
-        **_in_common(node, output, children),
+        **_common_fields(node, output, children),
         left_keys=ExpressionDecoder(left.output).decode_all(fields["leftKeys"]),
         right_keys=ExpressionDecoder(right.output).decode_all(fields["rightKeys"]),
         null_aware=node["op"] == "BroadcastHashJoinExec" and fields.get("isNullAwareAntiJoin", False),
     )
-    _refuse_wrong_keys(made)
-    _refuse_broadcast(node, made)
+    _check_keys(made)
+    _check_broadcast(node, made)
     return made
 
 
 @decodes("BroadcastNestedLoopJoinExec", "CartesianProductExec")
 def _nested_loop_join(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
-    made = NestedLoopJoin(**_in_common(node, output, children))
-    _refuse_broadcast(node, made)
+    made = NestedLoopJoin(**_common_fields(node, output, children))
+    _check_broadcast(node, made)
     return made
 
 
-def _in_common(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> dict[str, Any]:
+def _common_fields(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> dict[str, Any]:
     """Decode the fields of :class:`Join`."""
     left, right = children
     return {
@@ -211,7 +212,7 @@ def _condition(node: Json, children: tuple[Node, ...]) -> Expr | None:
     return ExpressionDecoder([field for child in children for field in child.output]).decode(condition)
 
 
-def _refuse_wrong_keys(join: HashJoin) -> None:
+def _check_keys(join: HashJoin) -> None:
     if not join.left_keys:
         raise UnsupportedPlanError("a hash join without keys is not supported")
     for left, right in zip(join.left_keys, join.right_keys, strict=True):
@@ -223,6 +224,6 @@ def _refuse_wrong_keys(join: HashJoin) -> None:
         raise UnsupportedPlanError("a null-aware anti join has one key, no condition, and builds its right side")
 
 
-def _refuse_broadcast(node: Json, join: Join) -> None:
-    if join.shape.marks_build and node["op"] in _BROADCASTING:
+def _check_broadcast(node: Json, join: Join) -> None:
+    if join.shape.tracks_build_matches and node["op"] in _BROADCASTING:
         raise UnsupportedPlanError(f"a {join.join_type.value} join cannot broadcast the side whose rows it must keep")

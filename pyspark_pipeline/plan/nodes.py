@@ -1,7 +1,7 @@
-"""Nodes of a fragment's plan: what runs below one sink in one Python worker.
+"""Nodes of a fragment's plan: the operators below one sink in one Python worker.
 
-Column references are bound: an expression of a node names columns of its child's chunks by ordinal
-(:class:`~pyspark_pipeline.plan.expr.ColumnRef`). ``output`` gives the columns of the chunks a node makes.
+Column references are bound: an expression of a node refers to columns of its child's chunks by ordinal
+(:class:`~pyspark_pipeline.plan.expr.ColumnRef`). ``output`` describes the columns of the chunks a node emits.
 """
 
 from __future__ import annotations
@@ -27,20 +27,30 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """What every node has: the columns of the chunks it makes."""
+    """A plan node; ``output`` describes the columns of the chunks it emits."""
 
     output: tuple[Field, ...]
 
     @property
     def children(self) -> tuple[Node, ...]:
-        """The nodes whose chunks this one takes, in order."""
+        """The input nodes, in order."""
         child = getattr(self, "child", None)
         return () if child is None else (child,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedNode(Node):
+    """A node whose rows depend on the index of its partition, and on the order of its input.
+
+    ``number`` is its number among these nodes of its fragment, by which the control message has the index.
+    """
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScanSplit:
-    """A byte range of one Parquet file: the row groups whose midpoint lies in it are read."""
+    """A byte range of one file; the reader of the format decides which row groups belong to it."""
 
     path: str
     start: int
@@ -50,10 +60,10 @@ class ScanSplit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutorCalendar:
-    """What the executor knows of the hybrid Julian calendar that old Spark wrote in; None for what it does not say.
+    """The executor's settings for the hybrid Julian calendar used by old Spark versions; None if not sent.
 
-    ``time_zone`` is the JVM's default, which Spark takes for files that name none; ``table`` is the URL of the
-    table of rebases in Spark's jars.
+    ``time_zone`` is the JVM's default, which Spark assumes for files without one; ``table`` is the URL of the
+    rebase table in Spark's jars.
     """
 
     time_zone: str | None = None
@@ -61,43 +71,45 @@ class ExecutorCalendar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParquetScan(Node):
-    """Read Parquet files. ``output`` is ``columns`` data columns (by name in the file) then partition columns.
+class FileScan(Node):
+    """Reads files of one ``format``. ``output``: ``num_data_columns`` data columns (by name), then partition columns.
 
-    ``pushed`` holds conjuncts bound to ``output`` that may prune row groups by statistics; they do not
-    have to filter rows (a :class:`Filter` above does).
+    ``pushed`` holds conjuncts bound to ``output`` that may prune row groups by statistics; they need not
+    filter rows (a :class:`Filter` above does). ``options`` are those of the format's reader.
     """
 
     input_id: int
+    format: str
     num_data_columns: int
     pushed: tuple[Expr, ...] = ()
     case_sensitive: bool = False
+    options: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExchangeSource(Node):
-    """Chunks that an earlier fragment's exchange sink made, or the JVM from rows of an operator that stayed in Spark.
+    """Reads chunks of an earlier fragment's exchange sink, or chunks that the JVM made of a Spark operator's rows.
 
-    Where ``drivers`` is above 1 each message names its driver, and rows of equal ``dealt_by`` (bound to the output)
-    have the same one. Chunks of different senders stay apart unless it ``joins_senders``.
+    If ``drivers`` is above 1, each message names its driver, and rows with equal ``partitioning`` values (bound to the
+    output) have the same driver. Chunks of different senders are coalesced only if ``merge_senders``.
     """
 
     input_id: int
-    dealt_by: tuple[Expr, ...] = ()
+    partitioning: tuple[Expr, ...] = ()
     drivers: int = 1
-    joins_senders: bool = True
+    merge_senders: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Range(Node):
-    """The numbers start, start + step, … of one bigint column; the task's control message says which slice."""
+    """Emits start, start + step, … in one bigint column; the task's control message contains the slice."""
 
     input_id: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter(Node):
-    """Keep the rows for which ``condition`` is true."""
+    """Keeps the rows for which ``condition`` is true."""
 
     condition: Expr
     child: Node
@@ -105,7 +117,7 @@ class Filter(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project(Node):
-    """Compute ``exprs``, one output column each."""
+    """Computes ``exprs``, one output column each."""
 
     exprs: tuple[Expr, ...]
     child: Node
@@ -113,16 +125,18 @@ class Project(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AggregateCall:
-    """One aggregate function of an :class:`Aggregate`.
+    """One aggregate function call of an :class:`Aggregate`.
 
     ``mode`` is Partial, PartialMerge, Final or Complete. Update modes (Partial, Complete) read ``args``
     and ``filter``, bound to the child; merge modes read the function's buffer columns, which are the last
-    columns of the child, in the order of the merging calls. ``buffer`` is Spark's buffer layout.
+    columns of the child, in the order of the merging calls. ``arg_types`` are the types of the arguments in every mode;
+    ``buffer`` is Spark's buffer layout.
     """
 
     function: str
     mode: str
     args: tuple[Expr, ...]
+    arg_types: tuple[DataType, ...]
     filter: Expr | None
     type: DataType
     buffer: tuple[DataType, ...]
@@ -136,16 +150,16 @@ class AggregateCall:
 
     @property
     def finalizes(self) -> bool:
-        """Whether the call gives a value instead of buffers."""
+        """Whether the call returns a value instead of buffers."""
         return self.mode in ("Final", "Complete")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate(Node):
-    """Group by ``grouping`` and compute ``calls``.
+    """Groups by ``grouping`` and computes ``calls``.
 
-    With ``results`` None the output is the grouping columns, then the buffers of all calls; else it is
-    ``results``, bound to the grouping columns followed by one value a call.
+    If ``results`` is None, the output is the grouping columns, then the buffers of all calls; else it is
+    ``results``, bound to the grouping columns followed by one value per call.
     """
 
     grouping: tuple[Expr, ...]
@@ -156,9 +170,9 @@ class Aggregate(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit(Node):
-    """The rows of this instance from row ``offset`` (from 0) up to row ``limit``; to the last where that is None.
+    """Keeps the rows of this instance from row ``offset`` (from 0) up to row ``limit``; None: to the last row.
 
-    As in Spark's ``GlobalLimitExec``, ``limit`` counts the rows that the offset leaves out too.
+    As in Spark's ``GlobalLimitExec``, ``limit`` also counts the rows skipped by ``offset``.
     """
 
     limit: int | None
@@ -168,19 +182,19 @@ class Limit(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sink:
-    """Where the chunks of a fragment's root go."""
+    """The destination of the chunks of a fragment's root."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultSink(Sink):
-    """Chunks leave for the JVM in the order they come."""
+    """Chunks go to the JVM in input order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HashExchange(Sink):
     """Row r goes to partition ``pmod(murmur3(keys, seed 42), num_partitions)``; keys bound to the root's output.
 
-    ``drivers`` is the parallelism of the instances that read it: each message names one of them.
+    ``drivers`` is the parallelism of the reading instances: each message names one driver.
     """
 
     keys: tuple[Expr, ...]
@@ -190,33 +204,48 @@ class HashExchange(Sink):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SingleExchange(Sink):
-    """Everything goes to partition 0."""
+    """All chunks go to partition 0."""
 
     num_partitions: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundRobinExchange(Sink):
-    """Rows are dealt out evenly over the partitions."""
+    """Rows are distributed evenly over the partitions."""
 
     num_partitions: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What of the session an instance must know: ANSI mode, the session time zone, the engine's options."""
+    """The session settings of an instance: ANSI mode, the session time zone, the engine's options, Spark's version.
+
+    An empty version is that of the first supported Spark.
+    """
 
     ansi: bool
     time_zone: str
     options: Options
+    spark: str = ""
+
+    def is_spark(self, major: int, minor: int) -> bool:
+        """Return whether Spark's version is this one or later."""
+        found = [int(part) for part in self.spark.split(".")[:2] if part]
+        return found >= [major, minor]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fragment:
-    """The plan that one task of one stage runs; ``broadcasts`` are Spark's ids of those it reads, by number."""
+    """The plan that one task of one stage runs.
+
+    ``broadcasts`` are the Spark ids of its broadcasts, by number; ``depth`` is the maximum number of levels of
+    operators and expressions. If ``ordered``, an operator above the sink depends on the order of the rows.
+    """
 
     id: int
     root: Node
     sink: Sink
     settings: Settings
     broadcasts: tuple[int, ...] = ()
+    depth: int = 0
+    ordered: bool = False

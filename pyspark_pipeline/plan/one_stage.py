@@ -1,4 +1,4 @@
-"""Two stages of an aggregation that no exchange separates, as one."""
+"""The merge of a partial and a final aggregation without an exchange between them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pyspark_pipeline.plan.expr import ColumnRef
 from pyspark_pipeline.plan.nodes import Aggregate
 
 
-def in_one_stage(node: Aggregate) -> Aggregate:
-    """Merge a final aggregation with the partial one right below it; give any other unchanged.
+def merge_stages(node: Aggregate) -> Aggregate:
+    """Return a final aggregation merged with the partial one right below it; return any other node unchanged.
 
-    Spark plans both also where the rows of a group are together already (behind a join by the same keys, say).
+    Spark plans both even if the rows of a group are already in one partition (e.g. above a join by the same keys).
     """
     first = node.child
     if not isinstance(first, Aggregate) or not _finishes(node, first):
@@ -21,7 +21,7 @@ def in_one_stage(node: Aggregate) -> Aggregate:
 
 
 def _finishes(node: Aggregate, first: Aggregate) -> bool:
-    """Say whether ``node`` gives the results of what ``first`` begins, and nothing else."""
+    """Return whether ``node`` finalizes exactly the groups and calls of ``first``."""
     keys = [key.ordinal for key in node.grouping if isinstance(key, ColumnRef)]
     return (
         node.results is not None

@@ -1,4 +1,4 @@
-"""Where the chunks of a fragment go whose rows are dealt out by ranges of their sort keys, and the samples before."""
+"""The sinks of range partitioning: the exchange by ranges of sort keys, and the sampling before it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark_pipeline.plan.sorts import SortKey
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeSample(Sink):
-    """The ``keys`` of rows taken at random from each instance, about ``rows`` from all, and how many rows it has."""
+    """The ``keys`` of a random sample of each instance's rows, about ``rows`` in all, and its number of rows."""
 
     keys: tuple[SortKey, ...]
     rows: int
@@ -18,7 +18,7 @@ class RangeSample(Sink):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """What one instance's :class:`RangeSample` gave: the ``message`` of a chunk of keys, taken from ``rows`` rows."""
+    """The result of one instance's :class:`RangeSample`: the ``message`` of a chunk of keys, sampled from ``rows``."""
 
     rows: int
     message: bytes
@@ -26,9 +26,9 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeExchange(Sink):
-    """Rows go to partitions by ranges of the ``keys``, so that the partitions' order is the rows' order.
+    """Rows go to partitions by ranges of ``keys``, so that the partitions in order have all rows in order.
 
-    The ``samples`` of all instances decide the bounds; every instance finds the same.
+    The bounds are computed from the ``samples`` of all instances; every instance computes the same bounds.
     """
 
     keys: tuple[SortKey, ...]

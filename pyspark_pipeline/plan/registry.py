@@ -1,6 +1,6 @@
-"""Which function decodes which of Spark's physical operators from the wire.
+"""The registry of decoders: one function per class of Spark's physical operators.
 
-A node and its decoder may live in a file of their own; :mod:`~.wire` imports it, which registers it.
+A node and its decoder may be in a separate file; importing it in :mod:`~.wire` registers the decoder.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DECODERS: dict[str, Decode] = {}
 def decodes(*names: str) -> Callable[[_D], _D]:
     """Register the decorated function for Spark's operators of these class names.
 
-    It gets the operator's JSON, its output columns, and its decoded children.
+    Its arguments are the operator's JSON, its output columns, and its decoded children.
     """
 
     def register(function: _D) -> _D:
@@ -33,7 +33,7 @@ def decodes(*names: str) -> Callable[[_D], _D]:
 
 
 def decoder_of(name: str) -> Decode:
-    """Give the function for a class name; raise :class:`UnsupportedPlanError` where there is none."""
+    """Return the decoder of a class name; raise :class:`UnsupportedPlanError` if there is none."""
     decode = _DECODERS.get(name)
     if decode is None:
         raise UnsupportedPlanError(f"operator {name} has no node in the engine")

@@ -1,4 +1,4 @@
-"""Nodes that order rows: Sort and TopN, and how they come from the wire."""
+"""The Sort and TopN nodes and their decoders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NULL_ORDERINGS = {"NullsFirst": True, "NullsLast": False}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SortKey:
-    """One key: an expression bound to the child, its direction, and where NULL stands."""
+    """One sort key: an expression bound to the child, its direction, and the position of NULL."""
 
     expr: Expr
     descending: bool = False
@@ -26,21 +26,21 @@ class SortKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sort(Node):
-    """All rows of this instance, ordered by ``keys``; rows of equal keys in the order they came.
+    """Emits all rows of this instance, ordered by ``keys``; the sort is stable.
 
-    ``gets_runs`` says that the rows come sorted from each sender of the input that is the child, and are but merged.
+    ``input_presorted``: the child is an exchange source, each sender's rows are sorted, and are only merged.
     """
 
     keys: tuple[SortKey, ...]
     child: Node
-    gets_runs: bool = False
+    input_presorted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopN(Node):
-    """Of the rows ordered by ``keys`` those from row ``offset`` (from 0) up to row ``limit``, in order.
+    """Emits the rows from row ``offset`` (from 0) up to row ``limit`` in the order of ``keys``.
 
-    As in Spark's ``TakeOrderedAndProjectExec``, ``limit`` counts the rows that the offset leaves out too.
+    As in Spark's ``TakeOrderedAndProjectExec``, ``limit`` also counts the rows skipped by ``offset``.
     """
 
     limit: int
@@ -50,7 +50,7 @@ class TopN(Node):
 
 
 def decode_sort_keys(nodes: Sequence[Json], decoder: ExpressionDecoder) -> tuple[SortKey, ...]:
-    """Decode ``SortOrder`` expressions; raise :class:`UnsupportedPlanError` for an ordering not known."""
+    """Decode ``SortOrder`` expressions; raise :class:`UnsupportedPlanError` for an unknown ordering."""
     return tuple(_sort_key(node, decoder) for node in nodes)
 
 
@@ -69,7 +69,7 @@ def _sort(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> 
     child = children[0]
     keys = decode_sort_keys(node["fields"]["sortOrder"], ExpressionDecoder(child.output))
     if node.get("getsRuns") and isinstance(child, ExchangeSource):
-        return Sort(output=output, keys=keys, child=replace(child, joins_senders=False), gets_runs=True)
+        return Sort(output=output, keys=keys, child=replace(child, merge_senders=False), input_presorted=True)
     return Sort(output=output, keys=keys, child=child)
 
 

@@ -1,4 +1,4 @@
-"""The Union node: rows of several inputs one after the other, each task running one of them."""
+"""The Union node: the rows of several inputs; each task runs one input."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from pyspark_pipeline.plan.wire_expr import Json
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Union(Node):
-    """The rows of one of ``inputs``: as the partitions of Spark's union are those of all its inputs, an instance
-    runs the one that its control message names. The inputs' columns have equal types in order; names may differ.
+    """Emits the rows of one of ``inputs``: the partitions of Spark's union are those of all its inputs, so an instance
+    runs the input named in its control message. The inputs' columns have equal types in order; names may differ.
+
+    ``number`` is its number among the unions of its fragment, by which the control message names it.
     """
 
     inputs: tuple[Node, ...]
+    number: int = 0
 
     @property
     def children(self) -> tuple[Node, ...]:
@@ -24,4 +27,4 @@ class Union(Node):
 
 @decodes("UnionExec")
 def _union(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
-    return Union(output=output, inputs=children)
+    return Union(output=output, inputs=children, number=node["union"])

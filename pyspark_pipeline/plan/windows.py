@@ -1,4 +1,4 @@
-"""Nodes of window functions, and how they come from the wire."""
+"""The nodes of window functions and their decoders."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, strip_alias
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowCall:
-    """One window function, by the name of its Catalyst class.
+    """One window function call; ``function`` is the name of its Catalyst class.
 
-    ``frame`` is ``rows`` or ``range`` (from the first row of the partition to the current one, or to the last of
-    its peers), ``whole`` (all rows of the partition), ``sliding`` (the partition's rows from the one ``bounds[0]``
-    after the current one to the one ``bounds[1]`` after it) or ``offset`` (one row, so many away).
+    ``frame`` is ``rows`` or ``range`` (from the first row of the partition to the current one, or to its last peer),
+    ``whole`` (all rows of the partition), ``sliding`` (the partition's rows from ``bounds[0]`` to ``bounds[1]`` rows
+    after the current one) or ``offset`` (one row at a fixed distance).
     """
 
     function: str
@@ -34,20 +34,20 @@ class WindowCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowSpec:
-    """Rows of equal ``partition`` in the order of ``order``; both bound to the child."""
+    """Partition by ``partition``, order by ``order``; both are bound to the child."""
 
     partition: tuple[Expr, ...]
     order: tuple[SortKey, ...]
 
     @property
     def sort_keys(self) -> tuple[SortKey, ...]:
-        """The order in which rows of a partition stand together."""
+        """The sort order that makes the rows of a partition contiguous."""
         return (*(SortKey(expr=key) for key in self.partition), *self.order)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window(Node):
-    """The columns of ``child`` and one for each of ``calls``; rows come in the order of ``spec``."""
+    """Appends a column for each of ``calls`` to the columns of ``child``; emits rows in the order of ``spec``."""
 
     spec: WindowSpec
     calls: tuple[WindowCall, ...]
@@ -56,7 +56,7 @@ class Window(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowGroupLimit(Node):
-    """The rows whose ``function`` (``RowNumber``, ``Rank`` or ``DenseRank``) within ``spec`` is at most ``limit``."""
+    """Keeps rows whose ``function`` (``RowNumber``, ``Rank`` or ``DenseRank``) over ``spec`` is at most ``limit``."""
 
     spec: WindowSpec
     function: str
@@ -64,20 +64,20 @@ class WindowGroupLimit(Node):
     child: Node
 
 
-class _Calls:
-    """Takes the window functions out of expressions; a column with an id below zero stands for each."""
+class _WindowCallExtractor:
+    """Extracts the window functions from expressions; replaces each by a column with a negative id."""
 
     def __init__(self, decoder: ExpressionDecoder) -> None:
         self._decoder = decoder
         self.calls: list[WindowCall] = []
         self.columns: list[Field] = []
 
-    def without(self, node: Json) -> Json:
-        """Give ``node`` with columns in place of window functions."""
+    def extract(self, node: Json) -> Json:
+        """Return ``node`` with columns in place of window functions; collect the calls."""
         if node.get("class") == "WindowExpression":
             return self._column(node)
         if "args" in node:
-            return {**node, "args": [self.without(arg) for arg in node["args"]]}
+            return {**node, "args": [self.extract(arg) for arg in node["args"]]}
         return node
 
     def _column(self, node: Json) -> Json:
@@ -108,8 +108,8 @@ def _spec(fields: Json, child: Node) -> WindowSpec:
 @decodes("WindowExec")
 def _window(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
     child, fields = children[0], node["fields"]
-    found = _Calls(ExpressionDecoder(child.output))
-    left = [found.without(strip_alias(expr)) for expr in fields["windowExpression"]]
+    found = _WindowCallExtractor(ExpressionDecoder(child.output))
+    left = [found.extract(strip_alias(expr)) for expr in fields["windowExpression"]]
     columns = (*child.output, *found.columns)
     spec, calls = _spec(fields, child), tuple(found.calls)
     if [expr.get("ref") for expr in left] == [column.id for column in found.columns]:

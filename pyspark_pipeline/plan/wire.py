@@ -1,7 +1,7 @@
-"""Decodes a fragment from the wire: one function a Spark operator class, in a table (:mod:`~.registry`).
+"""The decoder of fragments: one function per Spark operator class, in a registry (:mod:`~.registry`).
 
 The shim writes an operator as ``{"op": class, "output": […], "fields": {name: …}, "children": […]}``; leaves
-that the task feeds carry the number of their input (``Input``) or of their share of a scan (``scan``).
+that the task feeds, unions and placed nodes carry their number (:mod:`~.layout`) under the name of their kind.
 """
 
 from __future__ import annotations
@@ -12,24 +12,28 @@ from collections.abc import Callable, Mapping
 
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.options import Options
+from pyspark_pipeline.plan import coalesces as _coalesces  # noqa: F401
 from pyspark_pipeline.plan import expands as _expands  # noqa: F401
 from pyspark_pipeline.plan import joins as _joins  # noqa: F401
+from pyspark_pipeline.plan import samples as _samples  # noqa: F401
 from pyspark_pipeline.plan import sorts as _sorts  # noqa: F401
 from pyspark_pipeline.plan import unions as _unions  # noqa: F401
 from pyspark_pipeline.plan import windows as _windows  # noqa: F401
 from pyspark_pipeline.plan.broadcasts import BroadcastExchange
+from pyspark_pipeline.plan.depth import raised_recursion_limit
 from pyspark_pipeline.plan.expr import Expr
+from pyspark_pipeline.plan.layout import check_version
 from pyspark_pipeline.plan.nodes import (
     Aggregate,
     AggregateCall,
     ExchangeSource,
     Field,
+    FileScan,
     Filter,
     Fragment,
     HashExchange,
     Limit,
     Node,
-    ParquetScan,
     Project,
     Range,
     ResultSink,
@@ -41,7 +45,10 @@ from pyspark_pipeline.plan.nodes import (
 from pyspark_pipeline.plan.ranges import RangeExchange, RangeSample, Sample
 from pyspark_pipeline.plan.registry import decoder_of, decodes
 from pyspark_pipeline.plan.sorts import decode_sort_keys
-from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, decode_fields, strip_alias
+from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, decode_fields, decode_type, strip_alias
+
+#: The longest chain of operators that is decoded; nested JSON of expressions is limited to some levels.
+_MAX_LEVELS = 500
 
 _SINKS: Mapping[str, Callable[[Json, ExpressionDecoder], Sink]] = {
     "result": lambda node, decoder: ResultSink(),
@@ -61,34 +68,45 @@ _SINKS: Mapping[str, Callable[[Json, ExpressionDecoder], Sink]] = {
 
 
 def decode_fragment(text: str) -> Fragment:
-    """Decode the JSON of a fragment; raise :class:`UnsupportedPlanError` for what is not known."""
-    node = json.loads(text)
-    root = decode_node(node["root"])
+    """Decode the JSON of a fragment; raise :class:`UnsupportedPlanError` for unknown operators and expressions."""
+    with raised_recursion_limit(_MAX_LEVELS):
+        node = json.loads(text)
+        check_version(node["version"], f"fragment {node['id']}")
+        root = decode_node(node["root"])
     settings = node["settings"]
     sink = node["sink"]
     return Fragment(
         id=node["id"],
         root=root,
         sink=_SINKS[sink["kind"]](sink, ExpressionDecoder(root.output)),
-        settings=Settings(ansi=settings["ansi"], time_zone=settings["timeZone"], options=Options(settings["options"])),
+        settings=Settings(
+            ansi=settings["ansi"],
+            time_zone=settings["timeZone"],
+            options=Options(settings["options"]),
+            spark=settings.get("spark", ""),
+        ),
         broadcasts=tuple(node.get("broadcasts", ())),
+        depth=node.get("depth", 0),
+        ordered=node.get("ordered", False),
     )
 
 
 def decode_node(node: Json) -> Node:
-    """Decode one operator and what is below it."""
+    """Decode one operator and its subtree."""
     children = tuple(decode_node(child) for child in node.get("children", ()))
     return decoder_of(node["op"])(node, decode_fields(node["output"]), children)
 
 
 @decodes("FileSourceScanExec")
 def _scan(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
-    return ParquetScan(
+    return FileScan(
         output=output,
         input_id=node["scan"],
+        format=node["format"],
         num_data_columns=node["numDataColumns"],
         pushed=ExpressionDecoder(output).decode_all(node["pushed"]),
         case_sensitive=node["caseSensitive"],
+        options=node.get("options", {}),
     )
 
 
@@ -99,8 +117,9 @@ def _range(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) ->
 
 @decodes("Input")
 def _input(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
-    dealt_by = ExpressionDecoder(output).decode_all(node.get("dealtBy", ()))
-    return ExchangeSource(output=output, input_id=node["input"], dealt_by=dealt_by, drivers=node.get("drivers", 1))
+    partitioning = ExpressionDecoder(output).decode_all(node.get("dealtBy", ()))
+    drivers = node.get("drivers", 1)
+    return ExchangeSource(output=output, input_id=node["input"], partitioning=partitioning, drivers=drivers)
 
 
 @decodes("FilterExec")
@@ -130,13 +149,13 @@ def _aggregate(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]
     decoder = ExpressionDecoder(child.output)
     grouping = decoder.decode_all([strip_alias(e) for e in fields["groupingExpressions"]])
     calls = tuple(_call(call, decoder) for call in fields["aggregateExpressions"])
-    partial = any(not call.finalizes for call in calls) or _removes_duplicates_early(fields)
+    partial = any(not call.finalizes for call in calls) or _is_partial_distinct(fields)
     results = None if partial else _results(fields, grouping, calls)
     return Aggregate(output=output, grouping=grouping, calls=calls, results=results, child=child)
 
 
-def _removes_duplicates_early(fields: Json) -> bool:
-    """Say whether this is the stage before the exchange of an aggregation that has keys only."""
+def _is_partial_distinct(fields: Json) -> bool:
+    """Return whether this is the partial stage of an aggregation that has only keys."""
     return not fields["aggregateExpressions"] and fields["requiredChildDistributionExpressions"] is None
 
 
@@ -147,6 +166,7 @@ def _call(node: Json, decoder: ExpressionDecoder) -> AggregateCall:
         function=function["class"],
         mode=node["mode"],
         args=() if merges else decoder.decode_all(function["args"]),
+        arg_types=tuple(decode_type(arg) for arg in function["args"]),
         filter=None if merges or node["filter"] is None else decoder.decode(node["filter"]),
         type=parse_type(function["type"]),
         buffer=tuple(parse_type(text) for text in function["buffer"]),
@@ -156,7 +176,7 @@ def _call(node: Json, decoder: ExpressionDecoder) -> AggregateCall:
 
 
 def _results(fields: Json, grouping: tuple[Expr, ...], calls: tuple[AggregateCall, ...]) -> tuple[Expr, ...]:
-    """Bind result expressions to the grouping columns followed by one value a call."""
+    """Bind result expressions to the grouping columns followed by one value per call."""
     ids = [_expression_id(e) for e in fields["groupingExpressions"]]
     ids += [attribute["ref"] for attribute in fields["aggregateAttributes"]]
     types = [expr.type for expr in grouping] + [call.type for call in calls]
@@ -165,7 +185,7 @@ def _results(fields: Json, grouping: tuple[Expr, ...], calls: tuple[AggregateCal
 
 
 def _expression_id(node: Json) -> int:
-    """The id a named expression is known by above its operator."""
+    """Return the id by which operators above refer to a named expression."""
     if "ref" in node:
         return int(node["ref"])
     return int(node["fields"]["exprId"])

@@ -1,7 +1,8 @@
-"""Decodes expressions from the wire and binds their column references to a child's output.
+"""The decoder of expressions, which binds their column references to a child's output.
 
-The wire form is what the shim writes of any Catalyst expression: ``{"ref": exprId}``,
-``{"literal": value, "type": …}`` or ``{"class": …, "type": …, "args": […], "fields": {…}}``.
+The shim writes any Catalyst expression as ``{"ref": exprId}``, ``{"literal": value, "type": …}`` or
+``{"class": …, "type": …, "case": …, "args": […], "fields": {…}}``. Below some levels it writes a list instead,
+``{"postorder": […]}``: each expression after its arguments, which are indices in the list.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _VALUES: Mapping[str, Callable[[Any], Any]] = {
 
 
 def decode_value(value: Any, data_type: DataType) -> Any:
-    """Turn a JSON value into the Python value that :class:`Literal` documents."""
+    """Convert a JSON value to the Python value that :class:`Literal` documents."""
     if value is None:
         return None
     convert = _VALUES.get(data_type.kind)
@@ -43,7 +44,22 @@ class ExpressionDecoder:
             self._ordinals.setdefault(field.id, ordinal)
 
     def decode(self, node: Json) -> Expr:
-        """Decode one expression; raise :class:`UnsupportedPlanError` for a column that is not there."""
+        """Decode one expression; raise :class:`UnsupportedPlanError` for an unknown column."""
+        if "postorder" in node:
+            return self._postorder(node["postorder"])
+        return self._one(node, [self.decode(arg) for arg in node.get("args", ())])
+
+    def decode_all(self, nodes: Sequence[Json]) -> tuple[Expr, ...]:
+        """Decode several expressions."""
+        return tuple(self.decode(node) for node in nodes)
+
+    def _postorder(self, nodes: Sequence[Json]) -> Expr:
+        decoded: list[Expr] = []
+        for node in nodes:
+            decoded.append(self._one(node, [decoded[place] for place in node.get("args", ())]))
+        return decoded[-1]
+
+    def _one(self, node: Json, args: Sequence[Expr]) -> Expr:
         if "ref" in node:
             return self._column(node)
         data_type = parse_type(node["type"])
@@ -54,14 +70,11 @@ class ExpressionDecoder:
             type=data_type,
             nullable=node["nullable"],
             name=node["class"],
-            args=tuple(self.decode(arg) for arg in node["args"]),
+            args=tuple(args),
             fields=node.get("fields", {}),
             context=node.get("context", -1),
+            case=node.get("case"),
         )
-
-    def decode_all(self, nodes: Sequence[Json]) -> tuple[Expr, ...]:
-        """Decode several expressions."""
-        return tuple(self.decode(node) for node in nodes)
 
     def _column(self, node: Json) -> ColumnRef:
         ordinal = self._ordinals.get(node["ref"])
@@ -71,8 +84,13 @@ class ExpressionDecoder:
 
 
 def strip_alias(node: Json) -> Json:
-    """Give what an ``Alias`` names; anything else as it is."""
+    """Return the expression below an ``Alias``; any other expression unchanged."""
     return node["args"][0] if node.get("class") == "Alias" else node
+
+
+def decode_type(node: Json) -> DataType:
+    """Return the type of an expression, which need not be over columns of the input."""
+    return parse_type((node["postorder"][-1] if "postorder" in node else node)["type"])
 
 
 def decode_fields(nodes: Sequence[Json]) -> tuple[Field, ...]:

@@ -1,13 +1,12 @@
-"""Cuts a fragment into pipelines: at joins, local exchanges and operators that block.
+"""Decomposes a fragment into pipelines, broken at joins, local exchanges and blocking operators.
 
-The functions that the operators register know how a node becomes factories; this builder holds what they
-need (settings, splits, input queues), collects the pipelines they close, and ends the last one in
-the fragment's sink.
+The functions that the operators register turn a node into factories; this builder holds their inputs (settings, splits,
+input queues), collects the pipelines they close, and ends the last one in the fragment's sink.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -20,12 +19,12 @@ from pyspark_pipeline.exec.background import BackgroundWork
 from pyspark_pipeline.exec.clock import REAL, Clocks
 from pyspark_pipeline.exec.driver import ChunkCheck
 from pyspark_pipeline.exec.feed import Feed
-from pyspark_pipeline.exec.input_queue import FedQueue, InputQueue
+from pyspark_pipeline.exec.input_queue import FeedQueue, InputQueue
 from pyspark_pipeline.ids import OperatorId
-from pyspark_pipeline.memory import MemoryTracker, SizedValue, SpillRoom
+from pyspark_pipeline.memory import MemoryTracker, SizedValue, SpillBudget
 from pyspark_pipeline.operators import decompose_node
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
-from pyspark_pipeline.plan.nodes import ExchangeSource, ExecutorCalendar, Fragment, Node, ScanSplit
+from pyspark_pipeline.plan.nodes import ExchangeSource, ExecutorCalendar, Fragment, Node, PlacedNode, ScanSplit
 from pyspark_pipeline.plan.unions import Union
 from pyspark_pipeline.planner.pipelines import PipelineSet
 
@@ -54,12 +53,13 @@ class FragmentBuilder(PipelineSet):
         self._sources: dict[int, ExchangeSourceFactory] = {}
 
     @property
-    def inputs(self) -> dict[int, FedQueue]:
-        """The queues that the input stream fills, by input."""
+    def inputs(self) -> dict[int, FeedQueue]:
+        """The queues that the input stream feeds, by input number."""
         return {number: source.input for number, source in self._sources.items()}
 
     def build(self) -> list[Pipeline]:
-        """Give the pipelines, sources first; the last one ends in the fragment's sink."""
+        """Return the pipelines, sources first; the last one ends in the fragment's sink."""
+        self.properties.negotiate(self._fragment.root)
         factories = self.decompose(self._fragment.root)
         self.add_pipeline([*factories, self._sink()])
         return self.pipelines
@@ -75,42 +75,42 @@ class FragmentBuilder(PipelineSet):
         recorder: ChunkCheck | None = None,
         clocks: Clocks = REAL,
     ) -> FragmentInstance:
-        """Make the instance that runs what :meth:`build` gave, by the fragment's options.
+        """Build the instance that runs the pipelines of :meth:`build` with the fragment's options.
 
-        ``recorder`` sees every chunk that moves before it is checked.
+        ``recorder`` is called with every chunk that moves, before the chunk is checked.
         """
         options = self.settings.options
         return FragmentInstance(
             self.pipelines,
             output,
             memory=memory,
-            spill=self.spill_room(),
+            spill=self.spill_budget(),
             feed=feed,
-            time_slice_ms=options["timeSliceMs"],
+            time_slice_ms=options.time_slice_ms,
             check=_both(recorder, self.checker()),
-            cpu_time=options["metrics.cpuTime"],
-            timeline=options["metrics.timeline"],
+            cpu_time=options.metrics_cpu_time,
+            timeline=options.metrics_timeline,
             name=name,
             background=background,
             clocks=clocks,
         )
 
-    def spill_room(self) -> SpillRoom:
-        """Make what an instance goes by where it spills."""
+    def spill_budget(self) -> SpillBudget:
+        """Build the spill settings of an instance: codec and disk limit."""
         options = self.settings.options
-        return SpillRoom(codec=options["spill.codec"], max_bytes=options["spill.maxBytes"])
+        return SpillBudget(codec=options.spill_codec, max_bytes=options.spill_max_bytes)
 
     def decompose(self, node: Node) -> list[OperatorFactory]:
-        """Cut the tree below ``node``; give the factories of the pipeline still open at its root."""
+        """Decompose the tree at ``node``; return the factories of the open pipeline at its root."""
         if isinstance(node, ExchangeSource):
             queue = InputQueue(f"input {node.input_id}", bound=self.dop + 1)
-            source = ExchangeSourceFactory(node, queue, self.settings.options["batchRows"])
+            source = ExchangeSourceFactory(node, queue, self.settings.options.batch_rows)
             self._sources[node.input_id] = source
-            return self.gives([source], node)
-        return self.gives(decompose_node(node, self), node)
+            return self.record_output([source], node)
+        return self.record_output(decompose_node(node, self), node)
 
     def splits(self, input_id: int) -> Sequence[ScanSplit]:
-        """Give the file splits of a scan of this instance; partition values are still in wire form."""
+        """Return the file splits of a scan of this instance; partition values are in wire form."""
         return [
             ScanSplit(
                 path=split["path"],
@@ -122,20 +122,24 @@ class FragmentBuilder(PipelineSet):
         ]
 
     def calendar(self) -> ExecutorCalendar:
-        """Give what the executor knows of the hybrid calendar."""
+        """Return the executor's data of the hybrid calendar."""
         known = self.control.get("calendar", {})
         return ExecutorCalendar(time_zone=known.get("timeZone"), table=known.get("table"))
 
     def range_slice(self, input_id: int) -> tuple[int, int, int]:
-        """Give this instance's slice of a range: first number, count of numbers, step."""
+        """Return this instance's slice of a range: first number, count of numbers, step."""
         first, count, step = self.control["splits"][str(input_id)]
         return first, count, step
 
-    def branch(self, union: Node) -> int | None:
-        """Give the input that this instance runs (None: all); unions are numbered from the root, depth first."""
-        number = next(i for i, found in enumerate(_unions(self._fragment.root)) if found is union)
-        place: int | None = self.control["branches"].get(str(number))
-        return place
+    def active_input(self, union: Union) -> int | None:
+        """Return the index, from 0, of the union's input that this instance runs; None for all inputs."""
+        position: int | None = self.control["branches"].get(str(union.number))
+        return position
+
+    def partition_of(self, node: PlacedNode) -> int:
+        """Return the index, from 0, of the partition of ``node`` that this instance computes."""
+        index: int = self.control["partitions"][str(node.number)]
+        return index
 
     def broadcast_value(
         self,
@@ -144,12 +148,12 @@ class FragmentBuilder(PipelineSet):
         make: Callable[[Sequence[pa.RecordBatch]], SizedValue],
         user: MemoryTracker,
     ) -> SizedValue:
-        """Give what ``make`` makes of the broadcast's chunks; ``key`` is all else that decides what it makes."""
+        """Return the value that ``make`` builds from the broadcast's chunks; ``key`` identifies its other inputs."""
         return self._broadcasts.value(source, key, make, user)
 
-    def leave_broadcasts(self, user: MemoryTracker) -> None:
-        """Count what ``user`` holds of broadcasts as the worker's."""
-        self._broadcasts.leave(user)
+    def release_broadcasts(self, user: MemoryTracker) -> None:
+        """Transfer the broadcast memory that ``user`` accounts for to the worker."""
+        self._broadcasts.release_user(user)
 
     def _sink(self) -> OperatorFactory:
         types: tuple[DataType, ...] = tuple(field.type for field in self._fragment.root.output)
@@ -174,11 +178,3 @@ def _both(first: ChunkCheck | None, second: ChunkCheck | None) -> ChunkCheck | N
         second(chunk, operator)
 
     return check
-
-
-def _unions(node: Node) -> Iterator[Union]:
-    """Give the unions of a plan, each before those below it."""
-    if isinstance(node, Union):
-        yield node
-    for child in node.children:
-        yield from _unions(child)

@@ -1,4 +1,4 @@
-"""In which Arrow forms the columns of a node's output may leave the last operator of the node."""
+"""The Arrow types that the output columns of a node may have after its last operator: the negotiated forms."""
 
 from __future__ import annotations
 
@@ -9,17 +9,22 @@ import pyarrow as pa
 from pyspark_pipeline.exec import OperatorFactory, Pipeline
 from pyspark_pipeline.exec.chunk_check import ChunkChecker, ColumnForm
 from pyspark_pipeline.plan.nodes import Field
+from pyspark_pipeline.plan.properties import RequiredOutput
 
-_STORED = (pa.int32(), pa.int64())
+_UNSCALED = (pa.int32(), pa.int64())
 
 
-def chunk_checker(
-    pipelines: Iterable[Pipeline], outputs: Mapping[OperatorFactory, Sequence[Field]]
-) -> ChunkChecker:
-    """Make the check of the chunks of ``pipelines``; ``outputs`` are the columns by the factory that gives them."""
+Output = tuple[Sequence[Field], RequiredOutput]
+
+
+def chunk_checker(pipelines: Iterable[Pipeline], outputs: Mapping[OperatorFactory, Output]) -> ChunkChecker:
+    """Build the check of the chunks of ``pipelines``.
+
+    ``outputs`` are the columns, and what the consumer requires of them, by the factory that outputs them.
+    """
     return ChunkChecker(
         {
-            (pipeline.id, index): [_form(factory, i, field) for i, field in enumerate(outputs[factory])]
+            (pipeline.id, index): _forms(*outputs[factory])
             for pipeline in pipelines
             for index, factory in enumerate(pipeline.factories)
             if factory in outputs
@@ -27,17 +32,21 @@ def chunk_checker(
     )
 
 
-def _form(factory: OperatorFactory, ordinal: int, field: Field) -> ColumnForm:
-    """Give the forms of one column.
+def _forms(fields: Sequence[Field], required: RequiredOutput) -> list[ColumnForm]:
+    return [_form(field, i in required.unused, i in required.unscaled) for i, field in enumerate(fields)]
 
-    Its own type, strings also by dictionary, decimals also as the integers they are stored as where the factory was
-    asked for them, and nothing at all where nobody reads the column.
+
+def _form(field: Field, is_unused: bool, may_be_unscaled: bool) -> ColumnForm:
+    """Return the allowed types of one column.
+
+    These are its own type, a dictionary for strings, integers for decimals that may be unscaled, and the null type if
+    the column is unused.
     """
     types = {field.type.arrow}
     if field.type.kind == "string":
         types.add(pa.dictionary(pa.int32(), pa.string()))
-    if field.type.is_decimal and factory.gives_stored_decimals:
-        types.update(_STORED)
-    if ordinal in factory.unread:
+    if may_be_unscaled:
+        types.update(_UNSCALED)
+    if is_unused:
         types.add(pa.null())
-    return ColumnForm(types=frozenset(types), nullable=field.nullable or ordinal in factory.unread)
+    return ColumnForm(types=frozenset(types), nullable=field.nullable or is_unused)

@@ -1,7 +1,7 @@
-"""How a local exchange deals rows out by keys: the second level of the shuffle.
+"""The partitioning of a local exchange by keys: the second level of the shuffle.
 
-The rows of one Spark partition have equal ``murmur3 mod n``; taken modulo the drivers the same hash would
-leave most drivers without rows. So the hash is scrambled (xorshift) before it is reduced to a driver.
+The rows of one Spark partition have equal ``murmur3 mod n``; modulo the number of drivers, the same hash would leave
+most drivers without rows. So the hash is mixed (xorshift) before it is reduced to a driver.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyspark_pipeline.exec import Chunk
-from pyspark_pipeline.exec.local_distribution import Dealer, Distribution, by_hash
+from pyspark_pipeline.exec.local_distribution import Distribution, Partitioner, by_hash
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import Array
 from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows
@@ -22,7 +22,7 @@ def by_keys(keys: Sequence[Expr], settings: Settings) -> Distribution:
     """Send rows of equal ``keys`` to the same consumer; each producer has its own evaluator."""
     expressions = ExpressionSettings.of(settings)
 
-    def dealer(producer: int, consumers: int) -> Dealer:
+    def partitioner(producer: int, consumers: int) -> Partitioner:
         compiled = compile_expressions(keys, expressions)
 
         def destinations(chunk: Chunk, count: int) -> Array:
@@ -30,7 +30,7 @@ def by_keys(keys: Sequence[Expr], settings: Settings) -> Distribution:
 
         return by_hash(destinations, _grouping)(producer, consumers)
 
-    return dealer
+    return partitioner
 
 
 def _grouping(destinations: Array, count: int) -> tuple[Array, Array]:

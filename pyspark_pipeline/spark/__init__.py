@@ -1,1 +1,1 @@
-"""The glue to Spark: installing, the worker's entry point and daemon, explain."""
+"""The integration with Spark: install, the worker's entry point and daemon, explain."""

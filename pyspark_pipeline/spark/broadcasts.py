@@ -1,4 +1,4 @@
-"""Reads a broadcast of chunks that Spark brought to this worker."""
+"""Reads a broadcast of chunks that Spark sent to this worker."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pyspark_pipeline.errors import EngineBugError
 
 
 def read_broadcast(broadcast_id: int) -> Sequence[bytes]:
-    """Give the messages of the broadcast, one a chunk; nothing is kept.
+    """Return the messages of the broadcast, one per chunk; nothing is cached.
 
-    The file is a pickled list. Under encryption Spark has decrypted and unpickled it already, and holds it.
-    Raises :class:`EngineBugError` for a broadcast that this task was not given.
+    The file is a pickled list. With encryption, Spark has already decrypted and unpickled it, and retains it.
+    Raises :class:`EngineBugError` for a broadcast that this task does not have.
     """
     broadcast: Any = _broadcastRegistry.get(broadcast_id)
     if broadcast is None:

@@ -1,11 +1,13 @@
-"""The daemon that forks Python workers (``spark.python.daemon.module``), made cheap for every task.
+"""The daemon that forks the Python workers of fragments, at a low cost per task.
+
+Only fragments use it (``FragmentWorkers.scala``); the user's own functions keep Spark's daemon.
 
 Spark's worker calls ``importlib.invalidate_caches()`` for each task, which re-reads the directory of every
-archive on the path: Spark's own ``pyspark.zip`` and core jar cost it about 100 ms. Where pyspark is installed as a
-package those archives are not needed, so they are dropped (never the user's). pyarrow, pandas (pyarrow
+archive on the path: Spark's own ``pyspark.zip`` and core jar cost it about 100 ms. If the same pyspark is installed
+as a package those archives are not needed, so they are dropped (never the user's). pyarrow, pandas (pyarrow
 imports it in the first conversion), Spark's worker and the engine with its compiled kernels are loaded before the
-fork, and the collector is frozen so that forked workers share their pages. It starts no thread. Then
-Spark's own daemon takes over.
+fork, and the garbage collector is frozen so that forked workers share their pages. It starts no thread. Then
+it runs Spark's own daemon; if any of these steps fails, it still does, and the task raises the error.
 """
 
 from __future__ import annotations
@@ -14,9 +16,14 @@ import contextlib
 import ctypes
 import gc
 import os
+import re
+import socket
 import sys
+import zipfile
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 _PRELOADED = (
@@ -25,6 +32,7 @@ _PRELOADED = (
     "pyarrow.parquet",
     "pyspark.sql.pandas.serializers",
     "pyspark.worker",
+    "pyspark_pipeline.spark.entry",
     "pyspark_pipeline.spark.worker",
 )
 
@@ -33,7 +41,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 
 
 def _spark_archives() -> list[str]:
-    """Entries of ``sys.path`` that are archives of Spark itself."""
+    """Return the entries of ``sys.path`` that are archives of Spark itself."""
     home = os.environ.get("SPARK_HOME", "")
     own = ("pyspark.zip", "spark-core_")
     return [
@@ -51,12 +59,13 @@ def _is_py4j(entry: str) -> bool:
 
 
 def drop_spark_archives() -> None:
-    """Take Spark's archives off the path where an installed pyspark and py4j remain."""
+    """Remove Spark's archives from the path if the same pyspark, and a py4j, are installed as packages."""
     archives = _spark_archives()
-    kept = [entry for entry in sys.path if entry not in archives]
+    archived = _archived_version(archives)
     before = list(sys.path)
-    sys.path[:] = kept
-    if find_spec("pyspark") is None or find_spec("py4j") is None:
+    sys.path[:] = [entry for entry in sys.path if entry not in archives]
+    installed = _installed_version()
+    if find_spec("py4j") is None or installed is None or archived not in (None, installed):
         sys.path[:] = before
         return
     for archive in archives:
@@ -64,8 +73,31 @@ def drop_spark_archives() -> None:
             del sys.path_importer_cache[cached]
 
 
+def _archived_version(archives: list[str]) -> bytes | None:
+    """Return the version of the ``pyspark.zip`` that Spark put on the path; None if there is none."""
+    for archive in archives:
+        if os.path.basename(archive) == "pyspark.zip":
+            with contextlib.suppress(OSError, KeyError, zipfile.BadZipFile), zipfile.ZipFile(archive) as content:
+                return _version(content.read("pyspark/version.py"))
+    return None
+
+
+def _installed_version() -> bytes | None:
+    """Return the version of the importable pyspark without importing it; None if there is none."""
+    spec = find_spec("pyspark")
+    if spec is not None and spec.origin is not None:
+        with contextlib.suppress(OSError):
+            return _version((Path(spec.origin).parent / "version.py").read_bytes())
+    return None
+
+
+def _version(source: bytes) -> bytes | None:
+    found = re.search(rb"""^__version__\b[^=]*=\s*["']([^"']+)""", source, re.MULTILINE)
+    return found and found[1]
+
+
 def preload() -> None:
-    """Load what every task needs, before the fork."""
+    """Import the modules and kernels that every task needs, before the fork."""
     for module in _PRELOADED:
         import_module(module)
     from pyspark_pipeline.task.warm import warm
@@ -79,15 +111,15 @@ def preload() -> None:
 
 
 def reserve_little() -> None:
-    """Have addresses given back as soon as they are free where Spark limits the address space.
+    """Configure the allocators to return free address space at once if Spark limits the address space.
 
-    Reserved but unused addresses count against ``spark.executor.pyspark.memory``. pyarrow, not imported yet, is to
-    take memory from the system's allocator, and that to map every array of its own and to have one arena.
+    Reserved but unused addresses count against ``spark.executor.pyspark.memory``. pyarrow, not imported yet, must
+    allocate from the system's allocator, which must map every large array separately and have one arena.
     """
     if "PYSPARK_EXECUTOR_MEMORY_MB" not in os.environ:
         return
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    os.environ.setdefault("MIMALLOC_ARENA_RESERVE", str(64 << 10))  # KiB, for who asks for that pool
+    os.environ.setdefault("MIMALLOC_ARENA_RESERVE", str(64 << 10))  # KiB, for users of that pool
     with contextlib.suppress(OSError, AttributeError):
         system = ctypes.CDLL(None)
         for parameter, value in ((_MMAP_THRESHOLD, 1 << 20), (_TRIM_THRESHOLD, 1 << 20), (_ARENA_MAX, 1)):
@@ -95,25 +127,50 @@ def reserve_little() -> None:
 
 
 def main() -> None:
-    """Prepare this process and hand over to Spark's daemon."""
-    reserve_little()
-    drop_spark_archives()
-    preload()
-    let_idle_workers_go_quietly()
+    """Prepare this process, then run Spark's daemon."""
+    os.setpgid(0, 0)  # as Spark's daemon does: Ctrl-C in a terminal is for the driver, not for its child processes
+    before = list(sys.path)
+    with output_to_stderr():
+        try:
+            reserve_little()
+            drop_spark_archives()
+            preload()
+        except (Exception, SystemExit) as error:
+            sys.path[:] = before
+            print(f"pyspark_pipeline: its daemon runs as Spark's, without the engine: {error!r}", file=sys.stderr)
+    prepare_workers()
     from pyspark.daemon import manager
 
     manager()  # type: ignore[no-untyped-call,unused-ignore]
 
 
-def let_idle_workers_go_quietly() -> None:
-    """Keep the traceback of a broken pipe off the user's screen when Spark drops a worker that was idle for a minute.
+@contextlib.contextmanager
+def output_to_stderr() -> Iterator[None]:
+    """Redirect standard output to standard error: Spark reads the daemon's port from standard output."""
+    sys.stdout.flush()
+    output = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(output, 1)
+        os.close(output)
 
-    Over a Unix domain socket the worker's last flush fails at once; what the JVM closed needs no answer.
+
+def prepare_workers() -> None:
+    """Set TCP_NODELAY in forked workers, and make them exit without a traceback if Spark has closed an idle worker.
+
+    By default TCP delays a small message until the receiver acknowledges the previous one, which the receiver
+    delays for 40 ms. Over a Unix domain socket the last flush of a closed worker fails with a broken pipe; a socket
+    that the JVM closed needs no answer.
     """
     daemon: Any = import_module("pyspark.daemon")
     spark_worker = daemon.worker
 
-    def worker(sock: Any, authenticated: Any) -> int:
+    def worker(sock: socket.socket, authenticated: bool) -> int:
+        if sock.family != socket.AF_UNIX:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             return int(spark_worker(sock, authenticated))
         except BrokenPipeError:

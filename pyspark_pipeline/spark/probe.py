@@ -1,8 +1,12 @@
-"""The tiny job of ``pyspark-pipeline doctor``: one line for the driver's Python, then one for each worker's."""
+"""The small job of ``pyspark-pipeline doctor``: one line for the driver's Python, then one for each worker's.
+
+A last line names the reason if the extension did not start.
+"""
 
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -12,7 +16,7 @@ _TASKS = 8
 
 
 def describe() -> str:
-    """Name this process's host, Python, and the versions of the packages the engine needs."""
+    """Return this process's host, Python version, and the versions of the packages the engine needs."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
@@ -26,6 +30,12 @@ def describe() -> str:
     return f"{platform.node()} python {platform.python_version()} {packages}"
 
 
+def obstacle_of(spark: SparkSession) -> str:
+    """Return the reason why the extension converts nothing in this context; empty if it can."""
+    jvm: Any = spark._jvm
+    return str(jvm.org.apache.spark.sql.pysparkpipeline.Readiness.obstacleText())
+
+
 def main(master: str) -> None:
     """Start a session with the extension on ``master`` and print the lines."""
     builder = SparkSession.builder.master(master).appName("pyspark-pipeline doctor")
@@ -34,6 +44,9 @@ def main(master: str) -> None:
     workers = spark.sparkContext.parallelize(range(_TASKS), _TASKS).map(lambda _: describe()).collect()
     for worker in workers:
         print("probe: " + worker)
+    obstacle = obstacle_of(spark)
+    if obstacle:
+        print("obstacle: " + obstacle)
     spark.stop()
 
 

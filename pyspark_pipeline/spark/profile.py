@@ -1,40 +1,61 @@
-"""What the fragments of a query did after it ran: operator by operator as text, and as a timeline of their drivers."""
+"""Reports of an executed query's fragments: the metrics of each operator as text, and a timeline of the drivers."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pyspark_pipeline.metrics.profile import added, drawn, size
+from pyspark_pipeline.metrics.profile import draw_tree, merge_reports, size
+from pyspark_pipeline.spark.frames import plan_reports
+from pyspark_pipeline.spark.shown import ShownReport, html_list, shown
+
+_NOTHING = "nothing ran in the engine: the frame has not run, or all of it stayed in Spark"
 
 
-def fragments(frame: Any) -> list[dict[str, Any]]:
-    """Give ``id``, ``inputs`` (ids), ``instances`` (what each counted) of every fragment of a frame that ran.
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Profile(ShownReport):
+    """The metrics of a query's fragments: ``fragments`` as :func:`fragments` returns them, ``text`` for display."""
 
-    ``omitted`` counts the instances whose reports were too many to keep.
+    fragments: tuple[Mapping[str, Any], ...]
+    text: str
+
+    def _repr_html_(self) -> str:
+        sections = []
+        for fragment in self.fragments:
+            head, *lines = _lines(fragment)
+            sections.append(html_list(head, lines, preformatted=True))
+        return "".join(sections) or f"<p>{_NOTHING}</p>"
+
+
+def fragments(frame: Any, asked: str = "profile") -> list[dict[str, Any]]:
+    """Return ``id``, ``inputs`` (ids), ``instances`` (metrics of each) of every fragment of an executed frame.
+
+    ``omitted`` counts the instances whose reports exceeded the size limit. Raises
+    :class:`~pyspark_pipeline.spark.frames.SessionError`, which names the ``asked`` function, if ``frame`` is a Spark
+    Connect client's or if its session runs without the extension.
     """
-    jvm = frame.sparkSession._jvm
-    plan = frame._jdf.queryExecution().executedPlan()
-    made: list[dict[str, Any]] = json.loads(jvm.org.apache.spark.sql.pysparkpipeline.PlanReport.profiles(plan))
+    reports, plan = plan_reports(frame, asked)
+    made: list[dict[str, Any]] = json.loads(reports.profiles(plan))
     return made
 
 
-def profile(frame: Any) -> str:
-    """Print and return the pipelines of every fragment of ``frame``, which must have run, with the operators' figures.
+def profile(frame: Any) -> Profile:
+    """Return the pipelines of every fragment of ``frame``, which must have run, with the operators' metrics.
 
-    Rows, bytes, time and waits are summed over all instances; memory is that of the instance that held most. What
-    tasks had done before they failed stands apart.
+    It is printed if the caller drops the value. Rows, bytes, time and waits are sums over all instances; memory is that
+    of the instance with the highest peak. Failed tasks are reported separately. Raises as :func:`fragments` does.
     """
-    text = "\n".join(line for fragment in fragments(frame) for line in _lines(fragment))
-    text = text or "nothing ran in the engine: the frame has not run, or all of it stayed in Spark"
-    print(text)
-    return text
+    made = fragments(frame)
+    text = "\n".join(line for fragment in made for line in _lines(fragment)) or _NOTHING
+    return shown(Profile(fragments=tuple(made), text=text), sys._getframe(1))
 
 
 def _lines(fragment: Mapping[str, Any]) -> Iterator[str]:
-    kinds = added(fragment["instances"])
+    kinds = merge_reports(fragment["instances"])
     omitted = fragment.get("omitted", 0)
     source = ", ".join(str(number) for number in fragment["inputs"])
     head = f"fragment {fragment['id']}" + (f", from {source}" if source else "")
@@ -45,17 +66,18 @@ def _lines(fragment: Mapping[str, Any]) -> Iterator[str]:
     for kind in kinds:
         which = "instances of failed tasks" if kind["failed"] else "instances"
         yield f"{head}, {which}: {kind['instances']}, peak {size(kind['peak_bytes'])}"
-        yield from (f"  {line}" for line in drawn(kind))
+        yield from (f"  {line}" for line in draw_tree(kind))
 
 
 def timeline(frame: Any, path: str | Path) -> int:
-    """Write when the drivers of ``frame``, which must have run, were running and blocked; give the number of spans.
+    """Write the running and blocked spans of the drivers of ``frame``, which must have run; return their number.
 
     The file is a Chrome trace: open it in Perfetto or ``chrome://tracing``. It has a process for every fragment
-    instance and a thread for every driver. Raises :class:`ValueError` where no timeline was kept, because the frame
-    has not run, or not with ``spark.pysparkPipeline.metrics.timeline=true``.
+    instance and a thread for every driver. Raises :class:`ValueError` if there is no timeline, because the frame
+    has not run, or not with ``spark.pysparkPipeline.metrics.timeline=true``; raises as
+    :func:`fragments` does.
     """
-    events = list(_events(fragments(frame)))
+    events = list(_events(fragments(frame, "timeline")))
     if not any(event["ph"] == "X" for event in events):
         raise ValueError("no timeline was kept: set spark.pysparkPipeline.metrics.timeline=true and run the frame")
     Path(path).write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}), encoding="utf-8")
@@ -70,8 +92,8 @@ def _events(made: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         drivers = [(p["id"], number, d) for p in report["pipelines"] for number, d in enumerate(p["drivers"])]
         for thread, (pipeline, number, driver) in enumerate(drivers):
             left_out = driver.get("timeline_left_out", 0)
-            told = f", {left_out} later spans left out" if left_out else ""
-            yield _name("thread_name", f"pipeline {pipeline}, driver {number}{told}", process, thread)
+            omission = f", {left_out} later spans left out" if left_out else ""
+            yield _name("thread_name", f"pipeline {pipeline}, driver {number}{omission}", process, thread)
             yield from _spans(driver.get("timeline", ()), process, thread)
 
 
@@ -80,7 +102,7 @@ def _name(kind: str, name: str, process: int, thread: int = 0) -> dict[str, Any]
 
 
 def _spans(kept: Sequence[Sequence[Any]], process: int, thread: int) -> Iterator[dict[str, Any]]:
-    """Give the spans of one driver, and those between them, in which it was ready and another one ran."""
+    """Yield the spans of one driver, and a "ready" span for each gap between them, in which another driver ran."""
     last = None
     for since, length, what in kept:
         if last is not None and since > last:

@@ -1,7 +1,6 @@
 """The function that Spark's Python worker calls for a fragment's task (its Arrow map evaluation).
 
-The shim sends it as a pickled call by name, so this module's path and the class's name are part of the
-protocol between the two.
+The worker reaches it through ``entry.py``.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from pyspark_pipeline.kernels.buffers import IS_ADDRESS_SPACE_LIMITED
 from pyspark_pipeline.spark.broadcasts import read_broadcast
 from pyspark_pipeline.task import run_fragment
 
-# Spark already runs a task per core: Arrow's own pools would only add to them.
+# Spark already runs a task per core: Arrow's own thread pools would oversubscribe the cores.
 pa.set_cpu_count(1)
 pa.set_io_thread_count(1)
 
-# Parquet is read in a quarter less time than with Arrow's default pool (docs/decisions/memory-pools.md). Addresses
-# that are limited must be given back, which the system's does.
+# jemalloc reads Parquet in a quarter less time than Arrow's default pool (docs/decisions/memory-pools.md). A limited
+# address space must be returned, which the system's allocator does.
 if IS_ADDRESS_SPACE_LIMITED:
     pa.set_memory_pool(pa.system_memory_pool())
 else:

@@ -1,4 +1,4 @@
-"""One fragment instance: bytes and batches in, batches out. Knows nothing of Spark."""
+"""One fragment instance: bytes and batches in, batches out. Independent of Spark."""
 
 from pyspark_pipeline.task.run import run_fragment
 

@@ -1,9 +1,9 @@
-"""Keeps what a task got, so that its fragment instance runs again without Spark: for finding bugs, under a debugger.
+"""Records the input of a task, so that its fragment instance can be replayed without Spark, e.g. under a debugger.
 
-A capture is a folder: ``fragment.json``, ``input.arrow`` (the chunk rows that came, the control message first), a
-``broadcast-ID.arrow`` (its messages) for every broadcast of the fragment, and a journal that vouches for their bytes
-(:mod:`~.capture_journal`). Files that the fragment scans are not copied. What entered single operators may be kept
-besides (:mod:`~.capture_operator`).
+A capture is a folder: ``fragment.json``, ``input.arrow`` (the chunk rows of the task, the control message first), a
+``broadcast-ID.arrow`` (its messages) for every broadcast of the fragment, and a journal with their checksums
+(:mod:`~.capture_journal`). Files that the fragment scans are not copied. The input of single operators can be recorded
+too (:mod:`~.capture_operator`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pyspark_pipeline.exchange.broadcast import ReadBroadcast
 from pyspark_pipeline.exchange.chunk_row import CHUNK_ROW_SCHEMA, CONTROL, unpack_rows
 from pyspark_pipeline.plan.nodes import Fragment
 from pyspark_pipeline.plan.wire import decode_fragment
-from pyspark_pipeline.task.capture_files import CaptureFiles, read_chunks
+from pyspark_pipeline.task.capture_files import CaptureFiles, ChunkFile, read_chunks, warn
 from pyspark_pipeline.task.capture_journal import Ending, check_files, read_journal
 
 _MESSAGES = pa.schema([("message", pa.large_binary())])
@@ -32,29 +32,29 @@ _INPUT = "input.arrow"
 
 
 class CapturedTask(NamedTuple):
-    """What a task goes on with; ``files`` is where it is captured, None where it is not."""
+    """The input of a task, passed through; ``files`` are those of its capture, None if it is not captured."""
 
     batches: Iterator[pa.RecordBatch]
     read_broadcast: ReadBroadcast
     files: CaptureFiles | None = None
 
-    def watched(self, given: Generator[pa.RecordBatch, None, None]) -> Iterator[pa.RecordBatch]:
-        """Give what the task gives; then note in the capture how it ended."""
-        return given if self.files is None else _watched(given, self.files)
+    def record_ending(self, given: Generator[pa.RecordBatch, None, None]) -> Iterator[pa.RecordBatch]:
+        """Yield the output of the task; then record in the capture how it ended."""
+        return given if self.files is None else _record_ending(given, self.files)
 
 
-def captured(
+def capture_task(
     text: str, fragment: Fragment, batches: Iterator[pa.RecordBatch], read_broadcast: ReadBroadcast
 ) -> CapturedTask:
-    """Give the batches and broadcasts of a task unchanged, and keep them where the fragment's options ask for it.
+    """Return the batches and broadcasts of a task unchanged, and record them if the fragment's options request it.
 
-    Batches are kept as they are read, broadcasts at once: a worker that holds what was made of one does not read it
-    again. Tasks of other partitions keep nothing. Raises :class:`CaptureError` where the folder cannot be written.
+    Batches are recorded as they are read, broadcasts at once: a worker with a cached value of a broadcast does not read
+    it again. Tasks of other partitions record nothing. If the folder cannot be written, only a warning is printed.
     """
     options = fragment.settings.options
-    if not options["capture.folder"]:
+    if not options.capture_folder:
         return CapturedTask(batches, read_broadcast)
-    partition = options["capture.partition"]
+    partition = options.capture_partition
     first = next(batches, None)
     rows = [] if first is None else [row for row in unpack_rows(first) if row.partition == CONTROL]
     whole = batches if first is None else chain([first], batches)
@@ -62,11 +62,16 @@ def captured(
     if control.get("partition") != partition:
         return CapturedTask(whole, read_broadcast)
     name = f"fragment-{fragment.id}-partition-{partition}-attempt-{control.get('taskAttempt', 0)}"
-    files = CaptureFiles(Path(options["capture.folder"]) / name, options["capture.maxBytes"])
-    files.keep(_FRAGMENT, text.encode())
-    for broadcast_id in fragment.broadcasts:
-        _keep_broadcast(files, broadcast_id, read_broadcast(broadcast_id))
-    return CapturedTask(_kept(whole, files), read_broadcast, files)
+    try:
+        files = CaptureFiles(Path(options.capture_folder) / name, options.capture_max_bytes)
+        files.keep(_FRAGMENT, text.encode())
+        for broadcast_id in fragment.broadcasts:
+            _keep_broadcast(files, broadcast_id, read_broadcast(broadcast_id))
+        file = files.open(_INPUT)
+    except CaptureError as error:
+        warn(error)
+        return CapturedTask(whole, read_broadcast)
+    return CapturedTask(_recorded(whole, file), read_broadcast, files)
 
 
 def _keep_broadcast(files: CaptureFiles, broadcast_id: int, messages: Sequence[bytes]) -> None:
@@ -74,22 +79,22 @@ def _keep_broadcast(files: CaptureFiles, broadcast_id: int, messages: Sequence[b
         file.write(pa.RecordBatch.from_arrays([pa.array(messages, pa.large_binary())], schema=_MESSAGES))
 
 
-def _kept(batches: Iterator[pa.RecordBatch], files: CaptureFiles) -> Iterator[pa.RecordBatch]:
-    with closing(files.open(_INPUT)) as file:
+def _recorded(batches: Iterator[pa.RecordBatch], file: ChunkFile) -> Iterator[pa.RecordBatch]:
+    with closing(file):
         for batch in batches:
             file.write(pa.RecordBatch.from_arrays(batch.columns, schema=CHUNK_ROW_SCHEMA))
             yield batch
 
 
-def _watched(given: Generator[pa.RecordBatch, None, None], files: CaptureFiles) -> Iterator[pa.RecordBatch]:
-    ending, told = Ending.CANCELLED, Ending.FINISHED
+def _record_ending(given: Generator[pa.RecordBatch, None, None], files: CaptureFiles) -> Iterator[pa.RecordBatch]:
+    ending, reported = Ending.CANCELLED, Ending.FINISHED
     try:
         with closing(given):
             for batch in given:
                 if batch.column(0)[-1].as_py() == ERROR:
-                    ending = told = Ending.FAILED
+                    ending = reported = Ending.FAILED
                 yield batch
-        ending = told
+        ending = reported
     except Exception:
         ending = Ending.FAILED
         raise
@@ -102,10 +107,10 @@ def _broadcast(broadcast_id: int) -> str:
 
 
 class Capture:
-    """A captured task, whose files are those that were written: all of them are read for that at once.
+    """A captured task. Construction reads all files to verify their checksums.
 
-    ``journal`` tells whether the capture is complete; where it is not, the files have what came until then. Raises
-    :class:`CaptureError`, which names the file, where ``folder`` holds no capture, or one that is damaged.
+    ``journal`` shows whether the capture is complete; if not, the files hold what was recorded until then. Raises
+    :class:`CaptureError`, which names the file, if ``folder`` holds no capture or a damaged one.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -114,7 +119,7 @@ class Capture:
         check_files(self.folder, self.journal)
 
     def fragment(self) -> Fragment:
-        """Decode the fragment."""
+        """Return the decoded fragment."""
         self._expect(_FRAGMENT)
         path = self.folder / _FRAGMENT
         try:
@@ -123,11 +128,11 @@ class Capture:
             raise CaptureError(f"{path} is no fragment of this release: {type(error).__name__}: {error}") from error
 
     def control(self) -> Mapping[str, Any]:
-        """Give the control message of the task."""
+        """Return the control message of the task."""
         return _control(self._first())
 
     def batches(self, cpus: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Give the chunk rows that came; the control message with ``cpus`` instead of those of the task."""
+        """Yield the recorded chunk rows; ``cpus`` replaces that of the control message."""
         first = self._first()
         yield first if cpus is None else _with_cpus(first, cpus)
         for number, batch in enumerate(self.chunks(_INPUT)):
@@ -135,7 +140,7 @@ class Capture:
                 yield batch
 
     def read_broadcast(self, broadcast_id: int) -> Sequence[bytes]:
-        """Give the messages of a broadcast."""
+        """Return the messages of a broadcast."""
         name = _broadcast(broadcast_id)
         batch = next(self.chunks(name), None)
         if batch is None:
@@ -144,16 +149,16 @@ class Capture:
         return messages
 
     def has(self, name: str) -> bool:
-        """Say whether a file of that name was made."""
-        return name in self.journal.marks
+        """Return whether the capture has a file ``name``."""
+        return name in self.journal.checkpoints
 
     def chunks(self, name: str) -> Iterator[pa.RecordBatch]:
-        """Give the chunks of a file in their order, as far as it is whole."""
+        """Yield the chunks of a file in order, up to its last checkpoint."""
         self._expect(name)
-        yield from read_chunks(self.folder / name, self.journal.marks[name].nbytes)
+        yield from read_chunks(self.folder / name, self.journal.checkpoints[name].nbytes)
 
     def _first(self) -> pa.RecordBatch:
-        """Give the batch with the control message."""
+        """Return the batch with the control message."""
         batch = next(self.chunks(_INPUT), None)
         if batch is None or batch.schema != CHUNK_ROW_SCHEMA:
             raise CaptureError(f"{self.folder / _INPUT} has no control message{self._why()}")

@@ -1,11 +1,13 @@
-"""The files of a capture, written a message at a time: each has a mark in the journal, together they have a limit.
+"""The files of a capture: each message adds a checkpoint to the journal, and all files share a size limit.
 
-A file of chunks is Arrow IPC streams one after another, a new one where the columns' types change (a string column may
-come by dictionary or not).
+A file of chunks is a sequence of Arrow IPC streams, a new one whenever the column types change (a string column may be
+dictionary-encoded or not). Captures hold the user's data: files are 0600 in a private folder. A capture that cannot be
+written any further ends with a warning; the task continues.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -16,15 +18,17 @@ from zlib import crc32
 import pyarrow as pa
 
 from pyspark_pipeline.errors import CaptureError
-from pyspark_pipeline.task.capture_journal import Ending, JournalWriter, Mark
+from pyspark_pipeline.private_folder import UnsafePathError
+from pyspark_pipeline.task.capture_folder import make_folder, open_private
+from pyspark_pipeline.task.capture_journal import Checkpoint, Ending, JournalWriter
 
 
 class CaptureFiles:
-    """The files below ``folder``, to write, of about ``max_bytes`` bytes together at most.
+    """Writes the files below ``folder``, together at most about ``max_bytes`` bytes.
 
-    A message that does not fit cuts the capture: it and all that come after are dropped, from whichever file, so that
-    the files end at the same time. Drivers write their own files from any thread; ``_lock`` guards what they share.
-    Raises :class:`CaptureError` where the folder cannot be written; the journal says nothing after that.
+    A message that does not fit truncates the capture: it and all later messages of any file are dropped, so that all
+    files end at the same time. Drivers write their own files from any thread; ``_lock`` guards the shared state.
+    Raises :class:`CaptureError` if the folder cannot be written, or is another user's; the journal ends there.
     """
 
     def __init__(self, folder: Path, max_bytes: int) -> None:
@@ -36,30 +40,30 @@ class CaptureFiles:
         self._files: list[ChunkFile] = []
         self._lock = threading.Lock()
         with self.writing(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             self._journal = JournalWriter(folder)
 
     def keep(self, name: str, content: bytes) -> None:
         """Write a whole file."""
         if self.reserve(len(content)):
             path = self.folder / name
-            with self.writing(path):
-                path.write_bytes(content)
-            self.mark(name, Mark(len(content), crc32(content)))
+            with self.writing(path), open_private(path) as file:
+                file.write(content)
+            self.checkpoint(name, Checkpoint(len(content), crc32(content)))
 
     def open(self, name: str) -> ChunkFile:
-        """Make a file for chunks."""
+        """Create a file for chunks."""
         file = ChunkFile(self, name)
         self._files.append(file)
         return file
 
-    def keep_operators(self, wanted: Sequence[str], missing: Sequence[str]) -> None:
-        """Note what operators were asked for, and which of them are not there."""
+    def note_operators(self, wanted: Sequence[str], missing: Sequence[str]) -> None:
+        """Record the requested operators and those of them that the fragment lacks."""
         with self._lock:
             self._note({"operators": list(wanted), "missing": list(missing)})
 
     def reserve(self, nbytes: int) -> bool:
-        """Say whether a message of so many bytes may be written; the first that may not cuts the capture."""
+        """Reserve ``nbytes`` for a message; return False if the capture has ended or is truncated by this message."""
         with self._lock:
             if self._is_cut or self._is_closed:
                 return False
@@ -70,14 +74,14 @@ class CaptureFiles:
             self._nbytes += nbytes
             return True
 
-    def mark(self, name: str, mark: Mark, unused: int = 0) -> None:
-        """Note how far a file is whole; of what was reserved for that, so many bytes were not needed."""
+    def checkpoint(self, name: str, checkpoint: Checkpoint, unused: int = 0) -> None:
+        """Record a file's checkpoint in the journal and return ``unused`` reserved bytes."""
         with self._lock:
             self._nbytes -= unused
-            self._note({"file": name, "bytes": mark.nbytes, "crc32": mark.crc})
+            self._note({"file": name, "bytes": checkpoint.nbytes, "crc32": checkpoint.crc})
 
     def end(self, ending: Ending) -> None:
-        """Close all files and say how the task ended; nothing comes later. Where the disk has no room: no end."""
+        """Close all files and record the task's ending as the last entry; omitted if the disk is full."""
         for file in self._files:
             file.close()
         with suppress(CaptureError), self._lock:
@@ -86,12 +90,13 @@ class CaptureFiles:
 
     @contextmanager
     def writing(self, path: Path) -> Iterator[None]:
-        """Turn an OSError of the body into a :class:`CaptureError`, after which the journal is closed."""
+        """Convert an OSError of the body to a :class:`CaptureError` and close the journal."""
         try:
             yield
         except OSError as error:
             self._is_closed = True
-            raise CaptureError(f"a task cannot be captured, {path} cannot be written: {error}") from error
+            why = error.strerror if isinstance(error, UnsafePathError) else error
+            raise CaptureError(f"a task cannot be captured, {path} cannot be written: {why}") from error
 
     def _note(self, entry: Mapping[str, Any]) -> None:
         if not self._is_closed:
@@ -99,12 +104,12 @@ class CaptureFiles:
                 self._journal.append(entry)
 
 
-class _Summed:
-    """A new file that counts and sums what is written to it."""
+class _ChecksummedFile:
+    """A new file that tracks the length and the checksum of the written bytes."""
 
     def __init__(self, path: Path) -> None:
-        self.mark = Mark(0, 0)
-        self._file = path.open("wb")
+        self.checkpoint = Checkpoint(0, 0)
+        self._file = open_private(path)
 
     @property
     def closed(self) -> bool:
@@ -112,12 +117,12 @@ class _Summed:
 
     def write(self, data: Any) -> int:
         nbytes = memoryview(data).nbytes
-        self.mark = Mark(self.mark.nbytes + nbytes, crc32(data, self.mark.crc))
+        self.checkpoint = Checkpoint(self.checkpoint.nbytes + nbytes, crc32(data, self.checkpoint.crc))
         self._file.write(data)
         return nbytes
 
     def tell(self) -> int:
-        return self.mark.nbytes
+        return self.checkpoint.nbytes
 
     def flush(self) -> None:
         self._file.flush()
@@ -127,7 +132,7 @@ class _Summed:
 
 
 class ChunkFile:
-    """A file of chunks of any types, to write; made by :meth:`CaptureFiles.open`."""
+    """Writes a file of chunks of any types; created by :meth:`CaptureFiles.open`."""
 
     def __init__(self, files: CaptureFiles, name: str) -> None:
         self._files = files
@@ -136,14 +141,19 @@ class ChunkFile:
         self._writer: pa.RecordBatchStreamWriter | None = None
         self._schema: pa.Schema | None = None
         with files.writing(self._path):
-            self._file = _Summed(self._path)
-        files.mark(name, self._file.mark)
+            self._file = _ChecksummedFile(self._path)
+        files.checkpoint(name, self._file.checkpoint)
 
     def write(self, chunk: pa.RecordBatch) -> None:
-        """Append a chunk, unless the capture is cut. Raises :class:`CaptureError` where the disk takes no more."""
+        """Append a chunk, unless the capture has ended. If the disk is full, the capture ends with a warning."""
         nbytes = max(chunk.nbytes, pa.ipc.get_record_batch_size(chunk))
-        if not self._files.reserve(nbytes):
-            return
+        try:
+            if self._files.reserve(nbytes):
+                self._write(chunk, nbytes)
+        except CaptureError as error:
+            warn(error)
+
+    def _write(self, chunk: pa.RecordBatch, nbytes: int) -> None:
         before = self._file.tell()
         with self._files.writing(self._path):
             if self._writer is None or chunk.schema != self._schema:
@@ -152,10 +162,10 @@ class ChunkFile:
                 self._writer = pa.ipc.new_stream(pa.PythonFile(self._file, mode="w"), chunk.schema)
             self._writer.write_batch(chunk)
             self._file.flush()
-        self._files.mark(self._name, self._file.mark, nbytes - (self._file.tell() - before))
+        self._files.checkpoint(self._name, self._file.checkpoint, nbytes - (self._file.tell() - before))
 
     def close(self) -> None:
-        """End the file. Repeatable; where the disk has no room, the capture stays without an end."""
+        """Close the file. Idempotent; if the disk is full, the capture has no end."""
         if self._file.closed:
             return
         with suppress(CaptureError):
@@ -164,7 +174,7 @@ class ChunkFile:
                     self._end_stream()
                 finally:
                     self._file.close()
-            self._files.mark(self._name, self._file.mark)
+            self._files.checkpoint(self._name, self._file.checkpoint)
 
     def _end_stream(self) -> None:
         writer, self._writer = self._writer, None
@@ -172,14 +182,19 @@ class ChunkFile:
             writer.close()
 
 
+def warn(error: CaptureError) -> None:
+    """Print a warning to the worker's standard error: the task is not, or no longer, captured; the task continues."""
+    print(f"pyspark_pipeline: WARN {error}; the query goes on without it", file=sys.stderr)
+
+
 def read_chunks(path: Path, nbytes: int) -> Iterator[pa.RecordBatch]:
-    """Give the chunks in the first ``nbytes`` bytes of a file. Raises :class:`CaptureError` where it cannot be read."""
+    """Yield the chunks in the first ``nbytes`` bytes of a file. Raises :class:`CaptureError` if it cannot be read."""
     try:
         with pa.OSFile(str(path), "rb") as file:
             while file.tell() < nbytes:
                 for chunk in pa.ipc.open_stream(file):
                     yield chunk
-                    if file.tell() >= nbytes:  # of a killed task: its stream has no end, but half a message
+                    if file.tell() >= nbytes:  # after a kill the stream ends with a partial message
                         break
     except (OSError, pa.ArrowException) as error:
         raise CaptureError(f"{path} cannot be read: {error}") from error

@@ -1,12 +1,12 @@
-"""The journal of a capture: how far each of its files is whole, and how the capture ended.
+"""The journal of a capture: checkpoints of its files, and the ending of the task.
 
-``journal.txt`` has a line an entry: the entry's CRC-32 in hexadecimal, a blank, the entry in JSON. A line is appended
-after the bytes that it vouches for, so what a killed task left behind can be read as far as the journal goes. Entries:
+``journal.txt`` has one line per entry: its CRC-32 in hexadecimal, a blank, the entry in JSON. A line is appended after
+the bytes that it describes, so the files of a killed task are readable up to their last entry. Entries:
 
 - ``{"version": 1}``, the first
-- ``{"file": NAME, "bytes": N, "crc32": SUM}``: the first N bytes of the file have that sum; the last such entry counts
-- ``{"operators": [WORD, …], "missing": [WORD, …]}``: what ``capture.operator`` asked for, and what of it is not there
-- ``{"cut": BYTES}``: no more was kept, because that is the most that may be
+- ``{"file": NAME, "bytes": N, "crc32": SUM}``: checksum of the first N bytes of the file; its last such entry is valid
+- ``{"operators": [WORD, …], "missing": [WORD, …]}``: the words of ``capture.operator``, and those without an operator
+- ``{"cut": BYTES}``: the capture was truncated at this limit
 - ``{"end": "finished"}``, ``"failed"`` or ``"cancelled"``, the last; without it the task was killed, or still runs
 """
 
@@ -22,6 +22,7 @@ from zlib import crc32
 
 from pyspark_pipeline.errors import CaptureError
 from pyspark_pipeline.options import PREFIX
+from pyspark_pipeline.task.capture_folder import open_private
 
 _NAME = "journal.txt"
 _VERSION = 1
@@ -29,14 +30,14 @@ _PIECE = 1 << 20
 
 
 class Ending(Enum):
-    """How a captured task ended; an error that Spark raises as its own is a failure."""
+    """The ending of a captured task; an error that Spark raises as its own is a failure."""
 
     FINISHED = "finished"
     FAILED = "failed"
     CANCELLED = "cancelled"
 
 
-class Mark(NamedTuple):
+class Checkpoint(NamedTuple):
     """The first ``nbytes`` bytes of a file have the checksum ``crc``."""
 
     nbytes: int
@@ -45,16 +46,16 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Journal:
-    """What a journal says: the last mark of each file, operators asked for and not there, the cut, the ending."""
+    """A journal's contents: last checkpoint of each file, requested and missing operators, truncation limit, ending."""
 
-    marks: Mapping[str, Mark]
+    checkpoints: Mapping[str, Checkpoint]
     operators: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     cut: int | None = None
     ending: Ending | None = None
 
     def notes(self) -> list[str]:
-        """Say why the capture has less than the task would have got, and which operators it lacks."""
+        """Return the reasons why the capture is incomplete, and the missing operators."""
         found = []
         if self.cut is not None:
             option = f"{PREFIX}capture.maxBytes={self.cut}"
@@ -66,7 +67,7 @@ class Journal:
         return found
 
     def missing_operators(self) -> str:
-        """Say which operators were asked for and are not in the fragment; nothing where none is."""
+        """Return a message with the requested operators that the fragment lacks; empty if there are none."""
         names = ", ".join(self.missing)
         return f"{PREFIX}capture.operator asked for {names}, not in this fragment" if names else ""
 
@@ -79,11 +80,11 @@ _WHY: Mapping[Ending | None, str] = {
 
 
 class JournalWriter:
-    """Begins the journal of a capture in ``folder``, in the place of an older one. Raises OSError."""
+    """Writes the journal of a capture in ``folder``, replacing an older one. Raises OSError."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / _NAME
-        self._path.write_bytes(b"")
+        open_private(self._path).close()
         self.append({"version": _VERSION})
 
     def append(self, entry: Mapping[str, Any]) -> None:
@@ -94,7 +95,7 @@ class JournalWriter:
 
 
 def read_journal(folder: Path) -> Journal:
-    """Read the journal of a capture. Raises :class:`CaptureError` where there is none, or it is damaged."""
+    """Return the journal of a capture. Raises :class:`CaptureError` if there is none, or it is damaged."""
     path = folder / _NAME
     try:
         lines = path.read_bytes().split(b"\n")
@@ -105,7 +106,7 @@ def read_journal(folder: Path) -> Journal:
         entry = _entry(line)
         if entry is not None:
             entries.append(entry)
-        elif number + 1 < len(lines):  # the last line is empty, or a killed task was writing it
+        elif number + 1 < len(lines):  # the last line is empty, or was cut by a kill
             raise CaptureError(f"{path} is damaged: line {number + 1} is not as it was written")
     if not entries or entries[0].get("version") != _VERSION:
         raise CaptureError(f"{path} does not begin with version {_VERSION}: it is damaged, or of another release")
@@ -113,7 +114,7 @@ def read_journal(folder: Path) -> Journal:
 
 
 def _entry(line: bytes) -> dict[str, Any] | None:
-    """Decode a line; None where its sum is not that of its entry."""
+    """Return the entry of a line; None if its checksum does not match."""
     total, _, text = line.partition(b" ")
     if total != b"%08x" % crc32(text):
         return None
@@ -122,10 +123,10 @@ def _entry(line: bytes) -> dict[str, Any] | None:
 
 
 def _journal(entries: list[dict[str, Any]]) -> Journal:
-    marks = {e["file"]: Mark(e["bytes"], e["crc32"]) for e in entries if "file" in e}
+    checkpoints = {e["file"]: Checkpoint(e["bytes"], e["crc32"]) for e in entries if "file" in e}
     last = {key: value for entry in entries for key, value in entry.items()}
     return Journal(
-        marks=marks,
+        checkpoints=checkpoints,
         operators=tuple(last.get("operators", ())),
         missing=tuple(last.get("missing", ())),
         cut=last.get("cut"),
@@ -134,25 +135,26 @@ def _journal(entries: list[dict[str, Any]]) -> Journal:
 
 
 def check_files(folder: Path, journal: Journal) -> None:
-    """Compare every file of a capture with its mark. Raises :class:`CaptureError`, which names one that differs.
+    """Verify every file of a capture by its checkpoint. Raises :class:`CaptureError`, which names a damaged file.
 
-    Where the capture has an end the lengths must be the same; else a file may be longer by what was being written.
+    If the capture has an end, the lengths must be equal; otherwise a file may be longer by a partial message.
     """
-    for name, mark in journal.marks.items():
+    for name, checkpoint in journal.checkpoints.items():
         path = folder / name
         try:
             size = path.stat().st_size
-            if size < mark.nbytes or (size > mark.nbytes and journal.ending is not None):
-                raise CaptureError(f"{path} is damaged: it has {size} bytes, {mark.nbytes} were written")
-            found = _sum(path, mark.nbytes)
+            if size < checkpoint.nbytes or (size > checkpoint.nbytes and journal.ending is not None):
+                raise CaptureError(f"{path} is damaged: it has {size} bytes, {checkpoint.nbytes} were written")
+            found = _sum(path, checkpoint.nbytes)
         except OSError as error:
             raise CaptureError(f"{path} cannot be read: {error}") from error
-        if found != mark.crc:
-            raise CaptureError(f"{path} is damaged: its checksum is {found:08x}, what was written has {mark.crc:08x}")
+        if found != checkpoint.crc:
+            written = f"{checkpoint.crc:08x}"
+            raise CaptureError(f"{path} is damaged: its checksum is {found:08x}, what was written has {written}")
 
 
 def _sum(path: Path, nbytes: int) -> int:
-    """Give the checksum of the first bytes of a file."""
+    """Return the checksum of the first ``nbytes`` bytes of a file."""
     total, left = 0, nbytes
     with path.open("rb") as file:
         while left and (piece := file.read(min(left, _PIECE))):

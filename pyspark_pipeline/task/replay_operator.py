@@ -1,8 +1,8 @@
-"""Runs one operator of a captured task alone, over the chunks that entered it then.
+"""Replays one operator of a captured task alone, over its recorded input chunks.
 
-The fragment is cut into pipelines as in the task. Of them are left: the operator behind a source of its recorded
-chunks, and, where it goes on from other pipelines (a join's probe from its build), their sinks, each behind such
-a source. As many drivers as in the task take turns on one thread, so that every run is the same.
+The fragment is split into pipelines as in the task. The replay keeps the operator, behind a source of its recorded
+chunks, and the sinks of other pipelines that it depends on (the build of a join), each behind such a source. As many
+drivers as in the task share one thread, so that every run is the same.
 """
 
 from __future__ import annotations
@@ -19,30 +19,36 @@ from pyspark_pipeline.exec.output_sink import OutputSinkFactory
 from pyspark_pipeline.options import PREFIX
 from pyspark_pipeline.plan.nodes import Field, Fragment
 from pyspark_pipeline.task.capture import Capture
-from pyspark_pipeline.task.capture_operator import Place, file_names, inputs_of, named, places
+from pyspark_pipeline.task.capture_operator import (
+    OperatorPosition,
+    file_names,
+    find_operators,
+    operator_positions,
+    required_inputs,
+)
 from pyspark_pipeline.task.memory import instance_memory
 from pyspark_pipeline.task.run import make_builder
 
 
 class OperatorReplay:
-    """One run of the operator that ``wanted`` means (:func:`~.capture_operator.named`).
+    """One replay of the operator ``wanted`` (:func:`~.capture_operator.find_operators`).
 
-    Raises :class:`CaptureError`, which tells the operators there are, where that is none or not one, and where
-    the operator cannot run alone or its chunks were not kept. ``fields`` are the columns of its chunks, where known.
+    Raises :class:`CaptureError`, which lists the operators, unless exactly one matches, and also if the operator
+    cannot run alone or its chunks were not recorded. ``fields`` are the columns of its chunks, None if unknown.
     """
 
     def __init__(self, capture: Capture, fragment: Fragment, wanted: str) -> None:
-        queue = OutputQueue(fragment.settings.options["output.queueChunks"])
+        queue = OutputQueue(fragment.settings.options.output_queue_chunks)
         builder = make_builder(fragment, capture.control(), queue, capture.read_broadcast)
         pipelines = builder.build()
-        self.place = _one(wanted, pipelines, capture)
-        self.fields: Sequence[Field] | None = builder.output_of(self.place.factory(pipelines))
-        alone = _alone(self.place, pipelines, capture, queue)
-        memory, room = instance_memory(), builder.spill_room()
+        self.position = _find_one(wanted, pipelines, capture)
+        self.fields: Sequence[Field] | None = builder.output_of(self.position.factory(pipelines))
+        alone = _isolated_pipelines(self.position, pipelines, capture, queue)
+        memory, room = instance_memory(), builder.spill_budget()
         self._instance = FragmentInstance(alone, queue, memory=memory, spill=room, cpu_time=True)
 
     def outputs(self) -> Iterator[Chunk | ChunkRow]:
-        """Run it; give the chunks that leave it, or, of an exchange's sink, the chunk rows that it sends."""
+        """Run the operator; yield its output chunks, or the chunk rows that an exchange's sink sends."""
         try:
             with closing(execute(self._instance)) as items:
                 yield from items
@@ -50,17 +56,18 @@ class OperatorReplay:
             self._instance.memory.close()
 
     def profile(self) -> dict[str, Any]:
-        """Give what the operators counted."""
+        """Return the metrics of the operators."""
         return self._instance.metrics()
 
 
-def _one(wanted: str, pipelines: Sequence[Pipeline], capture: Capture) -> Place:
-    found = named(wanted, pipelines)
+def _find_one(wanted: str, pipelines: Sequence[Pipeline], capture: Capture) -> OperatorPosition:
+    found = find_operators(wanted, pipelines)
     if len(found) == 1:
         return found[0]
     problem = "is here more than once, say which by its number" if found else "is not here"
-    told = "" if found else _missing(capture)
-    raise CaptureError(f"{wanted} {problem}{told}; operators: {', '.join(map(str, found or places(pipelines)))}")
+    message = "" if found else _missing(capture)
+    names = ", ".join(map(str, found or operator_positions(pipelines)))
+    raise CaptureError(f"{wanted} {problem}{message}; operators: {names}")
 
 
 def _missing(capture: Capture) -> str:
@@ -68,37 +75,42 @@ def _missing(capture: Capture) -> str:
     return f" ({missing})" if missing else ""
 
 
-def _alone(place: Place, pipelines: Sequence[Pipeline], capture: Capture, queue: OutputQueue) -> list[Pipeline]:
-    """Give the pipelines that run only the operator at ``place`` and the sinks that it goes on from."""
-    factory = place.factory(pipelines)
-    inputs = inputs_of(place, pipelines)
-    if factory.works_with or not inputs:
-        reason = f"works with {factory.works_with}" if factory.works_with else "is where chunks come from"
-        raise CaptureError(f"{place} {reason}: replay the whole task")
+def _isolated_pipelines(
+    position: OperatorPosition, pipelines: Sequence[Pipeline], capture: Capture, queue: OutputQueue
+) -> list[Pipeline]:
+    """Return the pipelines that run only the operator at ``position`` and the sinks that feed it."""
+    factory = position.factory(pipelines)
+    inputs = required_inputs(position, pipelines)
+    if factory.replay_dependencies or not inputs:
+        needed = factory.replay_dependencies
+        reason = f"works with {needed}" if needed else "is where chunks come from"
+        raise CaptureError(f"{position} {reason}: replay the whole task")
     alone = {}
     for input_ in inputs:
         dop = pipelines[input_.pipeline].dop
-        chain = (Recorded(capture, _kept(capture, input_, place, pipelines)), input_.factory(pipelines))
+        chain = (Recorded(capture, _recorded_files(capture, input_, position, pipelines)), input_.factory(pipelines))
         alone[input_] = Pipeline(id=input_.pipeline, factories=chain, dop=dop)
-    whole = pipelines[place.pipeline]
+    whole = pipelines[position.pipeline]
     if factory is not whole.factories[-1]:
-        above = alone[place].factories if place in alone else (factory,)
-        alone[place] = Pipeline(id=whole.id, factories=(*above, OutputSinkFactory(queue)), dop=whole.dop)
+        above = alone[position].factories if position in alone else (factory,)
+        alone[position] = Pipeline(id=whole.id, factories=(*above, OutputSinkFactory(queue)), dop=whole.dop)
     return list(alone.values())
 
 
-def _kept(capture: Capture, input_: Place, place: Place, pipelines: Sequence[Pipeline]) -> list[str]:
+def _recorded_files(
+    capture: Capture, input_: OperatorPosition, position: OperatorPosition, pipelines: Sequence[Pipeline]
+) -> list[str]:
     names = file_names(input_, pipelines)
     missing = [name for name in names if not capture.has(name)]
     if missing:
-        option = f"{PREFIX}capture.operator={place.name}"
-        told = f"{capture.folder} has no chunks of {input_} ({missing[0]}): capture with {option}"
-        raise CaptureError(f"{told}{_missing(capture)}")
+        option = f"{PREFIX}capture.operator={position.name}"
+        message = f"{capture.folder} has no chunks of {input_} ({missing[0]}): capture with {option}"
+        raise CaptureError(f"{message}{_missing(capture)}")
     return names
 
 
 class RecordedOperator(Operator):
-    """Gives the chunks of one file."""
+    """Emits the chunks of one file."""
 
     def __init__(self, capture: Capture, name: str) -> None:
         self._capture = capture
@@ -129,7 +141,7 @@ class RecordedOperator(Operator):
 
 
 class Recorded(OperatorFactory):
-    """Makes the sources of recorded chunks; ``files`` has one for every driver."""
+    """Creates the sources of recorded chunks; ``files`` has one name per driver."""
 
     name = "Recorded"
 

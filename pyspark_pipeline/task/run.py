@@ -1,9 +1,9 @@
 """Runs one fragment instance over a stream of chunk rows.
 
-The first row is the control message; the others are the inputs' chunks. What comes out is chunk rows: data for
-destinations, with a statistics message before the last of it, and before the first, second, fourth, eighth … some MiB,
-for a reader that stops early. An error that Spark must raise as its own is the last message; every other error is
-raised here and reaches the user with its traceback. Statistics come before either.
+The first row is the control message; the others are the inputs' chunks. The output is chunk rows: data for
+destinations, with a statistics message before the last batch, and before batches 1, 2, 4, 8 … of some MiB, for a
+reader that stops early. An error that Spark must raise as its own is the last message; every other error is raised
+here and reaches the user with its traceback. Statistics precede either.
 """
 
 from __future__ import annotations
@@ -18,20 +18,28 @@ from typing import Any
 
 import pyarrow as pa
 
-from pyspark_pipeline.errors import CorruptFileError, ResourceExhaustedError, SparkConditionError
+from pyspark_pipeline.errors import (
+    ColumnTypeError,
+    CorruptFileError,
+    MissingFileError,
+    ResourceExhaustedError,
+    SparkConditionError,
+)
 from pyspark_pipeline.exchange import ERROR, STATISTICS, ChunkRow, ExchangeClient, StreamTransport, pack_rows
 from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, ReadBroadcast, no_broadcast
-from pyspark_pipeline.exchange.query_statistics import is_told
+from pyspark_pipeline.exchange.query_statistics import should_report
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, execute
 from pyspark_pipeline.exec.input_queue import InputFeed
 from pyspark_pipeline.memory import MemoryTracker
+from pyspark_pipeline.plan.depth import raised_recursion_limit
+from pyspark_pipeline.plan.layout import check_layout
 from pyspark_pipeline.plan.nodes import Fragment
 from pyspark_pipeline.plan.wire import decode_fragment
-from pyspark_pipeline.planner import FragmentBuilder
-from pyspark_pipeline.task.capture import captured
+from pyspark_pipeline.planner import FragmentBuilder, depends_on_row_order
+from pyspark_pipeline.task.capture import capture_task
 from pyspark_pipeline.task.capture_operator import OperatorRecorder
-from pyspark_pipeline.task.memory import broadcast_memory, give_back, idle_broadcast_bytes, instance_memory
-from pyspark_pipeline.task.statistics import Told
+from pyspark_pipeline.task.memory import broadcast_memory, idle_broadcast_bytes, instance_memory, trim_after_instance
+from pyspark_pipeline.task.statistics import StatisticsReporter
 
 _PACK_BYTES = 4 << 20
 _LARGE_TEXT = 1 << 19
@@ -40,13 +48,13 @@ _BROADCASTS = BroadcastCache(idle_broadcast_bytes(), broadcast_memory())
 
 @lru_cache(maxsize=64)
 def _decoded(text: str) -> Fragment:
-    """Decode a fragment once a worker; its tasks share the plan."""
+    """Return the decoded fragment; the tasks of a worker share the plan."""
     return decode_fragment(text)
 
 
 @lru_cache(maxsize=2)
 def _decoded_large(text: str) -> Fragment:
-    """Do the same for a fragment whose bloom filters (megabytes) are not worth keeping for long."""
+    """Return the decoded fragment; cache only few with large texts (bloom filters of megabytes)."""
     return decode_fragment(text)
 
 
@@ -55,13 +63,13 @@ def run_fragment(
 ) -> Iterator[pa.RecordBatch]:
     """Run the fragment ``text`` (JSON) over Arrow batches of chunk rows; see :func:`run_plan`.
 
-    Where the fragment's options ask for it, what the task gets is captured (:mod:`pyspark_pipeline.task.capture`).
+    If the fragment's options request it, the task's input is captured (:mod:`pyspark_pipeline.task.capture`).
     """
     fragment = _decoded(text) if len(text) < _LARGE_TEXT else _decoded_large(text)
-    task = captured(text, fragment, batches, read_broadcast)
-    wanted = fragment.settings.options["capture.operator"]
+    task = capture_task(text, fragment, batches, read_broadcast)
+    wanted = fragment.settings.options.capture_operator
     recorder = OperatorRecorder(task.files, wanted) if task.files and wanted else None
-    return task.watched(run_plan(fragment, task.batches, task.read_broadcast, recorder))
+    return task.record_ending(run_plan(fragment, task.batches, task.read_broadcast, recorder))
 
 
 def run_plan(
@@ -70,21 +78,22 @@ def run_plan(
     read_broadcast: ReadBroadcast = no_broadcast,
     recorder: OperatorRecorder | None = None,
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Run ``fragment`` over Arrow batches of chunk rows; give batches of chunk rows.
+    """Run ``fragment`` over Arrow batches of chunk rows; yield batches of chunk rows.
 
-    ``read_broadcast`` gives the messages of one of the fragment's broadcasts, by Spark's id; ``recorder`` keeps chunks.
-    Closing the iterator cancels the instance. Raises :class:`EngineBugError` for a bug of the engine and
-    :class:`ResourceExhaustedError` where memory ran out; what the user's data or files did wrong is told
-    to the JVM by the last batch.
+    ``read_broadcast`` returns the messages of one of the fragment's broadcasts, by Spark's id; ``recorder`` records
+    chunks. Closing the iterator cancels the instance. Raises :class:`EngineBugError` for a bug of the engine and
+    :class:`ResourceExhaustedError` if memory is exhausted; the last batch reports errors of the user's data or files
+    to the JVM.
     """
     memory = instance_memory()
     try:
-        yield from _run_within(memory, fragment, batches, read_broadcast, recorder)
+        with raised_recursion_limit(fragment.depth):
+            yield from _run_within(memory, fragment, batches, read_broadcast, recorder)
     finally:
         if recorder is not None:
             recorder.close()
         memory.close()
-        give_back(memory.peak)
+        trim_after_instance(memory.peak)
 
 
 def _run_within(
@@ -94,27 +103,27 @@ def _run_within(
     read_broadcast: ReadBroadcast,
     recorder: OperatorRecorder | None,
 ) -> Iterator[pa.RecordBatch]:
-    """Run the fragment with what ``memory`` counts; once this has ended, nothing holds anything of the instance."""
+    """Run the fragment with the tracker ``memory``; afterwards nothing references the instance."""
     began = time.perf_counter()
     client = ExchangeClient(batches)
     control = json.loads(client.control())
-    queue = OutputQueue(fragment.settings.options["output.queueChunks"])
-    told: Told | None = None
+    queue = OutputQueue(fragment.settings.options.output_queue_chunks)
+    reporter: StatisticsReporter | None = None
     try:
         builder = make_builder(fragment, control, queue, read_broadcast)
         instance = _instance(builder, client, queue, memory, recorder)
         del builder
         where = {name: control.get(name) for name in ("stage", "partition", "attempt")}
-        told = Told(instance, where | {"process": os.getpid()}, began)
-        for number, (pack, is_last) in enumerate(_packs(instance, int(control.get("cpus", 1))), start=1):
+        reporter = StatisticsReporter(instance, where | {"process": os.getpid()}, began)
+        for number, (pack, is_last) in enumerate(_output_batches(instance, int(control.get("cpus", 1))), start=1):
             if is_last and instance.feed is None:
                 client.expect_end()
-            if is_last or is_told(number):
-                yield pack_rows([_row(STATISTICS, told.more())])
+            if is_last or should_report(number):
+                yield pack_rows([_row(STATISTICS, reporter.delta())])
             if pack is not None:
                 yield pack
     except Exception as error:
-        rows = [] if told is None else [_row(STATISTICS, told.more())]
+        rows = [] if reporter is None else [_row(STATISTICS, reporter.delta())]
         content = _error_content(error)
         rows += [] if content is None else [_row(ERROR, content)]
         if rows:
@@ -126,10 +135,16 @@ def _run_within(
 def make_builder(
     fragment: Fragment, control: Mapping[str, Any], queue: OutputQueue, read_broadcast: ReadBroadcast
 ) -> FragmentBuilder:
-    """Make the builder of the instance that ``control`` describes; ``cpus`` of it are ``spark.task.cpus``."""
+    """Create the builder of the instance of ``control``: at most ``cpus`` (``spark.task.cpus``) drivers.
+
+    Raises :class:`UnsupportedPlanError` or :class:`EngineBugError` if ``control`` does not belong to ``fragment``.
+    """
+    check_layout(fragment, control)
     broadcasts = Broadcasts(fragment.broadcasts, read_broadcast, _BROADCASTS)
     transport = StreamTransport(queue, sender=control["partition"])
-    return FragmentBuilder(fragment, control, transport, dop=int(control.get("cpus", 1)), broadcasts=broadcasts)
+    cpus = int(control.get("cpus", 1))
+    dop = 1 if cpus > 1 and depends_on_row_order(fragment) else cpus
+    return FragmentBuilder(fragment, control, transport, dop=dop, broadcasts=broadcasts)
 
 
 def _instance(
@@ -139,7 +154,7 @@ def _instance(
     memory: MemoryTracker,
     recorder: OperatorRecorder | None,
 ) -> FragmentInstance:
-    """Build the instance, with its input from ``client``."""
+    """Build the instance with the input of ``client``."""
     pipelines = builder.build()
     if recorder is not None:
         recorder.open(pipelines)
@@ -148,8 +163,8 @@ def _instance(
     return builder.instance(queue, memory=memory, feed=feed, recorder=recorder)
 
 
-def _packs(instance: FragmentInstance, threads: int) -> Iterator[tuple[pa.RecordBatch | None, bool]]:
-    """Run the instance; give its output in batches of some MiB, and whether each is the last, which may be None."""
+def _output_batches(instance: FragmentInstance, threads: int) -> Iterator[tuple[pa.RecordBatch | None, bool]]:
+    """Run the instance; yield its output in batches of some MiB, each with an is-last flag. The last may be None."""
     sent: list[ChunkRow] = []
     held = 0
     try:
@@ -161,6 +176,10 @@ def _packs(instance: FragmentInstance, threads: int) -> Iterator[tuple[pa.Record
                     yield pack_rows(sent), False
                     sent, held = [], 0
         yield pack_rows(sent) if sent else None, True
+    except SparkConditionError:
+        if sent:
+            yield pack_rows(sent), False
+        raise
     except MemoryError as error:  # outside every operator: reading the input, packing the output
         raise ResourceExhaustedError(f"no memory left to move chunks between Spark and the engine: {error}") from error
 
@@ -170,16 +189,16 @@ def _row(kind: int, content: Mapping[str, Any]) -> ChunkRow:
 
 
 def _error_content(error: Exception) -> Mapping[str, Any] | None:
-    """Give what the JVM is told of what the user's data or files did wrong; None for any other error."""
+    """Return the message to the JVM for an error of the user's data or files; None for any other error."""
     if isinstance(error, SparkConditionError):
         return condition_content(error)
     if isinstance(error, CorruptFileError):
-        return {"kind": "corruptFile", "message": str(error), "path": _path(error)}
+        return _file_content(error)
     return None
 
 
 def condition_content(error: SparkConditionError) -> Mapping[str, Any]:
-    """Give what the JVM is told of an error that Spark raises as its own."""
+    """Return the message to the JVM for an error that Spark raises as its own."""
     return {
         "kind": "condition",
         "exception": error.exception,
@@ -189,5 +208,12 @@ def condition_content(error: SparkConditionError) -> Mapping[str, Any]:
     }
 
 
-def _path(error: CorruptFileError) -> str:
-    return str(getattr(error, "path", "")) or str(error)
+def _file_content(error: CorruptFileError) -> Mapping[str, Any]:
+    """Return the message to the JVM for Spark's error of an unreadable file."""
+    content = {"kind": "corruptFile", "message": str(error), "path": error.path}
+    if isinstance(error, MissingFileError):
+        return content | {"kind": "missingFile"}
+    if isinstance(error, ColumnTypeError):
+        column = {"column": error.column, "expected": error.expected, "found": error.found}
+        return content | {"kind": "columnType"} | column
+    return content

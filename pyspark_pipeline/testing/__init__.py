@@ -1,12 +1,12 @@
-"""For tests of operators: time that moves when told, calls in a given order, and runs that cannot hang.
+"""Test utilities for operators: a controlled clock, calls in a given order, and runs that cannot hang.
 
-* :class:`StepClock` in the :class:`Clocks` of an instance or of a local query: slices, overruns, levels and waits are
-  what the test says, to the nanosecond.
-* :class:`Sequencer`: one driver makes a call only after another has made one, where threads run them.
-* :func:`watched` reads a run to its end, and fails with a dump of every driver where none can go on any more;
-  :func:`wait_until_blocked` waits for drivers to come to rest.
+* :class:`StepClock` in the :class:`Clocks` of an instance or of a local query: the test determines slices, overruns,
+  levels and waits to the nanosecond.
+* :class:`Sequencer`: orders the calls of drivers that run on several threads.
+* :func:`watched` reads a run to its end, and fails with a dump of every driver if none can progress;
+  :func:`wait_until_blocked` waits until drivers are blocked or done.
 
-``docs/extend.md`` shows them.
+Examples are in ``docs/extend.md``.
 """
 
 from pyspark_pipeline.exec.clock import Clocks, StepClock

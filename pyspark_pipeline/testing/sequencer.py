@@ -1,8 +1,8 @@
-"""Puts calls of operators, and steps of the test's own code, in a given order, where threads run the drivers.
+"""Imposes an order on operator calls, and on steps of the test's own code, if threads run the drivers.
 
-A step that would come too early waits, on the thread that makes it; the others go on. What cannot come is told at once
-where that can be known (its driver has ended without it, the thread that waits is the one that runs all drivers), else
-after a bound of real time. At the end a step that never came fails the test too: an order nobody kept shows nothing.
+A step that comes too early waits on its thread; the other threads continue. A step that can never come fails the test:
+at once if that is known (its driver has ended without it, or the waiting thread runs all drivers), else after a bound
+of real time. A step that never came also fails the test at the end: otherwise the order would be untested.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from pyspark_pipeline.exec.runnable import Runnable
 from pyspark_pipeline.exec.states import DriverState
 from pyspark_pipeline.testing.watch import dump
 
-#: The calls that are made once, or once for each chunk. Questions are asked any number of times, from any thread.
+#: The calls made once, or once for each chunk. Polls are made any number of times, from any thread.
 CALLS = frozenset(
-    {"prepare", "push_chunk", "pull_chunk", "revoke", "set_finishing", "set_finished", "set_cancelled", "close"}
+    {"prepare", "push_chunk", "pull_chunk", "reclaim", "set_finishing", "set_finished", "set_cancelled", "close"}
 )
 _LOOK_SECONDS = 0.01
 
 
 class OrderNotMetError(AssertionError):
-    """Steps could not come, or did not come, in the order that was asked for."""
+    """The steps did not, or could not, come in the required order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """The ``number``-th call (from 1) named ``name`` of one operator: its place in its driver, 0 is the source."""
+    """The ``number``-th call (from 1) named ``name`` of the operator at index ``operator`` of a driver; 0: source."""
 
     name: str
     operator: int
@@ -63,7 +63,7 @@ class Sequencer:
             sequencer.order(Call(name="close", operator=1, pipeline=0), Call(name="pull_chunk", operator=0, pipeline=1))
             items = list(execute(instance, 2))
 
-    Leaving it raises :class:`OrderNotMetError`, which tells of every driver, where the order was not kept.
+    Leaving it raises :class:`OrderNotMetError`, with a dump of every driver, if the order was not met.
     """
 
     def __init__(self, runnable: Runnable, *, bound_s: float = 10.0) -> None:
@@ -71,10 +71,10 @@ class Sequencer:
         self._bound_s = bound_s
         self._earlier: dict[Step, list[Step]] = {}
         self._drivers: dict[Step, Driver] = {}
-        self._tapped: set[Call] = set()
+        self._intercepted: set[Call] = set()
         self._done: list[Step] = []
         self._waiting: list[Step] = []
-        self._let_go: list[str] = []
+        self._released_early: list[str] = []
         self._failure: OrderNotMetError | None = None
         self._callers_thread: threading.Thread | None = None
         self._changed = threading.Condition()
@@ -87,10 +87,10 @@ class Sequencer:
         setattr(runnable, "prepare", prepared)  # noqa: B010 (a method)
 
     def order(self, *steps: Step) -> None:
-        """Let each step begin only after the one before it has ended.
+        """Make each step begin only after the previous one has ended.
 
         A step is a call, or the name of a :meth:`step` of the test's own code. Raises ValueError for a call that no
-        operator of the run can get, and for orders that contradict each other.
+        operator of the run can receive, and for contradictory orders.
         """
         for first, then in pairwise(steps):
             if first == then or self._comes_before(then, first):
@@ -98,12 +98,12 @@ class Sequencer:
             for step in (first, then):
                 if step not in self._earlier:
                     self._earlier[step] = []
-                    self._tap(step)
+                    self._intercept(step)
             self._earlier[then].append(first)
 
     @contextmanager
     def step(self, step: Step) -> Iterator[None]:
-        """Make the ``with`` block a step: it waits until it may begin. One that no order names does not wait."""
+        """Make the ``with`` block a step: it waits until it may begin. A step that is in no order does not wait."""
         self._begin(step)
         yield
         with self._changed:
@@ -121,17 +121,17 @@ class Sequencer:
         if error is not None:
             return
         never = [str(step) for step in self._earlier if step not in self._done]
-        if self._let_go or never:
-            wrong = [*self._let_go, *(f"{step} never came" for step in never)]
-            raise OrderNotMetError("\n".join([*wrong, self._account()]))
+        if self._released_early or never:
+            wrong = [*self._released_early, *(f"{step} never came" for step in never)]
+            raise OrderNotMetError("\n".join([*wrong, self._describe()]))
 
-    # --- what is declared -------------------------------------------------------------------------
+    # --- declarations ----------------------------------------------------------------------------
 
     def _comes_before(self, first: Step, then: Step) -> bool:
         return any(step == first or self._comes_before(first, step) for step in self._earlier.get(then, ()))
 
-    def _tap(self, step: Step) -> None:
-        """Have the operator's call go through here; nothing to do for a step of the test's own code."""
+    def _intercept(self, step: Step) -> None:
+        """Wrap the operator's method; no effect for a step of the test's own code."""
         if not isinstance(step, Call):
             return
         if step.name not in CALLS or step.number < 1:
@@ -139,20 +139,20 @@ class Sequencer:
         driver, operator = self._find(step)
         self._drivers[step] = driver
         place = replace(step, number=1)
-        if place not in self._tapped:
-            self._tapped.add(place)
+        if place not in self._intercepted:
+            self._intercepted.add(place)
             setattr(operator, step.name, partial(self._called, place, count(1), getattr(operator, step.name)))
 
     def _find(self, call: Call) -> tuple[Driver, Operator]:
         for driver in self._runnable.drivers:
-            for seat in driver.seats:
-                at = seat.id
+            for slot in driver.slots:
+                at = slot.id
                 if (at.pipeline, at.driver, at.index) == (call.pipeline, call.driver, call.operator):
                     if at.instance == call.instance:
-                        return driver, seat.operator
+                        return driver, slot.operator
         raise ValueError(f"{call}: there is no such operator")
 
-    # --- what happens -----------------------------------------------------------------------------
+    # --- execution --------------------------------------------------------------------------------
 
     def _called(self, place: Call, numbers: Iterator[int], original: Callable[..., Any], *given: Any) -> Any:
         step = replace(place, number=next(numbers))
@@ -167,20 +167,20 @@ class Sequencer:
             self._waiting.append(step)
             while missing := [first for first in self._earlier.get(step, ()) if first not in self._done]:
                 if any(driver.stopping for driver in self._runnable.drivers):
-                    self._let_go.append(f"{step} had to wait for {_named(missing)}, but all was stopped")
+                    self._released_early.append(f"{step} had to wait for {_named(missing)}, but all was stopped")
                     break
-                why = self._why_never(missing)
+                why = self._reason_unreachable(missing)
                 if not why and time.monotonic() > end:
                     why = f"not within {self._bound_s} s"
                 if why:
-                    failure = OrderNotMetError(f"{step} has to wait for {_named(missing)}: {why}\n{self._account()}")
+                    failure = OrderNotMetError(f"{step} has to wait for {_named(missing)}: {why}\n{self._describe()}")
                     self._failure = self._failure or failure
                     raise failure
                 self._changed.wait(_LOOK_SECONDS)
             self._waiting.remove(step)
 
-    def _why_never(self, missing: list[Step]) -> str:
-        """Say why a step can never come; nothing where it still can."""
+    def _reason_unreachable(self, missing: list[Step]) -> str:
+        """Return the reason why a step can never come; '' if it still can."""
         for step in missing:
             driver = self._drivers.get(step)
             if driver is not None and driver.state is DriverState.FINISH:
@@ -190,7 +190,7 @@ class Sequencer:
             return "it would have to come from the thread that waits"
         return ""
 
-    def _account(self) -> str:
+    def _describe(self) -> str:
         return "\n".join(
             [
                 f"came: {_named(self._done) or 'nothing'}",

@@ -1,8 +1,8 @@
-"""Reads a run to its end, and fails with a dump of every driver where nothing goes on any more.
+"""Reads a run to its end, and fails with a dump of every driver if the run hangs.
 
-An executor itself says so where all drivers are blocked and no background work is under way. It cannot know of work
-that never ends, of a stream that never gives, or of threads that wait for each other inside operators' calls: so the
-run is read by a thread of its own, and the test's thread looks at the drivers, at most ``bound_s`` of real time long.
+An executor itself raises if all drivers are blocked and no background work is running. It cannot detect work that never
+ends, a stream that never yields, or a deadlock inside operators' calls: so a thread of its own reads the run, and the
+test's thread polls the drivers, for at most ``bound_s`` of real time without progress.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ Item = TypeVar("Item")
 _LOOK_SECONDS = 0.01
 _DUMP_SECONDS = 2.0
 _END_SECONDS = 0.5
-_TOLD_BY_EXECUTOR = "every driver is blocked and nothing can wake one"
+_EXECUTOR_MESSAGE = "every driver is blocked and nothing can wake one"
 
 
 class StuckError(AssertionError):
-    """No driver can go on, or none has; tells of each."""
+    """No driver can progress, or none has; with a dump of each."""
 
 
 def watched(items: Iterable[Item], runnable: Runnable, *, bound_s: float = 10.0) -> list[Item]:
-    """Give all ``items``, which come of running ``runnable``: ``watched(execute(instance, 3), instance)``.
+    """Return all ``items`` of running ``runnable``: ``watched(execute(instance, 3), instance)``.
 
-    Raises :class:`StuckError` with a dump of every driver where all are blocked for good, or where none has been run,
-    moved a chunk or ended for ``bound_s`` seconds; raises what the run raises. The run is read by another thread,
-    which a stuck run may leave behind.
+    Raises :class:`StuckError` with a dump of every driver if all are blocked forever, or if none has run, moved a chunk
+    or ended for ``bound_s`` seconds; propagates the errors of the run. Another thread reads the run; a hung run may
+    leave it behind.
     """
     run = _Run(items)
     seen, since = (-1, -1, -1, -1), time.monotonic()
@@ -45,12 +45,12 @@ def watched(items: Iterable[Item], runnable: Runnable, *, bound_s: float = 10.0)
         if now != seen:
             seen, since = now, time.monotonic()
         elif time.monotonic() - since > bound_s:
-            stuck = StuckError(f"{_finding(runnable.drivers)} for {bound_s} s:\n{dump(runnable)}")
+            stuck = StuckError(f"{_diagnose(runnable.drivers)} for {bound_s} s:\n{dump(runnable)}")
             runnable.stop()
             run.ended.wait(_END_SECONDS)
             raise stuck
     error = run.error
-    if isinstance(error, EngineBugError) and str(error).startswith(_TOLD_BY_EXECUTOR):
+    if isinstance(error, EngineBugError) and str(error).startswith(_EXECUTOR_MESSAGE):
         raise StuckError(str(error)) from error
     if error is not None:
         raise error
@@ -69,22 +69,22 @@ def wait_until_blocked(drivers: Iterable[Driver], *, bound_s: float = 10.0) -> N
 
 
 def dump(runnable: Runnable) -> str:
-    """Describe every driver, and show where each thread stands while a driver runs.
+    """Describe every driver and, while a driver runs, the stack of each thread.
 
-    Operators that do not answer, for they wait for a lock, are left out.
+    If a poll of an operator hangs on a lock, only the drivers' headlines are included.
     """
-    told: list[str] = []
-    asks = threading.Thread(target=lambda: told.append(runnable.dump()), name="dump", daemon=True)
-    asks.start()
-    asks.join(_DUMP_SECONDS)
-    lines = told or [driver.headline() for driver in runnable.drivers]
+    reports: list[str] = []
+    poller = threading.Thread(target=lambda: reports.append(runnable.dump()), name="dump", daemon=True)
+    poller.start()
+    poller.join(_DUMP_SECONDS)
+    lines = reports or [driver.headline() for driver in runnable.drivers]
     if any(driver.state is DriverState.RUNNING for driver in runnable.drivers):
         lines += _stacks()
     return "\n".join(lines)
 
 
 class _Run(Generic[Item]):
-    """A thread that reads the items of a run."""
+    """Reads the items of a run on a thread."""
 
     def __init__(self, items: Iterable[Item]) -> None:
         self.items: list[Item] = []
@@ -108,7 +108,7 @@ def _progress(drivers: Iterable[Driver]) -> tuple[int, int, int]:
     return scheduled, moves, done
 
 
-def _finding(drivers: Iterable[Driver]) -> str:
+def _diagnose(drivers: Iterable[Driver]) -> str:
     left = [driver for driver in drivers if not driver.is_done]
     if not left:
         return "every driver is done, but the run has not ended"
@@ -118,7 +118,7 @@ def _finding(drivers: Iterable[Driver]) -> str:
 
 
 def _stacks() -> list[str]:
-    """Tell where the other threads stand."""
+    """Return the stacks of the other threads."""
     lines = []
     frames = sys._current_frames()
     for thread in threading.enumerate():

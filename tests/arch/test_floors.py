@@ -1,7 +1,7 @@
-"""Imports point strictly down the floors; siblings do not know each other; only the top knows Spark.
+"""Imports point strictly down the layers; siblings do not import each other; only the top layer imports Spark.
 
-import-linter holds the floors too (``lint-imports``); this test also sees imports inside functions and under
-``TYPE_CHECKING``, and has a place for every module of the package, so that a new one must choose its floor.
+import-linter enforces the layers too (``lint-imports``); this test also checks imports inside functions and under
+``TYPE_CHECKING``, and requires a layer for every module of the package.
 """
 
 import ast
@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "pyspark_pipeline"
 FLOORS = (
-    {"errors", "ids"},
+    {"errors", "ids", "private_folder", "version"},
     {"options"},
     {"datatypes", "metrics", "shim_build", "launch"},
     {"plan", "kernels", "memory"},
@@ -28,7 +28,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
 def imported(tree: ast.AST, module: tuple[str, ...]) -> list[str]:
-    """List the full names that a module imports, wherever the import stands."""
+    """Return the full names that a module imports, at any nesting."""
     names = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -40,7 +40,7 @@ def imported(tree: ast.AST, module: tuple[str, ...]) -> list[str]:
 
 
 def violations(source: str, module: tuple[str, ...]) -> list[str]:
-    """Say what in the source of ``module`` (``("pyspark_pipeline", "exec", "driver")``) breaks the floors."""
+    """Return the layering violations in the source of ``module`` (``("pyspark_pipeline", "exec", "driver")``)."""
     room = module[1]
     found = []
     for name in imported(ast.parse(source), module):
@@ -67,16 +67,31 @@ def test_imports_point_down(path: Path) -> None:
     module = module_name(path)
     if len(module) == 2 and module[1] == "__init__":
         pytest.skip("the package's front door may point anywhere")
-    assert module[1] in FLOOR_OF, f"give {module[1]} a floor in {__name__}"
+    assert module[1] in FLOOR_OF, f"{module[1]} needs a layer in {__name__}"
     assert violations(path.read_text(encoding="utf-8"), module) == []
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_module_says_its_idea_first_and_has_no_star_import(path: Path) -> None:
+def test_module_has_docstring_and_no_star_import(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     assert ast.get_docstring(tree), "no docstring"
     stars = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"]
     assert not stars
+
+
+def test_reader_of_a_format_is_imported_only_by_its_package_and_the_list_of_formats() -> None:
+    scan = PACKAGE / "operators" / "scan"
+    formats = [folder for folder in scan.iterdir() if (folder / "__init__.py").exists()]
+    assert scan / "parquet" in formats
+    for folder in formats:
+        others = [path for path in MODULES if folder not in path.parents]
+        sources = {path: ast.parse(path.read_text(encoding="utf-8")) for path in others}
+        name = ".".join(module_name(folder))
+        assert [
+            path
+            for path, tree in sources.items()
+            if any(f"{found}.".startswith(f"{name}.") for found in imported(tree, ()))
+        ] == [scan / "__init__.py"]
 
 
 def test_every_folder_with_modules_is_a_package() -> None:
@@ -96,7 +111,7 @@ def test_every_folder_with_modules_is_a_package() -> None:
         "import pyspark",
     ],
 )
-def test_the_checker_catches(source: str) -> None:
+def test_checker_reports_violation(source: str) -> None:
     assert violations(source, ("pyspark_pipeline", "exec", "driver"))
 
 
@@ -104,5 +119,5 @@ def test_the_checker_catches(source: str) -> None:
     "source",
     ["from pyspark_pipeline.plan.nodes import Node", "from . import queue", "from ..errors import X", "import pyarrow"],
 )
-def test_the_checker_lets_pass(source: str) -> None:
+def test_checker_accepts(source: str) -> None:
     assert violations(source, ("pyspark_pipeline", "exec", "driver")) == []

@@ -1,4 +1,4 @@
-"""The comparator of the benchmark: each way two answers can differ is caught, and what does not matter passes."""
+"""Tests of the benchmark's comparator: it reports every relevant difference of two answers and no other."""
 
 import datetime
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def answer(*rows: Sequence[Any], schema: str = "k int, v double") -> Answer:
         (datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1)),
     ],
 )
-def test_values_that_differ(left: Any, right: Any) -> None:
+def test_different_values(left: Any, right: Any) -> None:
     assert not same_value(left, right)
     assert not same_value(right, left)
 
@@ -47,20 +47,20 @@ def test_values_that_differ(left: Any, right: Any) -> None:
     ("left", "right"),
     [(None, None), (NAN, NAN), (1.0, 1.0 + 1e-12), (D("1.10"), D("1.10")), ({"a": [NAN]}, {"a": [NAN]}), (-0.0, -0.0)],
 )
-def test_values_that_are_the_same(left: Any, right: Any) -> None:
+def test_equal_values(left: Any, right: Any) -> None:
     assert same_value(left, right)
 
 
-def test_rows_without_an_order_may_come_in_any() -> None:
+def test_unordered_rows_match_in_any_order() -> None:
     assert difference(answer((1, 1.0), (2, NAN)), answer((2, NAN), (1, 1.0)), "select k, v from t") is None
 
 
-def test_the_order_of_the_order_by_columns_counts() -> None:
-    told = difference(answer((1, 1.0), (2, 2.0)), answer((2, 2.0), (1, 1.0)), "select k, v from t order by k desc")
-    assert told is not None and "order" in told
+def test_order_by_columns_are_compared_in_order() -> None:
+    found = difference(answer((1, 1.0), (2, 2.0)), answer((2, 2.0), (1, 1.0)), "select k, v from t order by k desc")
+    assert found is not None and "order" in found
 
 
-def test_rows_that_tie_in_the_order_may_swap() -> None:
+def test_tied_rows_may_swap() -> None:
     assert difference(answer((1, 1.0), (1, 2.0)), answer((1, 2.0), (1, 1.0)), "select k, v from t order by k") is None
 
 
@@ -74,7 +74,7 @@ def test_rows_that_tie_in_the_order_may_swap() -> None:
         answer((1, 1.0), (1, 1.0), (2, 2.0), schema="k bigint, v double"),
     ],
 )
-def test_a_missing_doubled_or_changed_row_is_caught(other: Answer) -> None:
+def test_missing_duplicate_or_changed_row_is_reported(other: Answer) -> None:
     assert difference(answer((1, 1.0), (1, 1.0), (2, 2.0)), other, "select k, v from t") is not None
 
 
@@ -87,5 +87,5 @@ def test_a_missing_doubled_or_changed_row_is_caught(other: Answer) -> None:
         ("select k from t ORDER BY\n  K -- order by v", [0]),
     ],
 )
-def test_the_last_order_by_is_read(sql: str, positions: list[int]) -> None:
+def test_order_columns_reads_last_order_by(sql: str, positions: list[int]) -> None:
     assert order_columns(sql, ("k", "v")) == positions

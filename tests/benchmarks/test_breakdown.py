@@ -1,4 +1,4 @@
-"""Time that stages cover."""
+"""Tests of the time covered by stages."""
 
 from __future__ import annotations
 

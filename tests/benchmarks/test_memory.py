@@ -1,4 +1,4 @@
-"""Peak memory is of the right processes, and of the right time."""
+"""Tests of the peak memory: its processes and its time span."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ import time
 from benchmarks.memory import MemoryWatch, children, resident_bytes
 
 
-def test_peaks_are_of_the_processes_below_and_reset() -> None:
+def test_peaks_cover_child_processes_and_reset() -> None:
     program = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'b = bytearray(80 << 20); input()'])"
     process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE)
     try:
@@ -28,7 +28,7 @@ def test_peaks_are_of_the_processes_below_and_reset() -> None:
         process.communicate(b"\n", timeout=20)
 
 
-def test_a_process_that_is_gone_has_nothing() -> None:
+def test_ended_process_has_no_memory_or_children() -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     assert resident_bytes(process.pid) == 0

@@ -1,4 +1,4 @@
-"""The cost of bookkeeping is worked out from what drivers counted."""
+"""Tests of the bookkeeping cost, computed from the counters of drivers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from benchmarks.micro import moves
 
 
-def test_a_move_costs_more_through_a_driver_than_bare_and_less_than_a_hundred_microseconds(
+def test_driver_move_costs_more_than_bare_and_less_than_100_us(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(moves, "_MOVES", 4000)
@@ -15,15 +15,15 @@ def test_a_move_costs_more_through_a_driver_than_bare_and_less_than_a_hundred_mi
     assert moves.driven(1) > 0 and moves.driven(3, cpu_time=True) > 0
 
 
-def test_counts_of_all_drivers_and_operators_are_added() -> None:
+def test_counted_sums_drivers_and_operators() -> None:
     driver = {"moves": 3, "scheduled": 2, "active_s": 0.5}
     pipeline = {"drivers": [driver, driver], "operators": [{"cpu_s": 0.25}, {}]}
     found = moves.counted([{"pipelines": [pipeline, pipeline]}, {"pipelines": []}])
     assert found == {"moves": 12, "scheduled": 8, "active_s": 2.0, "operators_cpu_s": 0.5}
 
 
-def test_the_share_is_in_percent_and_none_of_nothing() -> None:
+def test_share_is_in_percent_and_zero_without_task_time() -> None:
     counts = {"moves": 1000.0, "operators_cpu_s": 0.4, "task_s": 0.8}
-    told = {"cost_s": 0.004, "percent_of_operators_cpu": 1.0, "percent_of_tasks": 0.5}
-    assert moves.share(counts, 4.0) == told
+    expected = {"cost_s": 0.004, "percent_of_operators_cpu": 1.0, "percent_of_tasks": 0.5}
+    assert moves.share(counts, 4.0) == expected
     assert moves.share(counts | {"task_s": 0.0}, 4.0)["percent_of_tasks"] == 0.0

@@ -1,4 +1,4 @@
-"""The soak sees what grows, is not led astray by noise and warm-up, and reads processes as they are."""
+"""Tests of the soak: it detects growth, ignores noise and warm-up, and reads processes correctly."""
 
 from __future__ import annotations
 
@@ -20,38 +20,38 @@ from benchmarks.soak.watch import num_threads, sizes, sockets
 QUERIES = list(range(0, 401, 20))
 
 
-def test_a_line_is_fitted_with_its_error() -> None:
+def test_fitted_returns_slope_and_error() -> None:
     assert fitted([0, 1, 2, 3], [1, 3, 5, 7]) == (2.0, 0.0)
     slope, error = fitted([0, 1, 2, 3], [0, 1, 0, 1])
     assert (round(slope, 6), round(error, 6)) == (0.2, 0.282843)
     assert fitted([1, 1], [3, 4])[0] == 0.0
 
 
-def test_a_leak_of_one_descriptor_a_round_is_seen() -> None:
+def test_trend_detects_leak_of_one_descriptor_per_round() -> None:
     found = trend(QUERIES, [50 + number / 20 for number in QUERIES], tolerance=4)
     assert found.grew and found.per_100_queries == 5.0
     assert (found.first, found.last, found.growth) == (57.0, 70.0, 13.0)
 
 
-def test_the_warm_up_is_no_growth() -> None:
+def test_trend_ignores_warm_up() -> None:
     warming = [min(number, 120) * 10.0 for number in QUERIES]
     assert not trend(QUERIES, warming, tolerance=1).grew
     assert trend(QUERIES, [number * 10.0 for number in QUERIES], tolerance=1).grew
 
 
 @pytest.mark.parametrize("noise", [[0.0, 9.0], [9.0, 0.0, 3.0]])
-def test_noise_is_no_growth(noise: list[float]) -> None:
+def test_trend_ignores_noise(noise: list[float]) -> None:
     assert not trend(QUERIES, [100 + noise[i % len(noise)] for i in range(len(QUERIES))], tolerance=1).grew
 
 
-def test_growth_within_the_tolerance_is_none_and_what_falls_did_not_grow() -> None:
+def test_trend_ignores_tolerated_growth_and_decline() -> None:
     readings = [number / 100 for number in QUERIES]
     assert trend(QUERIES, readings, tolerance=2).grew
     assert not trend(QUERIES, readings, tolerance=3).grew
     assert not trend(QUERIES, readings[::-1], tolerance=0).grew
 
 
-def test_every_measure_is_judged_and_the_verdict_names_what_grew() -> None:
+def test_verdict_names_growing_measures() -> None:
     samples = [{"queries": number, "fds": 5.0, "heap": number / 10} for number in QUERIES]
     found = trends(samples, {"fds": 1.0, "heap": 1.0})
     assert [name for name, line in found.items() if line["grew"]] == ["heap"]
@@ -60,7 +60,7 @@ def test_every_measure_is_judged_and_the_verdict_names_what_grew() -> None:
     assert table(samples[:2], ["fds"]) == "queries  fds\n      0    5\n     20    5"
 
 
-def test_descriptors_sockets_and_threads_of_a_process_are_counted() -> None:
+def test_watch_counts_descriptors_sockets_and_threads() -> None:
     before, threads = len(descriptors(os.getpid())), num_threads(os.getpid())
     held, other = socket.socketpair()
     gate = threading.Event()
@@ -77,7 +77,7 @@ def test_descriptors_sockets_and_threads_of_a_process_are_counted() -> None:
         other.close()
 
 
-def test_only_the_next_generation_are_children_and_the_gone_have_nothing() -> None:
+def test_children_of_excludes_grandchildren_and_ended_processes() -> None:
     program = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'print(1, flush=True); input()'])"
     process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout is not None and process.stdout.readline() == b"1\n"
@@ -90,7 +90,7 @@ def test_only_the_next_generation_are_children_and_the_gone_have_nothing() -> No
     assert descriptors(process.pid) == [] and num_threads(process.pid) == 0
 
 
-def test_files_are_found_at_any_depth(tmp_path: Path) -> None:
+def test_sizes_finds_files_at_any_depth(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "file").write_bytes(b"123")
     (tmp_path / "file").write_bytes(b"")

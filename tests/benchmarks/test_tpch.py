@@ -1,4 +1,4 @@
-"""The TPC-H benchmark: its queries, its oracles, its report; and a small run of both engines."""
+"""Tests of the TPC-H benchmark: queries, oracles, report; and a small run of both engines."""
 
 import datetime
 import json
@@ -20,40 +20,40 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return data.make(SCALE, tmp_path_factory.mktemp("tpch") / "small")
 
 
-def test_all_22_queries_are_there_and_the_data_is_made_once(small: Path) -> None:
+def test_choose_returns_22_queries_and_data_is_made_once(small: Path) -> None:
     assert [query.name for query in choose(None, 1)] == list(NUMBERS)
     times = {path: Path(path).stat().st_mtime_ns for path in data.tables(small).values()}
     assert data.make(SCALE, small) == small
     assert times == {path: Path(path).stat().st_mtime_ns for path in data.tables(small).values()}
 
 
-def test_queries_are_chosen_by_number_range_and_name() -> None:
+def test_choose_by_number_range_and_name() -> None:
     assert [query.name for query in choose("1,3-5, groupkey", 1)] == ["1", "3", "4", "5", "groupkey"]
     with pytest.raises(KeyError, match="no query 'x'"):
         choose("x", 1)
 
 
-def test_the_fraction_of_query_11_follows_the_scale() -> None:
+def test_query_11_fraction_depends_on_scale() -> None:
     assert "* 0.0001\n" in load("11", 1).sql
     assert "* 0.00001\n" in load("11", 10).sql
     assert "$" not in "".join(load(name, 0.1).sql for name in names())
 
 
-def test_published_answers_catch_a_changed_digit_row_or_text() -> None:
+def test_published_answers_detect_changed_digit_row_or_text() -> None:
     texts = published.answers(1.0)["1"]
     columns = ("l_returnflag", "l_linestatus", *(f"c{number}" for number in range(8)))
     rows = [(line[0], line[1], *(D(text).quantize(D("0.0001")) for text in line[2:9]), int(line[9])) for line in texts]
 
-    def told(changed: list[tuple[object, ...]]) -> str | None:
+    def differing(changed: list[tuple[object, ...]]) -> str | None:
         return published.difference(Answer(columns=columns, schema="", rows=changed), texts)
 
-    assert told(rows) is None
-    assert told(rows[::-1]) is None
-    assert told(rows[:-1]) is not None
-    assert told([*rows[:-1], rows[0]]) is not None
-    assert told([("X", *rows[0][1:]), *rows[1:]]) is not None
-    assert told([(*rows[0][:4], rows[0][4] + D("0.1"), *rows[0][5:]), *rows[1:]]) is not None
-    assert told([(*rows[0][:9], rows[0][9] + 1), *rows[1:]]) is not None
+    assert differing(rows) is None
+    assert differing(rows[::-1]) is None
+    assert differing(rows[:-1]) is not None
+    assert differing([*rows[:-1], rows[0]]) is not None
+    assert differing([("X", *rows[0][1:]), *rows[1:]]) is not None
+    assert differing([(*rows[0][:4], rows[0][4] + D("0.1"), *rows[0][5:]), *rows[1:]]) is not None
+    assert differing([(*rows[0][:9], rows[0][9] + 1), *rows[1:]]) is not None
 
 
 @pytest.mark.parametrize(
@@ -71,18 +71,18 @@ def test_published_answers_catch_a_changed_digit_row_or_text() -> None:
         (datetime.date(1995, 1, 2), "1995-01-03", False),
     ],
 )
-def test_one_published_value(ours: object, text: str, is_equal: bool) -> None:
+def test_published_value_comparison(ours: object, text: str, is_equal: bool) -> None:
     found = published.difference(Answer(columns=("c",), schema="", rows=[(ours,)]), [[text]])
     assert (found is None) is is_equal
 
 
-def test_the_ratio_is_of_warm_medians() -> None:
+def test_ratio_uses_warm_medians() -> None:
     assert report.ratio([100.0, 4.0, 6.0, 5.0], [50.0, 2.0, 2.5, 100.0]) == 2.0
     assert report.ratio([8.0], [2.0]) == 4.0
     assert report.ratio([], [2.0]) is None
 
 
-def test_the_summary_is_not_all_equal_when_one_query_is_not() -> None:
+def test_summary_is_not_all_equal_if_one_query_differs() -> None:
     part = report.timing([2.0, 2.0])
     query = {"spark": part, "pipeline": report.timing([1.0, 1.0]), "ratio": 2.0, "equal": True}
     assert report.summary({"1": query, "2": query})["all_equal"] is True
@@ -91,7 +91,7 @@ def test_the_summary_is_not_all_equal_when_one_query_is_not() -> None:
     assert (summary["geomean_ratio"], summary["min_ratio"], summary["total_ratio"]) == (4.0, 2.0, 2.0)
 
 
-def test_both_engines_in_one_run(small: Path, tmp_path: Path) -> None:
+def test_benchmark_runs_both_engines(small: Path, tmp_path: Path) -> None:
     file = tmp_path / "out.json"
     words = ["--scale", str(SCALE), "--queries", "1,6,groupkey", "--runs", "2", "--json", str(file), "--memory", "1g"]
     words += ["--data", str(small), "--conf", "spark.pysparkPipeline.cost.enabled=false"]

@@ -1,4 +1,4 @@
-"""A small shim to build: its Spark is a folder with a jar's name, its Scala a file, its package a few modules."""
+"""A minimal shim to build: its Spark is a folder with an empty jar, its Scala a file, its package a few modules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class PipelinePlugin extends SparkPlugin {
 
 
 def make_package(root: Path, minors: tuple[str, ...] = ("4.1", "4.3")) -> Path:
-    """Write a package folder with the least a shim needs; return it."""
+    """Write a minimal package folder for a shim; return it."""
     package = root / "pyspark_pipeline"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")

@@ -1,4 +1,4 @@
-"""The committed reference pages are what the registries say now."""
+"""The committed reference pages are equal to freshly generated ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES = ["options.md", "functions.md", "operators.md", "metrics.md"]
 
 @pytest.fixture(scope="module")
 def fresh() -> dict[str, str]:
-    """The pages as a process of their own makes them: tests register counters too."""
+    """Return the pages generated in a subprocess, because tests register counters too."""
     script = "import json; from pyspark_pipeline.cli.reference import pages; print(json.dumps(pages()))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
     pages: dict[str, str] = json.loads(done.stdout)

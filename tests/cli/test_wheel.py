@@ -1,4 +1,4 @@
-"""The wheel that pip builds, isolated as for a user, carries the jar that the installed package accepts."""
+"""The wheel of pip's isolated build contains the jar that the installed package accepts."""
 
 import os
 import shutil
@@ -17,14 +17,18 @@ def run(command: list[str], **environment: str) -> str:
     return done.stdout
 
 
-def test_a_wheel_has_the_jar_and_the_sources_and_its_jar_fits(tmp_path: Path) -> None:
+def test_wheel_has_sources_and_matching_jar(tmp_path: Path) -> None:
     leave = shutil.ignore_patterns(".git", ".venv*", "build", "*.egg-info", "__pycache__", ".*_cache", "results")
     checkout = shutil.copytree(ROOT, tmp_path / "checkout", ignore=leave)
+    stale = checkout / "build" / "lib" / "pyspark_pipeline" / "stale.py"
+    stale.parent.mkdir(parents=True)
+    stale.write_text("x = 1")
     run([sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(checkout)])
     (wheel,) = tmp_path.glob("*.whl")
     installed = tmp_path / "installed"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(installed)
+    assert not (installed / "pyspark_pipeline" / "stale.py").exists(), "the wheel has a file of an older build"
     assert list((installed / "pyspark_pipeline" / "_shim_src").rglob("*.scala"))
     assert not (installed / "tests").exists() and not (installed / "benchmarks").exists()
     program = "from pyspark_pipeline.shim_build import shim_jar; print(shim_jar())"

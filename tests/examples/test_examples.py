@@ -1,4 +1,4 @@
-"""Every example runs as its first lines say, and stays short."""
+"""Every example runs as its docstring says and is short."""
 
 import os
 import shlex
@@ -41,12 +41,12 @@ def submit(*words: str, with_extension: bool) -> str:
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
-def test_an_example_is_short_and_tested_here(path: Path) -> None:
+def test_example_is_short_and_tested(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 60
     assert f"\"{path.name}\"" in Path(__file__).read_text()
 
 
-def test_etl_job_gives_the_same_with_and_without_the_extension(small: Path) -> None:
+def test_etl_job_result_is_the_same_with_and_without_extension(small: Path) -> None:
     job = [str(ROOT / "examples" / "etl_job.py"), str(small)]
     cost_off = ["--conf", "spark.pysparkPipeline.cost.enabled=false"]
     vanilla = submit(*job, with_extension=False)
@@ -60,18 +60,18 @@ def test_etl_job_gives_the_same_with_and_without_the_extension(small: Path) -> N
 
 
 def test_session_builder_py_runs_with_the_extension_on_and_off() -> None:
-    told = run([sys.executable, str(ROOT / "examples" / "session_builder.py")])
-    on, off = [line for line in told.splitlines() if line.startswith("enabled ")]
+    output = run([sys.executable, str(ROOT / "examples" / "session_builder.py")])
+    on, off = [line for line in output.splitlines() if line.startswith("enabled ")]
     assert on.removeprefix("enabled true") == off.removeprefix("enabled false")
 
 
-def test_explain_reasons_names_what_stayed_in_spark() -> None:
-    told = submit(str(ROOT / "examples" / "explain_reasons.py"), with_extension=True)
-    assert "SoundEx" in told
+def test_explain_reasons_names_operators_that_stayed_in_spark() -> None:
+    output = submit(str(ROOT / "examples" / "explain_reasons.py"), with_extension=True)
+    assert "SoundEx" in output and output.count(" operators in pipelines, ") == 2
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_local_query_runs_without_spark(threads: str) -> None:
-    told = run([sys.executable, str(ROOT / "examples" / "local_query.py"), threads]).splitlines()
-    assert [line for line in told if line.startswith("digit")] == [f"digit {digit}: 100000" for digit in range(10)]
-    assert sum("requests" in line for line in told) == 5
+    output = run([sys.executable, str(ROOT / "examples" / "local_query.py"), threads]).splitlines()
+    assert [line for line in output if line.startswith("digit")] == [f"digit {digit}: 100000" for digit in range(10)]
+    assert sum("requests" in line for line in output) == 5

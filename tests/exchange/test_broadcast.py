@@ -1,4 +1,4 @@
-"""Broadcasts in a worker: read once, made once for each key, held while a task may read them, then bounded."""
+"""The broadcast cache of a worker: values are built once per key, kept while readable, and evicted when idle."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from pyspark_pipeline.exchange import encode_chunk
 from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, no_broadcast
 from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
+from pyspark_pipeline.plan.layout import WIRE_VERSION
 from pyspark_pipeline.plan.wire import decode_fragment, decode_node
 from pyspark_pipeline.spark.broadcasts import read_broadcast
 from tests.operators.kit import fields
@@ -32,20 +33,20 @@ def messages(chunks: Sequence[pa.RecordBatch]) -> list[bytes]:
 
 
 def pickled(chunks: Sequence[pa.RecordBatch]) -> bytes:
-    """The file as the JVM writes it."""
+    """Return the file contents as the JVM writes them."""
     records = b"".join(b"\x8e" + struct.pack("<Q", len(data)) + data for data in messages(chunks))
     return b"\x80\x04](" + records + b"e."
 
 
 class Made:
-    """A value of a chosen size."""
+    """A value with the size ``nbytes``."""
 
     def __init__(self, nbytes: int) -> None:
         self.nbytes = nbytes
 
 
 class Reader:
-    """Counts what is read."""
+    """Records the broadcasts that are read."""
 
     def __init__(self) -> None:
         self.asked: list[int] = []
@@ -56,11 +57,11 @@ class Reader:
 
 
 @pytest.mark.parametrize("chunks", [[], CHUNKS])
-def test_the_file_is_a_pickled_list(chunks: list[pa.RecordBatch]) -> None:
+def test_broadcast_file_is_pickled_list(chunks: list[pa.RecordBatch]) -> None:
     assert pickle.loads(pickled(chunks)) == messages(chunks)
 
 
-def test_what_spark_registered_is_read_and_not_kept(tmp_path: Path) -> None:
+def test_read_broadcast_reads_registered_file_without_caching(tmp_path: Path) -> None:
     file = tmp_path / "broadcast"
     file.write_bytes(pickled(CHUNKS))
     _broadcastRegistry[7] = Broadcast(path=str(file))
@@ -71,7 +72,7 @@ def test_what_spark_registered_is_read_and_not_kept(tmp_path: Path) -> None:
         del _broadcastRegistry[7]
 
 
-def test_what_spark_decrypted_is_taken(tmp_path: Path) -> None:
+def test_read_broadcast_reads_decrypted_stream(tmp_path: Path) -> None:
     file = tmp_path / "decrypted"
     file.write_bytes(pickled(CHUNKS))
     with file.open("rb") as stream:
@@ -82,12 +83,12 @@ def test_what_spark_decrypted_is_taken(tmp_path: Path) -> None:
         del _broadcastRegistry[8]
 
 
-def test_a_broadcast_that_did_not_come_is_a_bug() -> None:
+def test_read_broadcast_raises_for_unregistered_broadcast() -> None:
     with pytest.raises(EngineBugError, match="broadcast 9 has not come"):
         read_broadcast(9)
 
 
-def test_a_value_is_made_once_of_the_chunks_with_rows() -> None:
+def test_value_is_built_once_from_nonempty_chunks() -> None:
     read = Reader()
     cache = BroadcastCache(0)
     tables = []
@@ -100,7 +101,7 @@ def test_a_value_is_made_once_of_the_chunks_with_rows() -> None:
     assert tables[0].to_batches() == CHUNKS
 
 
-def test_keys_and_broadcasts_have_values_of_their_own() -> None:
+def test_each_key_and_broadcast_has_its_own_value() -> None:
     read = Reader()
     broadcasts = Broadcasts([4, 5], read, BroadcastCache(0))
     other = BroadcastSource(output=SOURCE.output, broadcast=1)
@@ -109,14 +110,14 @@ def test_keys_and_broadcasts_have_values_of_their_own() -> None:
     assert len({id(value) for value in values}) == 4
 
 
-def test_a_number_that_the_fragment_lacks_is_a_bug() -> None:
+def test_value_raises_for_unknown_broadcast_number() -> None:
     with pytest.raises(EngineBugError, match="a fragment of 0 broadcasts asks for number 0"):
         Broadcasts((), no_broadcast, BroadcastCache(0)).value(SOURCE, "k", lambda _: Made(1))
     with pytest.raises(EngineBugError, match="where there are none"):
         Broadcasts((3,), no_broadcast, BroadcastCache(0)).value(SOURCE, "k", lambda _: Made(1))
 
 
-def test_what_the_task_reads_stays_whatever_its_size() -> None:
+def test_cache_keeps_values_of_readable_broadcasts_of_any_size() -> None:
     cache = BroadcastCache(10)
     cache.begin_task([1, 2])
     values = [cache.value(i, "k", lambda: Made(1000)) for i in (1, 2)]
@@ -125,7 +126,7 @@ def test_what_the_task_reads_stays_whatever_its_size() -> None:
     assert cache.statistics() == {"values": 2, "bytes": 2000, "idleValues": 0, "idleBytes": 0}
 
 
-def test_idle_values_go_by_age_when_they_are_too_large() -> None:
+def test_cache_evicts_least_recently_used_idle_values() -> None:
     cache = BroadcastCache(10)
     cache.begin_task([1, 2, 3])
     for i in (1, 2, 3, 1):
@@ -143,14 +144,14 @@ def test_idle_values_go_by_age_when_they_are_too_large() -> None:
     assert len(made) == 1, "only the one used longest ago was dropped"
 
 
-def test_a_failure_leaves_nothing_behind() -> None:
+def test_failed_build_is_not_cached() -> None:
     cache = BroadcastCache(0)
     with pytest.raises(MemoryError):
         cache.value(1, "k", lambda: (_ for _ in ()).throw(MemoryError()))
     assert cache.value(1, "k", lambda: Made(3)).nbytes == 3
 
 
-def test_threads_that_ask_together_get_one_value() -> None:
+def test_concurrent_threads_share_one_value() -> None:
     cache = BroadcastCache(0)
     cache.begin_task([1])
     inside = threading.Event()
@@ -176,12 +177,13 @@ def test_threads_that_ask_together_get_one_value() -> None:
     assert len(got) == 4
 
 
-def test_the_wire() -> None:
+def test_decode_fragment_reads_broadcasts() -> None:
     output = [{"id": 5, "name": "n", "type": "bigint", "nullable": True}]
     node = decode_node({"op": "Broadcast", "output": output, "broadcast": 2})
     assert isinstance(node, BroadcastSource)
     assert (node.broadcast, node.children, [field.id for field in node.output]) == (2, (), [5])
     text = {
+        "version": WIRE_VERSION,
         "id": 1,
         "root": {"op": "Input", "output": output, "input": 0},
         "sink": {"kind": "result"},
@@ -191,7 +193,7 @@ def test_the_wire() -> None:
     assert decode_fragment(json.dumps({**text, "broadcasts": [9, 4, 9]})).broadcasts == (9, 4, 9)
 
 
-def test_who_makes_a_value_holds_it_until_it_leaves() -> None:
+def test_value_counts_against_its_user_until_released() -> None:
     tables, instance = MemoryTracker("tables"), MemoryTracker("instance", limit=100)
     cache = BroadcastCache(1000, tables)
     cache.begin_task([1, 2])
@@ -204,9 +206,9 @@ def test_who_makes_a_value_holds_it_until_it_leaves() -> None:
         cache.value(2, "a", lambda: Made(60), second)
     assert cache.statistics()["values"] == 2
     for _ in range(2):
-        cache.leave(first)
+        cache.release_user(first)
         assert (instance.held, tables.held) == (0, 50)
     cache.value(2, "a", lambda: Made(60), second)
     assert (second.held, tables.held) == (60, 50)
-    cache.begin_task([])  # whoever has not left is gone
+    cache.begin_task([])  # drops users that have not released their values
     assert tables.held == 110

@@ -1,4 +1,4 @@
-"""The chunk codec: what leaves comes back, compact and without dictionaries, wherever its bytes lie in memory."""
+"""The chunk codec: chunks round-trip, compact and without dictionaries, for any alignment of their bytes."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ def chunk() -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
-def test_there_and_back() -> None:
+def test_codec_round_trips_all_types() -> None:
     data = encode_chunk(chunk())
     assert data.to_pybytes()[:4] == b"\xff\xff\xff\xff"
     assert decode_chunk(data, SCHEMA).equals(chunk())
 
 
 @pytest.mark.parametrize("shift", range(8))
-def test_unaligned_bytes_are_read(shift: int) -> None:
+def test_decode_reads_unaligned_bytes(shift: int) -> None:
     data = encode_chunk(chunk()).to_pybytes()
     moved = pa.py_buffer(b"x" * shift + data).slice(shift)
     assert decode_chunk(moved, SCHEMA).equals(chunk())
 
 
-def test_a_slice_is_written_compactly() -> None:
+def test_encode_writes_only_rows_of_slice() -> None:
     schema = plain_schema([parse_type("bigint"), parse_type("string")])
     large = pa.RecordBatch.from_arrays([pa.array(range(100_000)), pa.array(["x" * 20] * 100_000)], schema=schema)
     data = encode_chunk(large.slice(50_000, 10))
@@ -66,25 +66,25 @@ def test_a_slice_is_written_compactly() -> None:
     assert decode_chunk(data, schema).equals(large.slice(50_000, 10))
 
 
-def test_dictionaries_are_decoded() -> None:
+def test_plain_chunk_decodes_dictionaries() -> None:
     schema = plain_schema([parse_type("string")])
     encoded = pa.RecordBatch.from_arrays([pa.array(["a", None, "a"]).dictionary_encode()], ["x"])
     assert decode_chunk(encode_chunk(plain_chunk(encoded, schema)), schema).column(0).to_pylist() == ["a", None, "a"]
 
 
-def test_a_wrong_type_is_a_bug() -> None:
+def test_plain_chunk_raises_for_wrong_column_type() -> None:
     ints = pa.RecordBatch.from_arrays([pa.array([1], pa.int32())], ["x"])
     with pytest.raises(EngineBugError, match="column c0"):
         plain_chunk(ints, plain_schema([parse_type("bigint")]))
 
 
-def test_rows_without_columns() -> None:
+def test_codec_round_trips_rows_without_columns() -> None:
     schema = plain_schema([])
     assert decode_chunk(encode_chunk(plain_chunk(rows_only(7), schema)), schema).num_rows == 7
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_chunk_rows_pack(count: int) -> None:
+def test_chunk_rows_round_trip_through_pack_and_unpack(count: int) -> None:
     rows = [
         ChunkRow(partition=i, rows=10 * i, data=pa.py_buffer(b"x" * i), driver=-1, sender=4, sequence=i)
         for i in range(count)
@@ -98,7 +98,7 @@ def test_chunk_rows_pack(count: int) -> None:
     ]
 
 
-def test_control_comes_first() -> None:
+def test_client_requires_control_message_first() -> None:
     control = ChunkRow(partition=CONTROL, rows=0, data=pa.py_buffer(b"{}"))
     data = ChunkRow(partition=2, rows=1, data=pa.py_buffer(b"d"))
     client = ExchangeClient(iter([pack_rows([control, data]), pack_rows([data])]))

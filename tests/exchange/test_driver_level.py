@@ -1,4 +1,4 @@
-"""The second level of the shuffle: the sender names the driver of each message, the receiver hands it there."""
+"""The second level of the shuffle: the sender names the driver of each message, the receiver delivers it there."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROWS, PARTITIONS, DRIVERS = 30_000, 4, 3
 
 
 def sent(level: str, *, drivers: int = DRIVERS, partitions: int = PARTITIONS) -> list[ChunkRow]:
-    """What a hash exchange of 30 000 keys sends."""
+    """Return the chunk rows that a hash exchange of 30 000 keys sends."""
     sink = HashExchange(keys=(KEY,), num_partitions=partitions, drivers=drivers)
     options = Options({"exchange.driverLevel": level, "exchange.chunkBytes": "4096"})
     queue = OutputQueue(1_000_000)
@@ -52,7 +52,7 @@ def keys_of(row: ChunkRow) -> Any:
 
 
 @pytest.mark.parametrize("partitions", [1, PARTITIONS])
-def test_a_row_goes_to_the_driver_of_its_scrambled_hash(partitions: int) -> None:
+def test_scrambled_hash_selects_driver_of_row(partitions: int) -> None:
     rows = sent("row", partitions=partitions)
     assert sum(row.rows for row in rows) == ROWS
     counts = np.zeros((partitions, DRIVERS), dtype=int)
@@ -64,41 +64,41 @@ def test_a_row_goes_to_the_driver_of_its_scrambled_hash(partitions: int) -> None
     assert counts.min() > 0.9 * ROWS / counts.size
 
 
-def test_a_partition_bound_to_a_driver_goes_there_whole() -> None:
+def test_bound_partition_goes_to_one_driver() -> None:
     rows = sent("partition")
     assert sum(row.rows for row in rows) == ROWS
     assert {(row.partition, row.driver) for row in rows} == {(0, 0), (1, 1), (2, 2), (3, 0)}
 
 
-def test_messages_of_a_partition_are_numbered_over_its_drivers() -> None:
+def test_sequences_of_partition_span_its_drivers() -> None:
     for level in ("row", "partition"):
         numbers = [row.sequence for row in sent(level) if row.partition == 1]
         assert numbers == list(range(len(numbers)))
 
 
-def test_one_driver_is_not_named() -> None:
+def test_sink_names_no_driver_if_there_is_one() -> None:
     assert {row.driver for row in sent("row", drivers=1)} == {-1}
 
 
 def source(drivers: int = DRIVERS) -> ExchangeSourceFactory:
-    node = ExchangeSource(output=NODE.output, input_id=0, dealt_by=(KEY,), drivers=drivers)
+    node = ExchangeSource(output=NODE.output, input_id=0, partitioning=(KEY,), drivers=drivers)
     return ExchangeSourceFactory(node, InputQueue("input 0"), 1000)
 
 
-def test_the_receiver_uses_the_names_only_where_they_bring_equal_keys_together() -> None:
-    assert source().deal([KEY], DRIVERS)
-    assert source().deal([VALUE, KEY], DRIVERS)
-    assert not source().deal([VALUE], DRIVERS)
-    assert not source().deal([KEY], DRIVERS + 1)
-    undealt = ExchangeSourceFactory(ExchangeSource(output=NODE.output, input_id=0), InputQueue("input 0"), 1000)
-    assert not undealt.deal([KEY], DRIVERS)
+def test_source_uses_driver_queues_only_if_equal_keys_share_a_driver() -> None:
+    assert source().use_driver_queues([KEY], DRIVERS)
+    assert source().use_driver_queues([VALUE, KEY], DRIVERS)
+    assert not source().use_driver_queues([VALUE], DRIVERS)
+    assert not source().use_driver_queues([KEY], DRIVERS + 1)
+    unpartitioned = ExchangeSourceFactory(ExchangeSource(output=NODE.output, input_id=0), InputQueue("input 0"), 1000)
+    assert not unpartitioned.use_driver_queues([KEY], DRIVERS)
 
 
 @pytest.mark.parametrize("level", ["row", "partition"])
-def test_each_driver_gets_the_messages_that_name_it(level: str) -> None:
+def test_driver_gets_messages_that_name_it(level: str) -> None:
     rows = sent(level)
     made = source()
-    assert made.deal([KEY], DRIVERS)
+    assert made.use_driver_queues([KEY], DRIVERS)
     outputs = [OutputQueue(1_000_000) for _ in range(DRIVERS)]
     sinks = Made("sink", lambda driver: OutputSinkFactory(outputs[driver]).create(1, 0))
     pipeline = Pipeline(id=0, factories=(made, sinks), dop=DRIVERS)
@@ -110,10 +110,10 @@ def test_each_driver_gets_the_messages_that_name_it(level: str) -> None:
         assert sorted(got) == sorted(named) and got
 
 
-def test_a_driver_that_has_enough_does_not_end_the_others() -> None:
+def test_finished_driver_does_not_end_other_drivers() -> None:
     rows = sent("row")
     made = source()
-    assert made.deal([KEY], DRIVERS)
+    assert made.use_driver_queues([KEY], DRIVERS)
     output = OutputQueue(1_000_000)
     pipeline = Pipeline(id=0, factories=(made, LimitFactory(5000), OutputSinkFactory(output)), dop=DRIVERS)
     stream = ((0, row) for row in rows)
@@ -121,7 +121,7 @@ def test_a_driver_that_has_enough_does_not_end_the_others() -> None:
     assert sum(chunk.num_rows for chunk in execute(instance, DRIVERS)) == 5000
 
 
-def test_a_message_without_a_driver_is_a_bug_that_says_so() -> None:
+def test_driver_queues_raise_for_message_without_driver() -> None:
     queues = DriverQueues("input 3", 2)
     with pytest.raises(EngineBugError, match="input 3: a message names driver -1 of 2"):
         queues.put(ChunkRow(partition=0, rows=0, data=pa.py_buffer(b"")))

@@ -1,4 +1,4 @@
-"""The exchange sink's mechanisms one by one: choice by peer, send paths, numbering, back-pressure, the end."""
+"""The mechanisms of exchange sinks: choice by peer, send paths, sequences, back-pressure, finish."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ SINKS = [
 
 
 @pytest.mark.parametrize(("sink", "operator"), SINKS)
-def test_the_peer_decides_the_sink(sink: Sink, operator: type) -> None:
+def test_factory_creates_sink_operator_of_plan_sink(sink: Sink, operator: type) -> None:
     assert type(factory(sink, OutputQueue()).create(2, 1)) is operator
 
 
 @pytest.mark.parametrize(("max_rows", "sent"), [(None, [25, 7]), (10, [10, 10, 5, 7]), (1000, [25, 7])])
-def test_a_result_has_no_message_of_more_rows_than_asked_for(max_rows: int | None, sent: list[int]) -> None:
+def test_result_messages_have_at_most_max_rows(max_rows: int | None, sent: list[int]) -> None:
     given = [chunk(0, 25), chunk(25, 7)]
     queue = OutputQueue()
     rows = list(execute(instance(factory(ResultSink(), queue, max_rows), queue, lambda _driver: given)))
@@ -83,25 +83,25 @@ def test_a_result_has_no_message_of_more_rows_than_asked_for(max_rows: int | Non
     assert numbers(rows) == list(range(32))
 
 
-def test_a_channel_sends_a_chunk_at_once_and_rows_when_they_are_enough() -> None:
+def test_channel_sends_chunk_at_once_and_buffers_rows() -> None:
     queue = OutputQueue()
-    line = Channel(destinations=(0,), transport=StreamTransport(queue), chunk_rows=100, chunk_bytes=240)
-    line.add_rows(chunk(0, 10), 80)
-    line.add_rows(chunk(10, 19), 152)
-    assert not len(queue) and (line.rows, line.nbytes) == (29, 232)
-    line.add_rows(chunk(29, 1), 8)
-    assert [row.rows for row in drained(queue)] == [30] and line.nbytes == 0
-    line.send_chunk(chunk(0, 5))
+    channel = Channel(destinations=(0,), transport=StreamTransport(queue), chunk_rows=100, chunk_bytes=240)
+    channel.add_rows(chunk(0, 10), 80)
+    channel.add_rows(chunk(10, 19), 152)
+    assert not len(queue) and (channel.rows, channel.nbytes) == (29, 232)
+    channel.add_rows(chunk(29, 1), 8)
+    assert [row.rows for row in drained(queue)] == [30] and channel.nbytes == 0
+    channel.send_chunk(chunk(0, 5))
     assert [row.rows for row in drained(queue)] == [5]
-    line.add_rows(chunk(0, 20), 160)
-    line.add_rows(chunk(20, 90), 10)
-    assert [row.rows for row in drained(queue)] == [20]  # both together would be too many rows
-    line.flush()
+    channel.add_rows(chunk(0, 20), 160)
+    channel.add_rows(chunk(20, 90), 10)
+    assert [row.rows for row in drained(queue)] == [20]  # both together exceed chunk_rows
+    channel.flush()
     assert numbers(drained(queue)) == list(range(20, 110))
-    assert (line.sent_messages, line.sent_bytes > 0) == (4, True)
+    assert (channel.sent_messages, channel.sent_bytes > 0) == (4, True)
 
 
-def test_messages_are_numbered_when_they_leave_over_all_senders() -> None:
+def test_transport_numbers_messages_across_threads() -> None:
     queue = OutputQueue()
     transport = StreamTransport(queue, sender=7)
     data = encode_chunk(chunk(0, 1))
@@ -121,7 +121,7 @@ def test_messages_are_numbered_when_they_leave_over_all_senders() -> None:
         assert [row.sequence for row in rows if row.partition == destination] == list(range(800))
 
 
-def test_rows_of_a_destination_keep_their_order_and_an_unused_one_gets_no_message() -> None:
+def test_hash_sink_keeps_row_order_and_skips_empty_partitions() -> None:
     queue = OutputQueue()
     made = factory(HashExchange(keys=BY_KEY.keys, num_partitions=500), queue)
     rows = list(execute(instance(made, queue, lambda _: [chunk(i * 40, 40) for i in range(5)])))
@@ -134,7 +134,7 @@ def test_rows_of_a_destination_keep_their_order_and_an_unused_one_gets_no_messag
 
 @pytest.fixture
 def leaked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The bytes that operators had not given back when their trackers were closed."""
+    """Collect the unreleased bytes of every tracker at its close."""
     found: list[int] = []
     close = MemoryTracker.close
     monkeypatch.setattr(MemoryTracker, "close", lambda self: found.append(close(self)))
@@ -143,7 +143,7 @@ def leaked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("sink", [ResultSink(), BY_KEY])
-def test_a_stalled_consumer_stops_the_drivers(sink: Sink, threads: int, leaked: list[int]) -> None:
+def test_stalled_consumer_blocks_sink_drivers(sink: Sink, threads: int, leaked: list[int]) -> None:
     queue = OutputQueue(capacity=3)
     sinks = factory(sink, queue, bufferBytes=2000, chunkBytes=800)
     running = instance(sinks, queue, lambda _: [chunk(i * 100, 100) for i in range(2000)], dop=2)
@@ -159,7 +159,7 @@ def test_a_stalled_consumer_stops_the_drivers(sink: Sink, threads: int, leaked: 
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_the_output_ends_once_the_last_of_unequal_drivers_has_sent_its_rest(threads: int, leaked: list[int]) -> None:
+def test_output_ends_after_last_driver_has_flushed(threads: int, leaked: list[int]) -> None:
     queue = OutputQueue(capacity=2)
     made = factory(BY_KEY, queue)
     counts = (0, 1, 300)
@@ -174,7 +174,7 @@ def test_the_output_ends_once_the_last_of_unequal_drivers_has_sent_its_rest(thre
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_what_the_drivers_still_hold_when_they_end_leaves_in_one_message_a_channel(
+def test_tail_rows_of_drivers_share_one_message_per_channel(
     threads: int, leaked: list[int]
 ) -> None:
     queue = OutputQueue()
@@ -186,7 +186,7 @@ def test_what_the_drivers_still_hold_when_they_end_leaves_in_one_message_a_chann
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_what_ended_drivers_left_is_counted_and_goes_with_a_cancelled_instance(threads: int, leaked: list[int]) -> None:
+def test_tail_rows_of_ended_drivers_are_counted_and_freed_on_cancel(threads: int, leaked: list[int]) -> None:
     queue = OutputQueue(capacity=2)
     sinks = factory(BY_KEY, queue, bufferBytes=2000, chunkBytes=800)
     counts = (1, 2000)

@@ -1,4 +1,4 @@
-"""The receiving end: how far the input is read ahead, when reading stops, what a driver without input does."""
+"""The receiving end: read-ahead, back-pressure, and drivers without input."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROWS = 10
 
 
 class Input:
-    """A stream of messages of ten rows that counts how many were read."""
+    """A stream of messages of ten rows that counts the messages read."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -53,7 +53,7 @@ def values(chunks: list[pa.RecordBatch]) -> list[int]:
 
 
 @pytest.mark.parametrize("dop", [1, 3])
-def test_drivers_share_one_queue_and_small_messages_are_joined(dop: int) -> None:
+def test_drivers_share_queue_and_concatenate_small_messages(dop: int) -> None:
     given = Input(101)
     running = given.instance(dop=dop, batch_rows=50)
     chunks = list(execute(running, dop))
@@ -64,7 +64,7 @@ def test_drivers_share_one_queue_and_small_messages_are_joined(dop: int) -> None
 
 
 @pytest.mark.parametrize(("limit", "dop"), [(0, 1), (25, 1), (25, 3)])
-def test_a_limit_reads_little_more_of_the_input_than_it_needs(limit: int, dop: int) -> None:
+def test_limit_reads_little_more_input_than_needed(limit: int, dop: int) -> None:
     given = Input(100_000)
     chunks = list(execute(given.instance(LimitFactory(limit), dop=dop), dop))
     assert len(values(chunks)) == limit
@@ -72,7 +72,7 @@ def test_a_limit_reads_little_more_of_the_input_than_it_needs(limit: int, dop: i
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_slow_drivers_hold_the_reading_back(threads: int) -> None:
+def test_slow_drivers_throttle_input_reading(threads: int) -> None:
     given = Input(200)
     leads: list[int] = []
     done: list[int] = []
@@ -88,8 +88,8 @@ def test_slow_drivers_hold_the_reading_back(threads: int) -> None:
     assert max(leads) <= given.bound + 1 + 2 * threads
 
 
-def test_what_a_satisfied_source_does_not_want_is_thrown_away() -> None:
-    """One stream for two inputs: the second must be read to its end although nobody takes the first any more."""
+def test_feed_drops_messages_of_finished_source() -> None:
+    """One stream for two inputs: the second is read to its end although the first is no longer consumed."""
     queues = {i: InputQueue(f"input {i}") for i in range(2)}
     output = OutputQueue()
     pipelines = []
@@ -103,7 +103,7 @@ def test_what_a_satisfied_source_does_not_want_is_thrown_away() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_stalled_consumer_stops_the_reading(threads: int) -> None:
+def test_stalled_consumer_blocks_input_reading(threads: int) -> None:
     given = Input(100_000)
     items = execute(given.instance(dop=threads, room=4), threads)
     next(items)
@@ -112,7 +112,7 @@ def test_a_stalled_consumer_stops_the_reading(threads: int) -> None:
     items.close()
 
 
-def test_a_driver_without_input_is_blocked_until_a_message_comes() -> None:
+def test_driver_without_input_is_blocked_until_message_arrives() -> None:
     running = Input(3).instance()
     list(execute(running))
     driver = running.drivers[0]
@@ -121,7 +121,7 @@ def test_a_driver_without_input_is_blocked_until_a_message_comes() -> None:
     assert running.missed_wakeups == 0
 
 
-def test_messages_without_rows_are_passed_over() -> None:
+def test_source_skips_messages_without_rows() -> None:
     queue, output = InputQueue("input 0"), OutputQueue()
     empty = encode_chunk(pa.RecordBatch.from_arrays([pa.array([], pa.int64())], schema=SCHEMA))
     rows = [(0, ChunkRow(partition=0, rows=0, data=empty))] * 5
@@ -132,8 +132,8 @@ def test_messages_without_rows_are_passed_over() -> None:
     assert list(execute(running)) == []
 
 
-def test_messages_that_came_together_are_given_to_their_queues_together() -> None:
-    """What is here need not be waited for: one turn of the reading thread, not one a message."""
+def test_feed_reads_available_messages_in_one_pump() -> None:
+    """Available messages never block: one pump reads them all instead of one each."""
     given = Input(7)
     queue = InputQueue("input 0")
     left = iter([True, True, False, True, False])
@@ -144,7 +144,7 @@ def test_messages_that_came_together_are_given_to_their_queues_together() -> Non
     assert len(queue) == 5 and not feed.wants_input()
 
 
-def test_a_batch_says_how_many_of_its_rows_are_left() -> None:
+def test_client_reports_rows_left_in_batch() -> None:
     batches = [pack_rows([row for _, row in Input(count)]) for count in (2, 1)]
     client = ExchangeClient(iter(batches))
     seen = [(client.has_rows(), pair[1].rows) for pair in client.stream()]

@@ -1,4 +1,4 @@
-"""The range exchange: samples, the bounds found in them, and rows dealt out so that the partitions are in order."""
+"""The range exchange: samples, bounds computed from them, and rows partitioned into ordered ranges."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def samples_of(keys: tuple[SortKey, ...], given: list[pa.RecordBatch], **run: in
 
 
 @pytest.mark.parametrize("dop", [1, 3])
-def test_a_sample_holds_as_many_rows_as_asked_and_says_how_many_there_were(dop: int) -> None:
+def test_sample_has_requested_rows_and_total_row_count(dop: int) -> None:
     given = chunks(list(range(30_000)))
     samples = samples_of(BY_K, given, dop=dop, instances=4)
     assert len(samples) == dop and sum(sample.rows for sample in samples) == 30_000
@@ -60,7 +60,7 @@ def test_a_sample_holds_as_many_rows_as_asked_and_says_how_many_there_were(dop: 
         assert 5_000 < np.mean(keys) < 25_000
 
 
-def test_few_rows_are_their_own_sample_and_none_give_no_message() -> None:
+def test_sample_of_few_rows_is_all_rows_and_of_none_no_message() -> None:
     (sample,) = samples_of(BY_K, chunks([3, None, 1]))
     assert sample.rows == 3
     assert samples_of(BY_K, []) == ()
@@ -68,7 +68,7 @@ def test_few_rows_are_their_own_sample_and_none_give_no_message() -> None:
 
 @pytest.mark.parametrize("keys", [BY_K, BY_S])
 @pytest.mark.parametrize("distribution", ["even", "skewed", "equal", "null", "empty", "one"])
-def test_partitions_in_turn_are_the_rows_in_order(keys: tuple[SortKey, ...], distribution: str) -> None:
+def test_concatenated_range_partitions_are_sorted(keys: tuple[SortKey, ...], distribution: str) -> None:
     chance = np.random.default_rng(5)
     values: dict[str, list[Any]] = {
         "even": chance.integers(-(10**12), 10**12, 20_000).tolist(),
@@ -100,7 +100,7 @@ def _greatest(text: str | None) -> tuple[bool, list[int]]:
     return (text is None, [-byte for byte in (text or "").encode()] + [1])
 
 
-def test_a_row_of_a_larger_instance_weighs_more() -> None:
+def test_sample_rows_are_weighted_by_instance_size() -> None:
     schema = plain_schema([BY_K[0].expr.type])
 
     def sample(rows: int, first: int) -> Sample:
@@ -111,7 +111,7 @@ def test_a_row_of_a_larger_instance_weighs_more() -> None:
     assert bounds.to_pylist() == list(range(1, 10))
 
 
-def test_equal_rows_have_one_range() -> None:
+def test_equal_keys_share_one_range() -> None:
     values = pa.array([1, 1, 1, 2, 2, 3, None], pa.int64())
     column_ = SortColumn(values, descending=False, nulls_first=True)
     bounds = values.take(pa.array(bound_rows([column_], np.ones(7), 100)))

@@ -60,7 +60,7 @@ def expected(rows: int = ROWS) -> Counter[Any]:
 
 @pytest.mark.parametrize("partitions", [1, 2, 7, 200, 9000])
 @pytest.mark.parametrize("keys", ["k", "s", "sk"])
-def test_hash_exchange_places_rows_as_spark(partitions: int, keys: str) -> None:
+def test_hash_exchange_partitions_rows_like_spark(partitions: int, keys: str) -> None:
     node = child()
     exprs: tuple[ColumnRef, ...] = tuple(column(node, name) for name in keys)
     rows = send(HashExchange(keys=exprs, num_partitions=partitions))
@@ -74,16 +74,16 @@ def test_hash_exchange_places_rows_as_spark(partitions: int, keys: str) -> None:
 
 
 @pytest.mark.parametrize("sink", [ResultSink(), SingleExchange(), RoundRobinExchange(num_partitions=7)])
-def test_other_sinks_keep_every_row(sink: Sink) -> None:
+def test_other_sinks_send_every_row(sink: Sink) -> None:
     assert contents(send(sink)) == expected()
 
 
-def test_the_result_keeps_the_order() -> None:
+def test_result_sink_keeps_row_order() -> None:
     made = to_table(child(), send(ResultSink()))
     assert made.column("i").to_pylist() == list(range(ROWS))
 
 
-def test_round_robin_is_even() -> None:
+def test_round_robin_distributes_rows_evenly() -> None:
     counts: Counter[int] = Counter()
     for row in send(RoundRobinExchange(num_partitions=7)):
         counts[row.partition] += row.rows
@@ -91,7 +91,7 @@ def test_round_robin_is_even() -> None:
 
 
 @pytest.mark.parametrize("dop", [1, 3])
-def test_sequences_count_up_by_destination(dop: int) -> None:
+def test_sequences_increase_per_destination(dop: int) -> None:
     node = child(100)
     sink = HashExchange(keys=(column(node, "k"),), num_partitions=5)
     rows = send(sink, node, dop, exchange_chunkBytes=2000, exchange_bufferBytes=20_000)
@@ -101,7 +101,7 @@ def test_sequences_count_up_by_destination(dop: int) -> None:
     assert contents(rows) == expected()
 
 
-def test_messages_are_near_the_wanted_size() -> None:
+def test_messages_are_near_requested_size() -> None:
     node = child(100, 60_000)
     sink = HashExchange(keys=(column(node, "k"),), num_partitions=4)
     rows = send(sink, node, exchange_chunkBytes=50_000)
@@ -109,7 +109,7 @@ def test_messages_are_near_the_wanted_size() -> None:
     assert len(rows) < 60 and sorted(sizes)[len(sizes) // 2] > 40_000
 
 
-def test_what_is_held_is_capped() -> None:
+def test_buffered_bytes_are_capped() -> None:
     node = child(500, 60_000)
     sink = HashExchange(keys=(column(node, "i"),), num_partitions=200)
     rows = send(sink, node, exchange_bufferBytes=100_000)
@@ -118,7 +118,7 @@ def test_what_is_held_is_capped() -> None:
 
 
 @pytest.mark.parametrize("rows", [0, 1, 64, 65])
-def test_small_inputs(rows: int) -> None:
+def test_sinks_handle_small_inputs(rows: int) -> None:
     node = child(64, rows)
     for sink in (HashExchange(keys=(column(node, "k"),), num_partitions=3), SingleExchange(), ResultSink()):
         sent = send(sink, node, batchRows=64)
@@ -126,12 +126,12 @@ def test_small_inputs(rows: int) -> None:
         assert all(0 < row.rows <= 64 for row in sent)
 
 
-def test_no_message_has_more_rows_than_a_chunk() -> None:
+def test_messages_have_at_most_batch_rows() -> None:
     node = child(4000)
     assert max(row.rows for row in send(SingleExchange(), node, batchRows=300)) <= 300
 
 
-def test_source_joins_small_messages() -> None:
+def test_source_concatenates_small_messages() -> None:
     rows = send(HashExchange(keys=(column(child(), "k"),), num_partitions=3), exchange_bufferBytes=2000)
     node = ExchangeSource(output=child().output, input_id=0)
     received = run_rows(node, builder=Builder(), inputs=[(0, row) for row in rows])

@@ -1,4 +1,4 @@
-"""Operators for tests of the machine: they record every call, and can be told to raise or to wait."""
+"""Operators for tests of the engine: they record every call and can be configured to raise."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ from pyspark_pipeline.exec import (
     Pipeline,
     execute,
 )
+from pyspark_pipeline.exec.blocking import BlockingReason
+from pyspark_pipeline.exec.event import Waker
 
 
 def chunk(start: int, rows: int = 4) -> Chunk:
-    """Make a chunk of one int64 column counting from ``start``."""
+    """Return a chunk of one int64 column that counts up from ``start``."""
     return pa.record_batch([pa.array(np.arange(start, start + rows))], names=["c0"])
 
 
 def chunks(count: int, rows: int = 4) -> list[Chunk]:
-    """Make ``count`` chunks that count on."""
+    """Return ``count`` chunks with consecutive values."""
     return [chunk(i * rows, rows) for i in range(count)]
 
 
 def values(items: Sequence[Chunk]) -> list[int]:
-    """Give all values of the first column."""
+    """Return all values of the first column."""
     return [value for item in items for value in item.column(0).to_pylist()]
 
 
@@ -48,7 +50,7 @@ class Recorded(Operator):
         if name == self.fails:
             raise ValueError(f"told to fail in {name}")
 
-    def asked(self, name: str) -> None:
+    def polled(self, name: str) -> None:
         if name == self.fails:
             raise ValueError(f"told to fail in {name}")
 
@@ -57,7 +59,7 @@ class Recorded(Operator):
         self.called("prepare")
 
     def pending_finish(self) -> bool:
-        self.asked("pending_finish")
+        self.polled("pending_finish")
         return False
 
     def set_finishing(self) -> None:
@@ -75,19 +77,19 @@ class Recorded(Operator):
         self.called("close")
 
     def stages(self) -> list[str]:
-        """The calls without the movement of chunks."""
+        """Return the calls other than ``push_chunk`` and ``pull_chunk``."""
         return [name for name in self.log if name not in ("push_chunk", "pull_chunk")]
 
 
 class Source(Recorded):
-    """Gives the given chunks."""
+    """Emits the given chunks."""
 
     def __init__(self, given: Sequence[Chunk], log: list[str] | None = None, fails: str = "") -> None:
         super().__init__(log, fails)
         self.left = list(given)
 
     def has_output(self) -> bool:
-        self.asked("has_output")
+        self.polled("has_output")
         return bool(self.left) and not self.finished
 
     def pull_chunk(self) -> Chunk | None:
@@ -95,12 +97,12 @@ class Source(Recorded):
         return self.left.pop(0)
 
     def is_finished(self) -> bool:
-        self.asked("is_finished")
+        self.polled("is_finished")
         return not self.left or self.finished
 
 
 class Step(Recorded):
-    """Passes one chunk at a time through ``work``; finished after ``limit`` rows."""
+    """Applies ``work`` to one chunk at a time; finishes after ``limit`` rows."""
 
     def __init__(
         self,
@@ -115,7 +117,7 @@ class Step(Recorded):
         self.held: Chunk | None = None
 
     def need_input(self) -> bool:
-        self.asked("need_input")
+        self.polled("need_input")
         return self.held is None and not self.finishing and self.rest != 0
 
     def push_chunk(self, given: Chunk) -> None:
@@ -126,7 +128,7 @@ class Step(Recorded):
         self.held = given
 
     def has_output(self) -> bool:
-        self.asked("has_output")
+        self.polled("has_output")
         return self.held is not None and not self.finished
 
     def pull_chunk(self) -> Chunk | None:
@@ -136,7 +138,7 @@ class Step(Recorded):
         return self.work(given)
 
     def is_finished(self) -> bool:
-        self.asked("is_finished")
+        self.polled("is_finished")
         return self.finished or (self.held is None and (self.finishing or self.rest == 0))
 
 
@@ -147,25 +149,25 @@ class Sink(Recorded):
         super().__init__(log, fails)
         self.queue = queue
 
-    def prepare(self, context: OperatorContext) -> None:
-        super().prepare(context)
-        context.wake_on(self.queue.drained)
-
     def need_input(self) -> bool:
-        self.asked("need_input")
+        self.polled("need_input")
         return not self.finishing and not self.queue.is_full()
+
+    def is_blocked(self, waker: Waker) -> BlockingReason | None:
+        waker.wait_for(self.queue.drained)
+        return None
 
     def push_chunk(self, given: Chunk) -> None:
         self.called("push_chunk")
         self.queue.push(given)
 
     def is_finished(self) -> bool:
-        self.asked("is_finished")
+        self.polled("is_finished")
         return self.finishing
 
 
 class Made(OperatorFactory):
-    """A factory from a function of the driver's sequence; keeps what it made."""
+    """A factory that calls ``make`` with the driver's sequence number and keeps the operators."""
 
     def __init__(self, name: str, make: Callable[[int], Operator]) -> None:
         self.name = name
@@ -179,12 +181,12 @@ class Made(OperatorFactory):
 
 
 def pipeline(*operators: Operator, number: int = 0) -> Pipeline:
-    """Make a pipeline of one driver of ready-made operators."""
+    """Return a pipeline of one driver with the given operators."""
     factories = tuple(Made(type(op).__name__.lower(), lambda _, op=op: op) for op in operators)  # type: ignore[misc]
     return Pipeline(id=number, factories=factories)
 
 
 def run(pipelines: Sequence[Pipeline], queue: OutputQueue, threads: int = 1) -> tuple[list[Chunk], FragmentInstance]:
-    """Run pipelines to the end."""
+    """Run pipelines to the end; return the output and the instance."""
     instance = FragmentInstance(pipelines, queue)
     return list(execute(instance, threads)), instance

@@ -1,4 +1,4 @@
-"""The parallelism follows the rows: small inputs narrow, large stay wide, nothing is lost."""
+"""Adaptive parallelism: small inputs narrow, large ones stay wide, no row is lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.exec.kit import Made, Source, Step, chunk, values
         (16, (50, 0, 1, 0), Decision.WIDE, {0, 2}),
     ],
 )
-def test_the_decision_follows_the_rows(
+def test_decision_follows_the_number_of_rows(
     rows_per_driver: int, counts: tuple[int, ...], decision: Decision, drivers: set[int], threads: int
 ) -> None:
     queue, shared = OutputQueue(), AdaptiveParallelism(4, rows_per_driver=rows_per_driver)
@@ -63,7 +63,7 @@ def test_sources_that_end_early_end_their_sinks(threads: int) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_nothing_stays_counted_where_a_driver_fails_before_the_decision(threads: int) -> None:
+def test_driver_error_before_the_decision_releases_all_memory(threads: int) -> None:
     def broken(piece: Chunk) -> Chunk:
         raise ValueError("not this chunk")
 

@@ -1,14 +1,14 @@
-"""What a blocked driver waits for, in the metrics and in a dump."""
+"""The blocking reasons of drivers in metrics and dumps."""
 
 from __future__ import annotations
 
 import pytest
 
 from pyspark_pipeline.errors import EngineBugError
-from pyspark_pipeline.exec import FragmentInstance, OperatorContext, OutputQueue, Pipeline, execute
+from pyspark_pipeline.exec import FragmentInstance, OutputQueue, Pipeline, execute
 from pyspark_pipeline.exec.blocking import REASONS, BlockingReason
-from pyspark_pipeline.exec.event import Event
-from pyspark_pipeline.exec.local_distribution import pass_through
+from pyspark_pipeline.exec.event import Event, Waker
+from pyspark_pipeline.exec.local_distribution import round_robin
 from pyspark_pipeline.exec.local_exchange import LocalExchange
 from pyspark_pipeline.exec.local_exchange_operators import LocalExchangeSinkFactory, LocalExchangeSourceFactory
 from pyspark_pipeline.exec.states import BLOCKED
@@ -17,15 +17,15 @@ from tests.exec.kit import Made, Recorded, Sink, Source, chunks, pipeline
 both = pytest.mark.parametrize("threads", [1, 3])
 
 
-def test_every_blocked_state_has_a_reason_of_its_own() -> None:
+def test_every_blocked_state_has_a_distinct_default_reason() -> None:
     assert set(REASONS) == BLOCKED
     assert len(set(REASONS.values())) == len(BLOCKED)
 
 
 @both
-def test_a_local_exchange_waits_for_its_producer_and_for_its_consumer(threads: int) -> None:
+def test_local_exchange_blocks_on_producer_and_on_consumer(threads: int) -> None:
     queue = OutputQueue(capacity=1)
-    exchange = LocalExchange("gather", pass_through, num_consumers=1, max_bytes=1)
+    exchange = LocalExchange("gather", round_robin, num_consumers=1, max_bytes=1)
     source = Made("source", lambda _: Source(chunks(50)))
     sink = Made("sink", lambda _: Sink(queue))
     pipelines = [
@@ -42,14 +42,14 @@ def test_a_local_exchange_waits_for_its_producer_and_for_its_consumer(threads: i
 
 
 class Waiting(Recorded):
-    """A source that never has anything, and says why, or fails to."""
+    """A source without output that returns ``reason``, or raises instead."""
 
     def __init__(self, reason: BlockingReason | None, fails: str = "") -> None:
         super().__init__(fails=fails)
         self.reason = reason
 
-    def blocking_reason(self) -> BlockingReason | None:
-        self.asked("blocking_reason")
+    def is_blocked(self, waker: Waker) -> BlockingReason | None:
+        self.polled("is_blocked")
         return self.reason
 
     def is_finished(self) -> bool:
@@ -57,37 +57,37 @@ class Waiting(Recorded):
 
 
 @both
-@pytest.mark.parametrize(("reason", "told"), [(None, "split"), (BlockingReason.JOIN_PROBE, "join probe")])
-def test_a_dump_tells_the_operators_reason_or_that_of_the_state(
-    reason: BlockingReason | None, told: str, threads: int
+@pytest.mark.parametrize(("reason", "name"), [(None, "split"), (BlockingReason.JOIN_PROBE, "join probe")])
+def test_dump_names_reason_of_operator_or_default_of_state(
+    reason: BlockingReason | None, name: str, threads: int
 ) -> None:
     queue = OutputQueue()
     stuck = pipeline(Waiting(reason), Sink(queue), number=6)
     with pytest.raises(EngineBugError, match="nothing can wake one") as caught:
         list(execute(FragmentInstance([stuck], queue), threads))
-    line = f"driver 0 of pipeline 6: INPUT_EMPTY, waits for {told}, because of operator 0 (waiting)"
+    line = f"driver 0 of pipeline 6: INPUT_EMPTY, waits for {name}, because of operator 0 (waiting)"
     assert line in str(caught.value)
 
 
 @both
-def test_an_operator_that_fails_to_give_its_reason_is_blamed(threads: int) -> None:
+def test_error_in_is_blocked_names_the_operator(threads: int) -> None:
     queue = OutputQueue()
-    source = Waiting(None, fails="blocking_reason")
-    with pytest.raises(EngineBugError, match=r"in blocking_reason of operator 0 \(waiting\) of pipeline 0"):
+    source = Waiting(None, fails="is_blocked")
+    with pytest.raises(EngineBugError, match=r"in is_blocked of operator 0 \(waiting\) of pipeline 0"):
         list(execute(FragmentInstance([pipeline(source, Sink(queue))], queue), threads))
     assert source.log[-1] == "close"
 
 
-class Telling(Waiting):
-    """Waits for ``event``; tells it when cancelled, if it is the one that fails."""
+class Notifying(Waiting):
+    """Subscribes to ``event``; notifies it when cancelled, if it is the failing one."""
 
     def __init__(self, event: Event, fails: str = "") -> None:
         super().__init__(None, fails)
         self.event = event
 
-    def prepare(self, context: OperatorContext) -> None:
-        super().prepare(context)
-        context.wake_on(self.event)
+    def is_blocked(self, waker: Waker) -> BlockingReason | None:
+        waker.wait_for(self.event)
+        return super().is_blocked(waker)
 
     def set_cancelled(self) -> None:
         super().set_cancelled()
@@ -96,11 +96,11 @@ class Telling(Waiting):
 
 
 @both
-def test_a_driver_that_waits_already_ends_quietly_where_another_fails_to_start(threads: int) -> None:
+def test_blocked_driver_ends_without_error_when_another_fails_to_start(threads: int) -> None:
     queue, event = OutputQueue(), Event("news")
-    waits, fails = Telling(event), Telling(event, fails="blocking_reason")
+    waits, fails = Notifying(event), Notifying(event, fails="is_blocked")
     pipelines = [pipeline(waits, Sink(queue)), pipeline(fails, Sink(queue), number=1)]
-    with pytest.raises(EngineBugError, match=r"in blocking_reason of operator 0 \(telling\) of pipeline 1") as caught:
+    with pytest.raises(EngineBugError, match=r"in is_blocked of operator 0 \(notifying\) of pipeline 1") as caught:
         list(execute(FragmentInstance(pipelines, queue), threads))
     assert not any("may not go" in note for note in getattr(caught.value, "__notes__", []))
     assert waits.log[-1] == fails.log[-1] == "close"

@@ -1,4 +1,4 @@
-"""A stop from another thread: an error for who reads, never a short result; nothing is left behind."""
+"""Stopping from another thread: an error for the caller, never a truncated result; no thread or item is left."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ both = pytest.mark.parametrize("threads", [1, 3])
 
 
 def stopped_in_a_call(threads: int, work: Callable[[FragmentInstance], None]) -> list[Recorded]:
-    """Run a pipeline whose fifth step does ``work``; the operators."""
+    """Run a pipeline that calls ``work`` on its fifth chunk; return the operators."""
     queue = OutputQueue()
     seen = 0
 
@@ -37,7 +37,7 @@ def stopped_in_a_call(threads: int, work: Callable[[FragmentInstance], None]) ->
 
 
 @both
-def test_a_stop_while_a_call_is_running_is_an_error(threads: int) -> None:
+def test_stop_during_a_call_raises_cancelled_error(threads: int) -> None:
     def from_another_thread(instance: FragmentInstance) -> None:
         other = threading.Thread(target=instance.stop)
         other.start()
@@ -48,7 +48,7 @@ def test_a_stop_while_a_call_is_running_is_an_error(threads: int) -> None:
 
 
 class Idle(Source):
-    """Waits for ever for work that another thread does."""
+    """A source with background work until it is cancelled."""
 
     def prepare(self, context: object) -> None:
         super().prepare(context)  # type: ignore[arg-type]
@@ -63,7 +63,7 @@ class Idle(Source):
 
 
 @both
-def test_a_stop_while_all_drivers_wait_is_an_error(threads: int) -> None:
+def test_stop_while_all_drivers_are_blocked_raises_cancelled_error(threads: int) -> None:
     queue = OutputQueue()
     source = Idle([])
     instance = FragmentInstance([pipeline(source, Sink(queue))], queue)
@@ -76,7 +76,7 @@ def test_a_stop_while_all_drivers_wait_is_an_error(threads: int) -> None:
 
 
 @both
-def test_a_stop_between_two_items_gives_no_more_of_them(threads: int) -> None:
+def test_stop_between_two_items_yields_no_further_item(threads: int) -> None:
     queue = OutputQueue()
     instance = FragmentInstance([pipeline(Source(chunks(100)), Sink(queue))], queue)
     items = execute(instance, threads)
@@ -87,7 +87,7 @@ def test_a_stop_between_two_items_gives_no_more_of_them(threads: int) -> None:
 
 
 @both
-def test_closing_is_silent_and_a_stop_after_the_end_too(threads: int) -> None:
+def test_close_and_stop_after_the_end_raise_nothing(threads: int) -> None:
     queue = OutputQueue()
     instance = FragmentInstance([pipeline(Source(chunks(3)), Sink(queue))], queue)
     assert len(list(execute(instance, threads))) == 3
@@ -98,5 +98,5 @@ def test_closing_is_silent_and_a_stop_after_the_end_too(threads: int) -> None:
     items.close()
 
 
-def test_the_error_pickles() -> None:
+def test_cancelled_error_pickles() -> None:
     assert str(pickle.loads(pickle.dumps(CancelledError("stopped")))) == "stopped"

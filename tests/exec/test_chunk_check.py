@@ -1,4 +1,4 @@
-"""The check of every chunk that moves: what it finds, whom it names, and that without it nothing is looked at."""
+"""Chunk validation: the faults found, the operator named, and no validation when disabled."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CROOKED = pa.Array.from_buffers(pa.string(), 2, [None, OFFSETS, pa.py_buffer(b"a
     ],
 )
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_wrong_chunk_fails_where_it_was_made(made: Chunk, fault: str, threads: int) -> None:
+def test_invalid_chunk_raises_and_names_its_producer(made: Chunk, fault: str, threads: int) -> None:
     queue = OutputQueue()
     step = Step(work=lambda _: made)
     checker = ChunkChecker({(3, 1): [LONG, STRING]})
@@ -53,21 +53,27 @@ def test_a_wrong_chunk_fails_where_it_was_made(made: Chunk, fault: str, threads:
     assert step.log[-1] == "close" and not len(queue)
 
 
-def test_every_form_a_column_may_have_passes() -> None:
+def test_every_allowed_column_type_passes() -> None:
     queue = OutputQueue()
-    given = [record(NUMBERS, pa.array(["a", None])), record(NUMBERS, dictionary([0, 0], ["a"]))]
+    no_text = pa.array([b"\xff", b"a"]).view(pa.string())
+    given = [
+        record(NUMBERS, pa.array(["a", None])),
+        record(NUMBERS, dictionary([0, 0], ["a"])),
+        record(NUMBERS, no_text),
+        record(NUMBERS, no_text.dictionary_encode()),
+    ]
     checker = ChunkChecker({(0, 0): [LONG, STRING]})
     assert list(execute(FragmentInstance([pipeline(Source(given), Sink(queue))], queue, check=checker))) == given
 
 
-def test_an_operator_whose_columns_are_unknown_is_checked_for_what_holds_of_every_chunk() -> None:
+def test_undeclared_operator_is_checked_for_general_rules_only() -> None:
     checker = ChunkChecker({})
     queue = OutputQueue()
     with pytest.raises(EngineBugError, match="Offset invariant failure"):
         list(execute(FragmentInstance([pipeline(Source([record(CROOKED)]), Sink(queue))], queue, check=checker)))
 
 
-def test_without_a_check_a_chunk_moves_unseen() -> None:
+def test_without_a_check_an_invalid_chunk_passes() -> None:
     queue = OutputQueue()
     given = record(NUMBERS, CROOKED)
     assert list(execute(FragmentInstance([pipeline(Source([given]), Sink(queue))], queue)))[0] is given

@@ -1,4 +1,4 @@
-"""Chunks joined, cut and measured."""
+"""Concatenation, splitting and size estimates of chunks."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ def plain(words: list[str | None]) -> pa.RecordBatch:
     return pa.record_batch([pa.array(words, pa.string())], names=["other name"])
 
 
-def test_unequal_dictionaries_stay_dictionaries() -> None:
+def test_concat_of_unequal_dictionaries_stays_dictionary_encoded() -> None:
     joined = concat_chunks([encoded([0, 1, None], ["a", "b"]), encoded([0, 1, 0], ["b", "c"])])
     assert joined.schema.field(0).type == pa.dictionary(pa.int32(), pa.string())
     assert joined.column(0).to_pylist() == ["a", "b", None, "b", "c", "b"]
     joined.validate(full=True)
 
 
-def test_a_dictionary_and_plain_strings_become_plain() -> None:
+def test_concat_of_dictionary_and_plain_strings_is_plain() -> None:
     joined = concat_chunks([encoded([0, None], ["a", "unused"]), plain(["x", None])])
     assert joined.schema.field(0).type == pa.string()
     assert joined.column(0).to_pylist() == ["a", None, "x", None]
 
 
-def test_dictionaries_larger_than_the_rows_are_decoded() -> None:
+def test_concat_decodes_dictionaries_larger_than_the_rows() -> None:
     words = [str(i) for i in range(100)]
     joined = concat_chunks([encoded([5], words), encoded([6], [*words, "more"])])
     assert joined.schema.field(0).type == pa.string() and joined.column(0).to_pylist() == ["5", "6"]
 
 
-def test_slices_and_no_columns() -> None:
+def test_concat_of_slices_and_of_chunks_without_columns() -> None:
     joined = concat_chunks([chunk(0, 10).slice(2, 3), chunk(0, 10).slice(9, 1)])
     assert joined.column(0).to_pylist() == [2, 3, 4, 9]
     nothing = pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), 5, [None]))
@@ -52,7 +52,7 @@ def test_slices_and_no_columns() -> None:
 
 @settings(deadline=None)
 @given(sizes=st.lists(st.integers(1, 40), max_size=30), batch_rows=st.integers(1, 16))
-def test_the_accumulator_keeps_rows_and_order_and_bounds_chunks(sizes: list[int], batch_rows: int) -> None:
+def test_accumulator_keeps_rows_and_order_and_bounds_chunks(sizes: list[int], batch_rows: int) -> None:
     accumulator, out, start = ChunkAccumulator(batch_rows), [], 0
     for size in sizes:
         accumulator.add(chunk(start, size))
@@ -69,7 +69,7 @@ def test_the_accumulator_keeps_rows_and_order_and_bounds_chunks(sizes: list[int]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_the_accumulate_operator(threads: int) -> None:
+def test_accumulate_operator_regroups_rows_and_releases_memory(threads: int) -> None:
     queue = OutputQueue()
     given = [chunk(0, 3), chunk(3, 3), chunk(6, 4), chunk(10, 25), chunk(35, 1)]
     factories = (Made("source", lambda _: Source(given)), ChunkAccumulateFactory(10), OutputSinkFactory(queue))
@@ -80,7 +80,7 @@ def test_the_accumulate_operator(threads: int) -> None:
     assert instance.memory.held == 0 and instance.memory.peak > 0
 
 
-def test_bytes_are_sampled() -> None:
+def test_chunk_bytes_are_estimated_from_a_sample() -> None:
     measure = ChunkBytes()
     assert measure.estimate(chunk(0, 10)) == 80
     assert measure.estimate(chunk(0, 3)) == 24

@@ -1,4 +1,4 @@
-"""A deadline wakes who waits when the time is up or the wait is ended, and leaves no thread."""
+"""A deadline wakes its drivers when it passes or is ended, and leaves no thread."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import threading
 
 import pytest
 
-from pyspark_pipeline.exec import Chunk, FragmentInstance, OperatorContext, OutputQueue, execute
+from pyspark_pipeline.exec import Chunk, FragmentInstance, OutputQueue, execute
 from pyspark_pipeline.exec.background import BackgroundWork
 from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.deadline import Deadline
+from pyspark_pipeline.exec.event import Waker
 from tests.exec.kit import Recorded, Sink, chunk, pipeline, values
 
 HOUR_MS = 3_600_000
@@ -19,7 +20,7 @@ def deadlines() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name.startswith("pipeline-deadline")]
 
 
-def test_it_passes_by_itself() -> None:
+def test_deadline_passes_after_its_time() -> None:
     background, deadline, passed = BackgroundWork(), Deadline("filter", 1), threading.Event()
     deadline.passed.subscribe(passed.set)
     assert not deadline.is_passed() and background.is_idle()
@@ -31,7 +32,7 @@ def test_it_passes_by_itself() -> None:
 
 
 @pytest.mark.parametrize("close", [False, True])
-def test_it_can_be_ended_before(close: bool) -> None:
+def test_deadline_can_be_ended_early(close: bool) -> None:
     background, deadline, passed = BackgroundWork(), Deadline("filter", HOUR_MS), threading.Event()
     deadline.passed.subscribe(passed.set)
     deadline.start(background)
@@ -45,25 +46,22 @@ def test_it_can_be_ended_before(close: bool) -> None:
     assert background.is_idle()
 
 
-def test_one_of_no_time_starts_nothing() -> None:
+def test_deadline_of_zero_starts_no_thread() -> None:
     background, deadline = BackgroundWork(), Deadline("filter", 0)
     deadline.start(background)
     assert deadline.is_passed() and background.is_idle() and deadlines() == []
 
 
-class Hoping(Recorded):
-    """A source that hopes for something that never comes, until a deadline that starts when its driver is blocked."""
+class Delayed(Recorded):
+    """A source blocked until a deadline that starts when its driver is blocked."""
 
     def __init__(self, deadline: Deadline) -> None:
         super().__init__()
         self.deadline = deadline
         self.left = [chunk(0)]
 
-    def prepare(self, context: OperatorContext) -> None:
-        super().prepare(context)
-        context.wake_on(self.deadline.passed)
-
-    def blocking_reason(self) -> BlockingReason:
+    def is_blocked(self, waker: Waker) -> BlockingReason:
+        waker.wait_for(self.deadline.passed)
         self.deadline.start(self.context.background)
         return BlockingReason.RUNTIME_FILTER
 
@@ -82,9 +80,9 @@ class Hoping(Recorded):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_driver_that_only_a_deadline_can_wake_goes_on(threads: int) -> None:
+def test_deadline_wakes_a_driver_blocked_on_nothing_else(threads: int) -> None:
     queue = OutputQueue()
-    instance = FragmentInstance([pipeline(Hoping(Deadline("filter", 5)), Sink(queue))], queue)
+    instance = FragmentInstance([pipeline(Delayed(Deadline("filter", 5)), Sink(queue))], queue)
     assert values(list(execute(instance, threads))) == [0, 1, 2, 3]
     assert instance.metrics()["pipelines"][0]["drivers"][0]["blocks"] == {"runtime filter": 1}
     assert "INPUT_EMPTY" in instance.drivers[0].machine.story()

@@ -1,4 +1,4 @@
-"""The executors: order of calls, early finish, cancel, errors, deadlock, threads left, many chunks."""
+"""The executors: order of calls, early finish, cancel, errors, deadlock, leaked threads, many chunks."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ both = pytest.mark.parametrize("threads", [1, 3])
 
 @pytest.fixture(autouse=True)
 def no_thread_is_left():
-    """Every test of this file leaves the threads it found."""
+    """Assert that each test leaves no thread."""
     before = set(threading.enumerate())
     yield
     assert set(threading.enumerate()) == before
 
 
 @both
-def test_every_stage_once_and_in_order_when_the_input_ends(threads: int) -> None:
+def test_every_stage_is_entered_once_and_in_order(threads: int) -> None:
     queue = OutputQueue()
     operators = [Source(chunks(5)), Step(), Step(), Sink(queue)]
     items, instance = run([pipeline(*operators)], queue, threads)
@@ -47,7 +47,7 @@ def test_an_empty_source_still_finishes(threads: int) -> None:
 
 
 @both
-def test_a_limit_ends_what_is_above_it(threads: int) -> None:
+def test_limit_finishes_upstream_operators(threads: int) -> None:
     queue = OutputQueue()
     source, step, limit, sink = Source(chunks(100)), Step(), Step(limit=6), Sink(queue)
     items, _ = run([pipeline(source, step, limit, sink)], queue, threads)
@@ -57,7 +57,7 @@ def test_a_limit_ends_what_is_above_it(threads: int) -> None:
 
 
 @both
-def test_chunks_without_rows_do_not_travel(threads: int) -> None:
+def test_chunks_without_rows_are_not_pushed(threads: int) -> None:
     queue = OutputQueue()
     step = Step(work=lambda given: None if given.column(0)[0].as_py() else given.slice(0, 0))
     sink = Sink(queue)
@@ -86,7 +86,7 @@ def test_closing_the_generator_cancels(threads: int) -> None:
     ["prepare", "has_output", "pull_chunk", "need_input", "push_chunk", "is_finished", "set_finishing", "set_finished",
      "pending_finish", "close"],
 )  # fmt: skip
-def test_an_error_in_any_call_closes_everything_once_and_says_where(threads: int, place: int, call: str) -> None:
+def test_error_in_any_call_closes_all_operators_once_and_names_the_call(threads: int, place: int, call: str) -> None:
     queue = OutputQueue()
     operators = [Source(chunks(3)), Step(), Sink(queue)]
     operators[place].fails = call
@@ -110,7 +110,7 @@ def test_an_error_in_any_call_closes_everything_once_and_says_where(threads: int
 
 
 @both
-def test_errors_of_the_tree_pass_with_a_note_and_pickle(threads: int) -> None:
+def test_engine_errors_propagate_with_a_note_and_pickle(threads: int) -> None:
     def work(_: Chunk) -> Chunk:
         raise SparkConditionError("SparkArithmeticException", "DIVIDE_BY_ZERO", {}, 3)
 
@@ -123,7 +123,7 @@ def test_errors_of_the_tree_pass_with_a_note_and_pickle(threads: int) -> None:
 
 
 @both
-def test_an_error_in_set_cancelled_is_a_note_of_the_first(threads: int) -> None:
+def test_error_in_set_cancelled_becomes_a_note_of_the_first_error(threads: int) -> None:
     queue = OutputQueue()
     operators = [Source(chunks(1), fails="pull_chunk"), Step(fails="set_cancelled"), Sink(queue, fails="set_cancelled")]
     with pytest.raises(EngineBugError, match="in pull_chunk of operator 0") as caught:
@@ -136,7 +136,7 @@ def test_an_error_in_set_cancelled_is_a_note_of_the_first(threads: int) -> None:
 
 @both
 @pytest.mark.parametrize("nth", [1, 2, 3])
-def test_an_error_in_a_precondition_is_blamed(threads: int, nth: int) -> None:
+def test_error_in_precondition_ready_names_the_operator(threads: int, nth: int) -> None:
     asked: list[int] = []
 
     class Unsure(Made):
@@ -158,8 +158,8 @@ def test_an_error_in_a_precondition_is_blamed(threads: int, nth: int) -> None:
 @both
 @pytest.mark.parametrize("place", [0, 1, 2])
 @pytest.mark.parametrize("call", ["has_output", "need_input", "is_finished", "pending_finish"])
-def test_an_error_that_is_raised_once_whoever_asked_fails_the_query(threads: int, place: int, call: str) -> None:
-    """Raise at the first, second, third … asking, until the query ends before; some are asked by who looks."""
+def test_error_raised_once_in_any_poll_fails_the_query(threads: int, place: int, call: str) -> None:
+    """Raise in the first, second, third … poll, until the query ends earlier; executors also poll blocked drivers."""
     for nth in range(1, 100):
         queue = OutputQueue(1)
         operators = [Source(chunks(3)), Step(), Sink(queue)]
@@ -179,14 +179,14 @@ def test_an_error_that_is_raised_once_whoever_asked_fails_the_query(threads: int
         except EngineBugError as error:
             assert f"told once\nin {call} of operator {place} (" in str(error), nth
         else:
-            assert len(asked) < nth, f"the error of asking {nth} was lost"
+            assert len(asked) < nth, f"the error of poll {nth} was lost"
             assert (nth > 1) is ((call, place) not in {("has_output", 2), ("need_input", 0)})
             return
     pytest.fail("the query never ended")
 
 
 @both
-def test_an_error_while_closing_is_a_note_of_the_first(threads: int) -> None:
+def test_error_in_close_becomes_a_note_of_the_first_error(threads: int) -> None:
     queue = OutputQueue()
     source, sink = Source(chunks(1), fails="pull_chunk"), Sink(queue, fails="close")
     with pytest.raises(PipelineError) as caught:
@@ -196,14 +196,14 @@ def test_an_error_while_closing_is_a_note_of_the_first(threads: int) -> None:
 
 
 class Never(Recorded):
-    """A source that never has anything."""
+    """A source without output that never ends."""
 
     def is_finished(self) -> bool:
         return False
 
 
 @both
-def test_a_deadlock_is_told_with_every_driver(threads: int) -> None:
+def test_deadlock_raises_with_a_dump_of_every_driver(threads: int) -> None:
     queue = OutputQueue()
     stuck = pipeline(Never(), Sink(queue))
     fine = pipeline(Source(chunks(2)), Sink(queue), number=1)
@@ -215,7 +215,7 @@ def test_a_deadlock_is_told_with_every_driver(threads: int) -> None:
 
 
 class FromThread(Source):
-    """A source whose chunks a thread makes, each when the driver waits for it; it wakes the driver, or does not.
+    """A source whose chunks a thread makes, each when the driver is blocked; ``wakes``: it wakes the driver.
 
     Each takes 2 ms by ``clock``.
     """
@@ -270,14 +270,14 @@ class FromThread(Source):
 
 
 def fed_by_thread(source: FromThread, *below: Operator, queue: OutputQueue) -> FragmentInstance:
-    """Make the instance of a pipeline below ``source``, by its clock."""
+    """Return the instance of a pipeline from ``source``, with its clock."""
     instance = FragmentInstance([pipeline(source, *below)], queue, clocks=Clocks(measuring=source.clock))
     source.drivers = instance.drivers
     return instance
 
 
 class WakesWhenClosed(Source):
-    """Never has anything; closing it wakes its driver, as the closing of what it waits for might."""
+    """A source without output; closing it wakes its driver, as closing shared state may."""
 
     def is_finished(self) -> bool:
         return False
@@ -288,7 +288,7 @@ class WakesWhenClosed(Source):
 
 
 @both
-def test_a_blocked_driver_that_is_woken_while_all_is_closed_stays_where_it_is(threads: int) -> None:
+def test_wake_up_during_close_does_not_unblock_a_driver(threads: int) -> None:
     queue = OutputQueue()
     failing = pipeline(Source(chunks(1), fails="pull_chunk"), Sink(queue))
     with pytest.raises(EngineBugError, match="told to fail in pull_chunk") as caught:
@@ -298,7 +298,7 @@ def test_a_blocked_driver_that_is_woken_while_all_is_closed_stays_where_it_is(th
 
 @both
 @pytest.mark.parametrize("wakes", [True, False])
-def test_background_work_is_waited_for(threads: int, wakes: bool) -> None:
+def test_executor_waits_for_background_work(threads: int, wakes: bool) -> None:
     queue = OutputQueue()
     source = FromThread(5, wakes)
     instance = fed_by_thread(source, Sink(queue), queue=queue)
@@ -314,7 +314,7 @@ def test_background_work_is_waited_for(threads: int, wakes: bool) -> None:
 
 
 @both
-def test_pending_finish_holds_the_driver(threads: int) -> None:
+def test_pending_finish_keeps_the_driver_open(threads: int) -> None:
     queue = OutputQueue()
     source = FromThread(20, wakes=True)
     instance = fed_by_thread(source, Step(limit=3), Sink(queue), queue=queue)
@@ -323,7 +323,7 @@ def test_pending_finish_holds_the_driver(threads: int) -> None:
 
 
 @both
-def test_many_chunks_through_a_small_output_queue(threads: int) -> None:
+def test_many_chunks_pass_through_a_small_output_queue(threads: int) -> None:
     queue = OutputQueue(capacity=1)
     given = [chunk(i, 1) for i in range(3000)]
     items, instance = run([pipeline(Source(given), Step(), Sink(queue))], queue, threads)
@@ -333,7 +333,7 @@ def test_many_chunks_through_a_small_output_queue(threads: int) -> None:
 
 
 @both
-def test_a_slow_consumer_holds_the_drivers_back(threads: int) -> None:
+def test_slow_consumer_blocks_the_drivers(threads: int) -> None:
     queue = OutputQueue(capacity=4)
     source = Source(chunks(1000))
     instance = FragmentInstance([pipeline(source, Step(), Sink(queue))], queue)
@@ -355,7 +355,7 @@ def test_serial_mode_starts_no_thread() -> None:
     assert set(seen) == {threading.get_ident()}
 
 
-def test_threads_run_the_drivers() -> None:
+def test_executor_threads_run_the_drivers() -> None:
     queue = OutputQueue()
     meet = threading.Barrier(2, timeout=10)
     seen: list[int] = []
@@ -378,7 +378,7 @@ def test_an_instance_runs_once(threads: int) -> None:
         list(execute(instance, threads))
 
 
-def test_a_precondition_holds_a_pipeline_until_it_is_met() -> None:
+def test_unmet_precondition_blocks_the_pipeline() -> None:
     queue = OutputQueue()
     built: list[int] = []
 
@@ -404,7 +404,7 @@ def test_a_precondition_holds_a_pipeline_until_it_is_met() -> None:
     assert "PRECONDITION_BLOCK" in instance.drivers[0].machine.story()
 
 
-def test_a_dump_shows_the_call_a_driver_is_in() -> None:
+def test_dump_shows_the_current_call_of_a_driver() -> None:
     queue = OutputQueue()
     inside, go_on = threading.Event(), threading.Event()
 
@@ -423,8 +423,8 @@ def test_a_dump_shows_the_call_a_driver_is_in() -> None:
 
 
 @both
-def test_background_work_ends_before_anything_is_closed(threads: int) -> None:
-    """The thread goes on after the cancel, until it finds, after a while, that nothing has been closed."""
+def test_background_work_ends_before_operators_are_closed(threads: int) -> None:
+    """After the cancel the thread continues, then checks that no operator has been closed."""
     queue = OutputQueue(capacity=1)
     cancelled, closed = threading.Event(), threading.Event()
     ended_at_close: list[bool] = []
@@ -460,9 +460,9 @@ def test_background_work_ends_before_anything_is_closed(threads: int) -> None:
 
 
 @both
-def test_a_wake_up_while_the_driver_runs_is_not_lost(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wake_up_of_a_running_driver_is_not_lost(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     class Late(Source):
-        """Says it has nothing, and is woken before the driver has gone to sleep."""
+        """Has no output at first, and wakes its driver before that is blocked."""
 
         asked_before = 0
 
@@ -484,4 +484,4 @@ def test_a_wake_up_while_the_driver_runs_is_not_lost(threads: int, monkeypatch: 
     queue = OutputQueue()
     items, instance = run([pipeline(Late(chunks(1)), Sink(queue))], queue, threads)
     assert values(items) == [0, 1, 2, 3]
-    assert instance.missed_wakeups == 0  # nobody had to look after it, which happens every 5 s
+    assert instance.missed_wakeups == 0  # not found by the executor's own poll, every 5 s

@@ -1,4 +1,4 @@
-"""Local exchanges: every shape and distribution, tiny caps, early closing, bytes accounted."""
+"""Local exchanges: every fan-in, fan-out and distribution, tiny caps, early closing, accounting."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyspark_pipeline.exec.local_distribution import (
     at_random,
     broadcast,
     by_hash,
-    pass_through,
+    round_robin,
     stable_grouping,
 )
 from pyspark_pipeline.exec.local_exchange import LocalExchange
@@ -27,7 +27,7 @@ BY_HASH = by_hash(lambda given, n: (given.column(0).to_numpy() % n).astype(np.in
 
 
 def parts(dop: int, count: int, rows: int = 3) -> list[list[Chunk]]:
-    """Make each driver's chunks, all values different."""
+    """Return the chunks of each driver, with distinct values."""
     return [[chunk((driver * count + i) * rows, rows) for i in range(count)] for driver in range(dop)]
 
 
@@ -43,9 +43,7 @@ def exchange_run(
     batch_rows: int = 65536,
 ) -> tuple[list[Chunk], FragmentInstance, LocalExchange, MemoryTracker]:
     queue, memory = OutputQueue(2), MemoryTracker("instance")
-    exchange = LocalExchange(
-        "exchange", distribution, num_consumers=consumers, max_bytes=cap, batch_rows=batch_rows
-    )
+    exchange = LocalExchange("exchange", distribution, num_consumers=consumers, max_bytes=cap, batch_rows=batch_rows)
     given = parts(producers, count)
     sources = Made("source", lambda i: Source(given[i]))
     into = Pipeline(id=0, factories=(sources, LocalExchangeSinkFactory(exchange)), dop=producers)
@@ -62,9 +60,12 @@ def exchange_run(
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize(("producers", "consumers"), [(1, 1), (3, 1), (1, 3), (3, 2), (2, 3)])
 @pytest.mark.parametrize("cap", [1, 200, 1 << 20])
-@pytest.mark.parametrize("name", ["hash", "pass through", "random", "broadcast"])
-def test_every_row_arrives(name: str, producers: int, consumers: int, threads: int, cap: int) -> None:
-    distribution = {"hash": BY_HASH, "pass through": pass_through, "random": at_random, "broadcast": broadcast}[name]
+@pytest.mark.parametrize("name", ["hash", "round robin", "random", "broadcast"])
+def test_every_distribution_delivers_every_row(
+    name: str, producers: int, consumers: int, threads: int, cap: int
+) -> None:
+    distributions = {"hash": BY_HASH, "round robin": round_robin, "random": at_random, "broadcast": broadcast}
+    distribution = distributions[name]
     items, instance, exchange, memory = exchange_run(distribution, producers, consumers, threads, cap=cap)
     copies = consumers if name == "broadcast" else 1
     assert Counter(values(items)) == Counter(list(range(producers * 50 * 3)) * copies)
@@ -75,7 +76,7 @@ def test_every_row_arrives(name: str, producers: int, consumers: int, threads: i
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_hash_sends_a_row_where_its_destination_says(threads: int) -> None:
+def test_hash_distribution_sends_rows_to_their_destination(threads: int) -> None:
     seen: dict[int, set[int]] = {0: set(), 1: set(), 2: set()}
 
     def above(driver: int) -> Step:
@@ -90,7 +91,7 @@ def test_hash_sends_a_row_where_its_destination_says(threads: int) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_consumer_that_ends_early_frees_the_producers(threads: int) -> None:
+def test_consumer_that_ends_early_unblocks_the_producers(threads: int) -> None:
     items, _, exchange, memory = exchange_run(
         BY_HASH, 2, 2, threads, above=lambda i: Step(limit=2) if i == 0 else Step(), batch_rows=4
     )
@@ -101,9 +102,9 @@ def test_a_consumer_that_ends_early_frees_the_producers(threads: int) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_producers_end_when_all_consumers_have(threads: int) -> None:
+def test_producers_end_after_all_consumers(threads: int) -> None:
     items, instance, exchange, _ = exchange_run(
-        pass_through, 2, 1, threads, above=lambda _: Step(limit=4), count=2000, batch_rows=4
+        round_robin, 2, 1, threads, above=lambda _: Step(limit=4), count=2000, batch_rows=4
     )
     assert len(values(items)) == 4 and exchange.is_abandoned()
     moves = [driver.metrics.moves for driver in instance.drivers[:2]]
@@ -111,9 +112,9 @@ def test_producers_end_when_all_consumers_have(threads: int) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_several_pipelines_into_one(threads: int) -> None:
+def test_several_pipelines_feed_one_exchange(threads: int) -> None:
     queue = OutputQueue()
-    exchange = LocalExchange("union", pass_through, num_consumers=1, max_bytes=1)
+    exchange = LocalExchange("union", round_robin, num_consumers=1, max_bytes=1)
     pipelines = [
         Pipeline(
             id=i, factories=(Made("source", lambda _, i=i: Source([chunk(i * 10)])), LocalExchangeSinkFactory(exchange))
@@ -125,8 +126,8 @@ def test_several_pipelines_into_one(threads: int) -> None:
     assert sorted(values(items)) == [0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23]
 
 
-def test_small_pieces_are_joined_and_large_left_alone() -> None:
-    exchange = LocalExchange("x", pass_through, num_consumers=1, max_bytes=1 << 20, batch_rows=10)
+def test_take_joins_small_pieces_and_keeps_large_ones() -> None:
+    exchange = LocalExchange("x", round_robin, num_consumers=1, max_bytes=1 << 20, batch_rows=10)
     exchange.add_producer()
     large = chunk(0, 8)
     for piece in (chunk(0, 3), chunk(3, 3), chunk(6, 5), large, chunk(0, 1)):
@@ -134,7 +135,7 @@ def test_small_pieces_are_joined_and_large_left_alone() -> None:
     assert [[piece.num_rows for piece in exchange.take(0)] for _ in range(4)] == [[3, 3], [5], [8], [1]]
 
 
-def test_stable_grouping() -> None:
+def test_stable_grouping_sorts_by_destination_then_position() -> None:
     for count in (1, 3, 300, 70000):
         destinations = np.random.default_rng(1).integers(0, count, 1000).astype(np.int32)
         rows, starts = stable_grouping(destinations, count)
@@ -147,13 +148,12 @@ def test_stable_grouping() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_over_the_memory_limit_chunks_still_pass_one_by_one(threads: int) -> None:
+def test_chunks_pass_one_by_one_over_the_memory_limit(threads: int) -> None:
     queue = OutputQueue()
-    exchange = LocalExchange("exchange", pass_through, num_consumers=1, max_bytes=1 << 20)
+    exchange = LocalExchange("exchange", round_robin, num_consumers=1, max_bytes=1 << 20)
     sources = Made("source", lambda _: Source([chunk(i, 100) for i in range(100)]))
     into = Pipeline(id=0, factories=(sources, LocalExchangeSinkFactory(exchange)))
     out_of = Pipeline(id=1, factories=(LocalExchangeSourceFactory(exchange), OutputSinkFactory(queue)))
     memory = MemoryTracker("instance", limit=700)
     assert sum(c.num_rows for c in execute(FragmentInstance([into, out_of], queue, memory=memory), threads)) == 10_000
     assert memory.held == 0 and memory.peak <= 700 + (threads + 1) * 800
-

@@ -1,4 +1,4 @@
-"""From factories to drivers: who is made, how each is numbered, in which threads they run, what they report."""
+"""Instances: creation and numbering of operators, the threads of drivers, and their metrics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exec import Chunk, FragmentInstance, OperatorContext, OutputQueue, Pipeline, execute
-from pyspark_pipeline.exec.local_distribution import broadcast, pass_through
+from pyspark_pipeline.exec.local_distribution import broadcast, round_robin
 from pyspark_pipeline.exec.local_exchange import LocalExchange
 from pyspark_pipeline.exec.local_exchange_operators import LocalExchangeSinkFactory, LocalExchangeSourceFactory
 from pyspark_pipeline.exec.output_sink import OutputSinkFactory
@@ -17,7 +17,7 @@ from tests.exec.kit import Made, Sink, Source, Step, chunk, chunks, pipeline, va
 
 
 class Placed(Step):
-    """Remembers the context it was given."""
+    """Records its context."""
 
     contexts: list[OperatorContext] = []
 
@@ -26,7 +26,7 @@ class Placed(Step):
         Placed.contexts.append(context)
 
 
-def test_a_factory_makes_one_operator_a_driver_each_with_its_place() -> None:
+def test_factory_creates_one_operator_per_driver_with_its_id() -> None:
     Placed.contexts = []
     queue = OutputQueue()
     sequences: list[int] = []
@@ -37,7 +37,7 @@ def test_a_factory_makes_one_operator_a_driver_each_with_its_place() -> None:
 
     factories = (Made("source", lambda _: Source(chunks(2))), Made("step", step), OutputSinkFactory(queue))
     instance = FragmentInstance([Pipeline(id=5, factories=factories, dop=3)], queue)
-    assert sequences == [0, 1, 2] and not Placed.contexts  # nothing heavy before ``prepare``
+    assert sequences == [0, 1, 2] and not Placed.contexts  # no operator is prepared in the constructor
     assert len(list(execute(instance))) == 6
     assert [context.id for context in Placed.contexts] == [
         OperatorId(pipeline=5, driver=i, index=1, name="step") for i in range(3)  # type: ignore[arg-type]
@@ -47,17 +47,17 @@ def test_a_factory_makes_one_operator_a_driver_each_with_its_place() -> None:
     assert len({id(context.memory) for context in Placed.contexts}) == 3
 
 
-def test_a_pipeline_needs_a_source_and_a_sink() -> None:
+def test_pipeline_requires_a_source_and_a_sink() -> None:
     with pytest.raises(EngineBugError, match="pipeline 2 has no source or no sink"):
         FragmentInstance([Pipeline(id=2, factories=(Made("source", lambda _: Source([])),))], OutputQueue())
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_pipelines_have_parallelism_of_their_own(threads: int) -> None:
+def test_each_pipeline_has_its_own_parallelism(threads: int) -> None:
     """3 drivers gathered into 1, spread over 4 again: N:1, then 1:N."""
     queue = OutputQueue()
-    gather = LocalExchange("gather", pass_through, num_consumers=1, max_bytes=1)
-    spread = LocalExchange("spread", pass_through, num_consumers=4, max_bytes=1)
+    gather = LocalExchange("gather", round_robin, num_consumers=1, max_bytes=1)
+    spread = LocalExchange("spread", round_robin, num_consumers=4, max_bytes=1)
     used: set[int] = set()
 
     def above(driver: int) -> Step:
@@ -81,7 +81,7 @@ def test_pipelines_have_parallelism_of_their_own(threads: int) -> None:
     assert [p["dop"] for p in instance.metrics()["pipelines"]] == [3, 1, 4]
 
 
-def test_a_broadcast_hands_over_the_same_chunk_without_copying() -> None:
+def test_broadcast_shares_the_chunk_without_copying() -> None:
     exchange = LocalExchange("broadcast", broadcast, num_consumers=3, max_bytes=1 << 20)
     sink = LocalExchangeSinkFactory(exchange).create(1, 0)
     given = chunk(0)
@@ -89,7 +89,7 @@ def test_a_broadcast_hands_over_the_same_chunk_without_copying() -> None:
     assert all(exchange.take(consumer)[0] is given for consumer in range(3))
 
 
-def test_no_more_threads_than_asked_for_run_any_number_of_drivers() -> None:
+def test_executor_uses_at_most_the_given_number_of_threads() -> None:
     queue = OutputQueue()
     seen: set[int] = set()
 
@@ -103,7 +103,7 @@ def test_no_more_threads_than_asked_for_run_any_number_of_drivers() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_every_wait_has_a_reason_and_is_charged_to_the_operator_that_causes_it(threads: int) -> None:
+def test_every_wait_is_accounted_to_its_operator_and_reason(threads: int) -> None:
     queue = OutputQueue(capacity=1)
     instance = FragmentInstance([pipeline(Source(chunks(50)), Step(), Sink(queue))], queue)
     assert len(list(execute(instance, threads))) == 50

@@ -1,4 +1,4 @@
-"""The output queue bounds and counts what waits for Spark."""
+"""The output queue bounds and counts the items queued for Spark."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pyspark_pipeline.exec import OutputQueue
 from pyspark_pipeline.memory import MemoryTracker
 
 
-def test_items_and_bytes_bound_it_and_its_room_is_told() -> None:
+def test_output_queue_is_bounded_by_items_and_bytes_and_notifies() -> None:
     queue = OutputQueue(capacity=3, max_bytes=100)
     told: list[str] = []
     queue.filled.subscribe(lambda: told.append("filled"))
@@ -20,7 +20,7 @@ def test_items_and_bytes_bound_it_and_its_room_is_told() -> None:
     assert told == ["filled", "filled", "drained"]
 
 
-def test_what_waits_is_counted_within_an_eighth_of_the_limit() -> None:
+def test_output_queue_bytes_are_bounded_by_an_eighth_of_the_memory_limit() -> None:
     memory = MemoryTracker("instance", limit=80)
     queue = OutputQueue()
     queue.account_to(memory)

@@ -1,4 +1,4 @@
-"""The ready queue: short drivers first, no driver starved, every nanosecond charged to the level it was run on."""
+"""The ready queue: short drivers first, no starvation, run time charged to the right level."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def driver_that_ran(seconds: float) -> Driver:
 
 
 def run(ready: ReadyQueue, driver: Driver, ns: int) -> None:
-    """Let ``driver``, which was taken, run."""
+    """Account a run of ``ns`` of a driver that was taken."""
     driver.ran_ns += ns
     ready.charge(driver)
 
 
-def test_a_short_driver_overtakes_a_long_one() -> None:
+def test_short_driver_overtakes_a_long_one() -> None:
     ready = ReadyQueue()
     long, short = driver_that_ran(3.5), driver_that_ran(0.0)
     ready.put(long)
@@ -32,7 +32,7 @@ def test_a_short_driver_overtakes_a_long_one() -> None:
     assert ready.take() is short and ready.take() is long and ready.take() is None
 
 
-def test_drivers_of_a_level_take_turns() -> None:
+def test_drivers_of_a_level_run_round_robin() -> None:
     ready = ReadyQueue()
     drivers = [driver_that_ran(0.0) for _ in range(3)]
     for driver in drivers:
@@ -47,7 +47,7 @@ def test_drivers_of_a_level_take_turns() -> None:
     assert turns == [0, 1, 2] * 3
 
 
-def test_a_long_driver_is_not_starved_by_one_that_yields() -> None:
+def test_yielding_driver_does_not_starve_a_long_one() -> None:
     ready = ReadyQueue()
     long, short = driver_that_ran(8.0), driver_that_ran(0.0)
     ready.put(long)
@@ -56,8 +56,8 @@ def test_a_long_driver_is_not_starved_by_one_that_yields() -> None:
 
 
 @pytest.mark.parametrize("seconds", [3.5, 8.0])
-def test_a_long_driver_is_not_starved_by_short_ones_that_end(seconds: float) -> None:
-    """Each of them runs 100 ms once; it is charged although it is never put back."""
+def test_short_drivers_that_end_do_not_starve_a_long_one(seconds: float) -> None:
+    """Each short driver runs 100 ms once; its time is charged although it is never put back."""
     ready = ReadyQueue()
     long = driver_that_ran(seconds)
     ready.put(long)
@@ -71,7 +71,7 @@ def test_a_long_driver_is_not_starved_by_short_ones_that_end(seconds: float) -> 
 
 
 def turns_until(ready: ReadyQueue, wanted: Driver, then: Callable[[Driver], None], ns: int = 20 * MS) -> int:
-    """Count the turns others get before ``wanted``; ``then`` is done with each of them."""
+    """Return the number of runs of other drivers before ``wanted``; call ``then`` with each of them."""
     for turns in range(10_000):
         taken = ready.take()
         assert taken is not None
@@ -82,7 +82,7 @@ def turns_until(ready: ReadyQueue, wanted: Driver, then: Callable[[Driver], None
     pytest.fail("the long driver never ran")
 
 
-def test_a_level_is_charged_for_what_was_run_on_it_even_where_the_driver_sinks() -> None:
+def test_run_time_is_charged_to_the_level_the_driver_was_taken_from() -> None:
     ready = ReadyQueue()
     driver = driver_that_ran(0.19)
     ready.put(driver)
@@ -96,7 +96,7 @@ def test_a_level_is_charged_for_what_was_run_on_it_even_where_the_driver_sinks()
     assert ready.statistics()["spent_s"] == spent
 
 
-def test_the_levels_end_where_they_should() -> None:
+def test_level_bounds() -> None:
     ready = ReadyQueue()
     for seconds in (0.2, 0.6, 1.2, 2.0, 3.0, 4.2, 5.6, 5.7):
         ready.put(driver_that_ran(seconds))

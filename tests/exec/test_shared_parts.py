@@ -1,4 +1,4 @@
-"""Barrier, bridge, event, input queues and feed: the parts that drivers share."""
+"""State shared by drivers: barrier, bridge, event, input queues and feed."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any
 import pytest
 
 from pyspark_pipeline.errors import EngineBugError
-from pyspark_pipeline.exec import Chunk, Event, FragmentInstance, OperatorContext, OutputQueue, execute
+from pyspark_pipeline.exec import Chunk, Event, FragmentInstance, OutputQueue, execute
 from pyspark_pipeline.exec.barrier import Barrier
+from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.bridge import Bridge
+from pyspark_pipeline.exec.event import Waker
 from pyspark_pipeline.exec.input_queue import InputFeed, InputQueue
 from tests.exec.kit import Recorded, Sink, Step, chunk, pipeline, values
 
 
-def test_exactly_one_last_peer_a_round() -> None:
+def test_barrier_has_exactly_one_last_peer_per_round() -> None:
     barrier: Barrier[int] = Barrier(4)
     lasts: list[list[int]] = []
     rounds = 200
@@ -37,7 +39,7 @@ def test_exactly_one_last_peer_a_round() -> None:
     assert sorted(lasts) == [[10 * n, 10 * n + 1, 10 * n + 2, 10 * n + 3] for n in range(rounds)]
 
 
-def test_a_peer_arrives_once_a_round() -> None:
+def test_barrier_rejects_a_second_arrival_in_a_round() -> None:
     barrier: Barrier[str] = Barrier(2)
     assert barrier.arrive(1, "b") is None
     assert barrier.statistics() == {"arrived": 1, "peers": 2}
@@ -46,7 +48,7 @@ def test_a_peer_arrives_once_a_round() -> None:
     assert barrier.arrive(0, "a") == ["a", "b"]
 
 
-def test_a_bridge_is_published_once_and_wakes() -> None:
+def test_bridge_is_published_once_and_notifies() -> None:
     bridge: Bridge[int | None] = Bridge("hash table")
     woken: list[int] = []
     bridge.ready.subscribe(lambda: woken.append(1))
@@ -58,7 +60,7 @@ def test_a_bridge_is_published_once_and_wakes() -> None:
         bridge.publish(2)
 
 
-def test_a_closed_barrier_lets_go_what_was_handed_in_and_has_no_last_peer() -> None:
+def test_closed_barrier_releases_parts_and_has_no_last_peer() -> None:
     barrier: Barrier[str] = Barrier(2)
     assert barrier.arrive(0, "a") is None
     barrier.close()
@@ -69,7 +71,7 @@ def test_a_closed_barrier_lets_go_what_was_handed_in_and_has_no_last_peer() -> N
 
 
 @pytest.mark.parametrize("published", [False, True])
-def test_a_closed_bridge_wakes_who_waits_and_has_no_value(published: bool) -> None:
+def test_closed_bridge_notifies_and_has_no_value(published: bool) -> None:
     bridge: Bridge[int] = Bridge("hash table")
     if published:
         bridge.publish(1)
@@ -84,7 +86,7 @@ def test_a_closed_bridge_wakes_who_waits_and_has_no_value(published: bool) -> No
     assert bridge.peek() is None and woken == [True]
 
 
-def test_an_event_wakes_each_subscriber_once() -> None:
+def test_event_wakes_each_subscriber_once() -> None:
     event, woken = Event("e"), [0, 0]
 
     def first() -> None:
@@ -108,12 +110,13 @@ class QueueSource(Recorded):
         super().__init__()
         self.queue = queue
 
-    def prepare(self, context: OperatorContext) -> None:
-        super().prepare(context)
-        context.wake_on(self.queue.ended)
-
     def has_output(self) -> bool:
-        return self.queue.wait(self.context.wake)
+        return self.queue.has_items()
+
+    def is_blocked(self, waker: Waker) -> BlockingReason | None:
+        waker.wait_for(self.queue.ended)
+        waker.wait_for(self.queue.filled)
+        return None
 
     def pull_chunk(self) -> Chunk | None:
         return self.queue.take()
@@ -126,7 +129,7 @@ class QueueSource(Recorded):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_the_callers_thread_reads_the_stream(threads: int) -> None:
+def test_callers_thread_reads_the_input_stream(threads: int) -> None:
     readers: set[int] = set()
     read: list[int] = []
 
@@ -149,7 +152,7 @@ def test_the_callers_thread_reads_the_stream(threads: int) -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_one_stream_for_two_inputs_never_deadlocks(threads: int) -> None:
-    """The probe's rows come first although the build is wanted first: they wait, beyond the bound."""
+    """The probe's rows arrive first although the build is needed first: they are queued beyond the bound."""
     stream = iter([(1, chunk(4 * i)) for i in range(20)] + [(0, chunk(i)) for i in range(5)])
     build, probe, output = InputQueue("build"), InputQueue("probe"), OutputQueue()
     built = Bridge[int]("table")
@@ -160,9 +163,9 @@ def test_one_stream_for_two_inputs_never_deadlocks(threads: int) -> None:
             built.publish(1)
 
     class Probe(Step):
-        def prepare(self, context: OperatorContext) -> None:
-            super().prepare(context)
-            context.wake_on(built.ready)
+        def is_blocked(self, waker: Waker) -> BlockingReason | None:
+            waker.wait_for(built.ready)
+            return None
 
         def need_input(self) -> bool:
             return built.is_ready() and super().need_input()
@@ -175,7 +178,7 @@ def test_one_stream_for_two_inputs_never_deadlocks(threads: int) -> None:
     assert "OPERATOR_BLOCK" in instance.drivers[0].machine.story() or threads > 1
 
 
-def test_an_ordered_stream_ends_an_input_when_a_later_one_begins() -> None:
+def test_ordered_stream_ends_an_input_when_a_later_one_begins() -> None:
     queues = {i: InputQueue(f"input {i}") for i in range(3)}
     feed = InputFeed(iter([(2, "a"), (1, "b"), (2, "late")]), queues, order=(2, 0, 1))
     feed.pump()
@@ -189,7 +192,7 @@ def test_an_ordered_stream_ends_an_input_when_a_later_one_begins() -> None:
     assert feed.is_ended() and queues[1].take() == "b" and queues[1].is_finished()
 
 
-def test_a_dropped_queue_takes_nothing_and_wants_nothing() -> None:
+def test_dropped_queue_discards_items_and_wants_no_input() -> None:
     queue = InputQueue("input 0")
     feed = InputFeed(iter([(0, "a"), (0, "b")]), {0: queue})
     assert feed.wants_input()
@@ -199,7 +202,7 @@ def test_a_dropped_queue_takes_nothing_and_wants_nothing() -> None:
     assert queue.is_finished() and not feed.wants_input()
 
 
-def test_errors_of_the_stream_reach_the_caller() -> None:
+def test_stream_errors_propagate_to_the_caller() -> None:
     def stream() -> Iterator[tuple[int, Any]]:
         yield 0, chunk(0)
         raise OSError("socket")

@@ -1,4 +1,4 @@
-"""The driver's table of states and the operators' stages: legal moves pass, illegal ones tell their story."""
+"""Driver states and operator stages: legal transitions pass, illegal ones raise with the recent states."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pyspark_pipeline.exec.states import BLOCKED, FINAL, TRANSITIONS, DriverStat
 
 
 def at(state: DriverState) -> StateMachine:
-    """Make a machine that stands in ``state``."""
+    """Return a state machine in ``state``."""
     machine = StateMachine("driver 0")
     machine.state = state
     return machine
 
 
 @pytest.mark.parametrize(("start", "to"), list(itertools.product(DriverState, DriverState)))
-def test_exactly_the_moves_of_the_table(start: DriverState, to: DriverState) -> None:
+def test_state_machine_allows_exactly_the_transitions_of_the_table(start: DriverState, to: DriverState) -> None:
     machine = at(start)
     if to in TRANSITIONS[start]:
         machine.move(to)
@@ -30,14 +30,14 @@ def test_exactly_the_moves_of_the_table(start: DriverState, to: DriverState) -> 
         assert machine.state is start
 
 
-def test_the_table_is_whole_and_final_states_are_final() -> None:
+def test_table_is_complete_and_final_states_have_no_transition() -> None:
     assert set(TRANSITIONS) == set(DriverState)
     assert all(not TRANSITIONS[state] for state in FINAL)
     assert all(DriverState.CANCELED in TRANSITIONS[state] for state in set(DriverState) - FINAL)
     assert all(DriverState.RUNNING not in TRANSITIONS[state] for state in BLOCKED)
 
 
-def test_an_illegal_move_tells_the_story() -> None:
+def test_illegal_transition_reports_recent_states() -> None:
     machine = StateMachine("driver 3 of pipeline 1")
     for state in (DriverState.READY, DriverState.RUNNING, DriverState.FINISH):
         machine.move(state)
@@ -47,7 +47,7 @@ def test_an_illegal_move_tells_the_story() -> None:
     assert "NOT_READY → READY → RUNNING → FINISH" in str(caught.value)
 
 
-def test_the_story_is_bounded() -> None:
+def test_state_history_is_bounded() -> None:
     machine = StateMachine("driver 0")
     machine.move(DriverState.READY)
     for _ in range(1000):
@@ -68,7 +68,7 @@ def test_the_story_is_bounded() -> None:
         (OperatorStage.CLOSED, OperatorStage.CLOSED),
     ],
 )
-def test_a_stage_twice_or_backwards_is_a_bug(first: OperatorStage, then: OperatorStage) -> None:
+def test_entering_a_stage_twice_or_backwards_raises(first: OperatorStage, then: OperatorStage) -> None:
     record = StageRecord(["scan"])
     if first is not OperatorStage.CREATED:
         record.enter(0, OperatorStage.PREPARED)

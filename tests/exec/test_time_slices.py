@@ -1,4 +1,4 @@
-"""Slices, overruns and waits, to the nanosecond: the clock goes on only where an operator says so."""
+"""Slices, overruns and waits, to the nanosecond: only the test's operators advance the clock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MS = 1_000_000
 
 
 def takes(clock: StepClock, ms: int, name: str = "", order: list[str] | None = None) -> Callable[[Chunk], Chunk]:
-    """Give the work of a step that takes ``ms`` for each chunk, and notes ``name``."""
+    """Return the work of a step that takes ``ms`` for each chunk and records ``name``."""
 
     def work(given: Chunk) -> Chunk:
         clock.advance(ms * MS)
@@ -29,13 +29,13 @@ def takes(clock: StepClock, ms: int, name: str = "", order: list[str] | None = N
     return work
 
 
-def told(instance: FragmentInstance, driver: int = 0) -> dict[str, Any]:
-    """Give what a driver of the first pipeline counted."""
+def driver_metrics(instance: FragmentInstance, driver: int = 0) -> dict[str, Any]:
+    """Return the metrics of a driver of the first pipeline."""
     return instance.metrics()["pipelines"][0]["drivers"][driver]  # type: ignore[no-any-return]
 
 
 def stepped(clock: StepClock, *pipelines: list[Operator]) -> FragmentInstance:
-    """Run pipelines by ``clock`` to the end, on this thread."""
+    """Run pipelines with ``clock`` to the end, on this thread."""
     queue = next(op.queue for op in pipelines[0] if isinstance(op, Sink))
     numbered = [pipeline(*operators, number=number) for number, operators in enumerate(pipelines)]
     instance = FragmentInstance(numbered, queue, clocks=Clocks(measuring=clock))
@@ -45,7 +45,7 @@ def stepped(clock: StepClock, *pipelines: list[Operator]) -> FragmentInstance:
     return instance
 
 
-def test_drivers_take_turns_of_a_slice_and_a_short_one_is_not_starved() -> None:
+def test_drivers_run_in_turns_of_a_slice_without_starving_a_short_one() -> None:
     clock, queue, order = StepClock(), OutputQueue(100), list[str]()
     instance = stepped(
         clock,
@@ -54,16 +54,16 @@ def test_drivers_take_turns_of_a_slice_and_a_short_one_is_not_starved() -> None:
         [Source(chunks(2)), Step(work=takes(clock, 1, "short", order)), Sink(queue)],
     )
     assert order == [*"aaaa", *"bbbb", "short", "short", *"aaaa", *"bbbb"]
-    driver = told(instance)
+    driver = driver_metrics(instance)
     assert (driver["yields"], driver["scheduled"], driver["active_s"]) == (2, 3, 0.04)
     assert "overruns" not in driver
 
 
 @pytest.mark.parametrize("executor", [SerialExecutor, lambda instance: ThreadedExecutor(instance, 1)])
-def test_a_driver_that_ran_long_sinks_and_gets_its_turn_by_what_its_level_had(executor: Any) -> None:
-    """Slices of 300 ms: the second is the first of the next level, the third comes when those above had more.
+def test_long_driver_moves_down_a_level_and_runs_by_time_spent_per_level(executor: Any) -> None:
+    """Slices of 300 ms: the second is the first on the next level, the third follows more time on the level above.
 
-    The short ones count although each of them ends in its first slice.
+    Short drivers count although each of them ends in its first slice.
     """
     clock, queue, order = StepClock(), OutputQueue(100), list[str]()
     short = [[Source(chunks(1)), Step(work=takes(clock, 40, "short", order)), Sink(queue)] for _ in range(4)]
@@ -76,16 +76,16 @@ def test_a_driver_that_ran_long_sinks_and_gets_its_turn_by_what_its_level_had(ex
 
 
 @pytest.mark.parametrize(("ms", "late"), [(20, 0), (21, 1), (38, 18), (500, 480)])
-def test_what_a_slow_call_takes_beyond_the_slice_is_its_overrun(ms: int, late: int) -> None:
+def test_time_of_a_slow_call_beyond_the_slice_is_an_overrun(ms: int, late: int) -> None:
     clock = StepClock()
-    driver = told(stepped(clock, [Source(chunks(1)), Step(work=takes(clock, ms)), Sink(OutputQueue())]))
+    driver = driver_metrics(stepped(clock, [Source(chunks(1)), Step(work=takes(clock, ms)), Sink(OutputQueue())]))
     assert driver["yields"] == 1
     assert (driver.get("overruns", 0), driver.get("overrun_s", 0)) == (min(late, 1), pytest.approx(late / 1e3))
 
 
 @pytest.mark.parametrize("call", ["has_output", "push_chunk", "set_finishing", "set_finished", "close"])
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_an_overrun_is_told_whatever_call_took_the_time(call: str, place: int) -> None:
+def test_overrun_is_counted_in_every_call(call: str, place: int) -> None:
     clock = StepClock()
     operators: list[Operator] = [Source(chunks(1)), Step(), Sink(OutputQueue())]
     original, slow = getattr(operators[place], call), [True]
@@ -96,14 +96,14 @@ def test_an_overrun_is_told_whatever_call_took_the_time(call: str, place: int) -
         return original(*given)
 
     setattr(operators[place], call, slowly)
-    driver = told(stepped(clock, operators))
+    driver = driver_metrics(stepped(clock, operators))
     called = (call, place) not in {("has_output", 2), ("push_chunk", 0)}
     submitted = (call, place) == ("has_output", 0)  # asked before the first slice
     expected = (1, pytest.approx(0.48)) if called and not submitted else (None, None)
     assert (driver.get("overruns"), driver.get("overrun_s")) == expected
 
 
-def test_a_slice_ends_after_a_slow_end_of_an_operator() -> None:
+def test_slice_ends_after_a_slow_set_finishing() -> None:
     clock, queue, order = StepClock(), OutputQueue(100), list[str]()
 
     class Flushes(Step):
@@ -126,7 +126,7 @@ def test_a_slice_ends_after_a_slow_end_of_an_operator() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_a_wait_that_a_cancel_ends_is_counted(threads: int) -> None:
+def test_wait_ended_by_a_cancel_is_counted(threads: int) -> None:
     clock = StepClock()
     first, second = OutputQueue(1), OutputQueue(1)
 
@@ -141,23 +141,23 @@ def test_a_wait_that_a_cancel_ends_is_counted(threads: int) -> None:
     next(items)
     clock.advance(7 * MS)
     items.close()
-    driver = told(instance)
+    driver = driver_metrics(instance)
     assert (driver["blocked_s"], driver["blocks"]) == ({"split": 0.007}, {"split": 1})
     assert instance.metrics()["pipelines"][0]["operators"][0]["blocked_s"] == {"split": 0.007}
 
 
-def test_a_step_a_reading_makes_a_slice_a_number_of_moves() -> None:
+def test_step_clock_makes_a_slice_a_number_of_moves() -> None:
     queue = OutputQueue(1000)
     clocks = Clocks(slicing=StepClock(MS))
     source = Source(chunks(100))
     instance = FragmentInstance([pipeline(source, Sink(queue))], queue, time_slice_ms=10, clocks=clocks)
     assert values(list(execute(instance))) == list(range(400))
-    driver = told(instance)
+    driver = driver_metrics(instance)
     assert (driver["moves"], driver["scheduled"], driver["yields"]) == (100, 11, 10)
     assert driver["active_s"] < 1.0
 
 
-def test_a_clock_does_not_go_back() -> None:
+def test_step_clock_rejects_negative_advance() -> None:
     clock = StepClock(5)
     assert [clock(), clock()] == [0, 5]
     clock.advance(100)

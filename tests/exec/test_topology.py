@@ -1,4 +1,4 @@
-"""The drawing of an instance's pipelines, from a test and in the error of a stuck instance."""
+"""The drawing of an instance's pipelines, alone and in the error of a deadlock."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, Pipeline, execute
-from pyspark_pipeline.exec.local_distribution import pass_through
+from pyspark_pipeline.exec.local_distribution import round_robin
 from pyspark_pipeline.exec.local_exchange import LocalExchange
 from pyspark_pipeline.exec.local_exchange_operators import LocalExchangeSinkFactory, LocalExchangeSourceFactory
 from pyspark_pipeline.exec.topology import dependencies, tree
@@ -16,15 +16,15 @@ from tests.exec.kit import Made, Recorded, Sink, Source, Step, chunks
 
 
 class Never(Recorded):
-    """A source that never has anything."""
+    """A source without output that never ends."""
 
     def is_finished(self) -> bool:
         return False
 
 
 def united(queue: OutputQueue, first: Made) -> list[Pipeline]:
-    """Two pipelines into one local exchange, its source in a third; a fourth has nothing to do with them."""
-    exchange = LocalExchange("gather", pass_through, num_consumers=1, max_bytes=1)
+    """Return two pipelines into one local exchange, its source in a third, and an independent fourth."""
+    exchange = LocalExchange("gather", round_robin, num_consumers=1, max_bytes=1)
     source = Made("source", lambda _: Source(chunks(2)))
     step, sink = Made("step", lambda _: Step()), Made("sink", lambda _: Sink(queue))
     return [
@@ -52,13 +52,13 @@ DRAWN = textwrap.dedent("""\
       source""")
 
 
-def test_pipelines_are_drawn_below_the_operator_that_needs_them() -> None:
+def test_pipelines_are_drawn_below_the_operators_that_depend_on_them() -> None:
     pipelines = united(OutputQueue(), Made("first", lambda _: Source(chunks(2))))
     assert tree(pipelines) == DRAWN
     assert dependencies(pipelines) == {0: [], 1: [], 2: [0, 1], 3: []}
 
 
-def test_a_pipeline_that_two_need_is_drawn_once() -> None:
+def test_pipeline_with_two_dependents_is_drawn_once() -> None:
     *below, above, _ = united(OutputQueue(), Made("first", lambda _: Source([])))
     twice = Pipeline(id=9, factories=above.factories)
     assert tree([*below, above, twice]).count("pipeline 0 x 3") == 1
@@ -66,7 +66,7 @@ def test_a_pipeline_that_two_need_is_drawn_once() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_the_error_of_a_stuck_instance_draws_it(threads: int) -> None:
+def test_deadlock_error_draws_the_pipelines(threads: int) -> None:
     queue = OutputQueue()
     instance = FragmentInstance(united(queue, Made("first", lambda _: Never())), queue)
     with pytest.raises(EngineBugError, match="nothing can wake one") as caught:

@@ -1,4 +1,4 @@
-"""Build expressions for tests: by hand, or from the tree that a running Spark resolved."""
+"""Builders of expressions for tests: by hand, or from the tree that a running Spark resolved."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
 
 
 def col(ordinal: int, type_: str) -> ColumnRef:
-    """Refer to a column of the input."""
+    """Build a reference to an input column."""
     return ColumnRef(type=parse_type(type_), ordinal=ordinal)
 
 
 def lit(value: Any, type_: str) -> Literal:
-    """Make a constant."""
+    """Build a literal."""
     return Literal(type=parse_type(type_), value=value, nullable=value is None)
 
 
 def call(name: str, type_: str, *args: Expr, context: int = -1, **fields: Any) -> Call:
-    """Make a call; ``fields`` are the scalar fields of the Catalyst class."""
+    """Build a call; ``fields`` are the scalar fields of the Catalyst class."""
     return Call(name=name, type=parse_type(type_), args=args, fields=fields, context=context)
 
 
 def chunk(*columns: pa.Array) -> pa.RecordBatch:
-    """Make a chunk of columns."""
+    """Build a chunk of columns."""
     return pa.RecordBatch.from_arrays(list(columns), names=[f"c{index}" for index in range(len(columns))])
 
 

@@ -17,7 +17,7 @@ from tests.expressions.oracle import Oracle
 
 @pytest.fixture(scope="session")
 def oracle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Oracle]:
-    """Vanilla Spark over the nasty table: the session of the whole run with our engine off, or a small one."""
+    """Yield an oracle over vanilla Spark: the session of the whole run with the engine off, or a small one."""
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     folder: Path = tmp_path_factory.mktemp("nasty")
     data: pa.Table = nasty.table()

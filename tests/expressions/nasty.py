@@ -1,4 +1,4 @@
-"""The table of the differential tests: every column mixes ordinary values with the ones that break engines."""
+"""The table of the differential tests: every column mixes ordinary values with edge cases."""
 
 # ruff: noqa: E501 — one line a pool reads best
 from __future__ import annotations
@@ -65,7 +65,7 @@ PAIRED = ("b", "h", "i", "l", "f", "d", "p5_2", "p15_2", "p18_0", "p18_6", "p20_
 
 
 def table() -> pa.Table:
-    """Make the table: id, and for each pool one column (two, named x and x2, for those in PAIRED)."""
+    """Build the table: id, and for each pool one column (two, named x and x2, for those in PAIRED)."""
     chooser = random.Random(20261120)
     columns: dict[str, pa.Array] = {"id": pa.array(range(ROWS), pa.int64())}
     for name, (type_, pool) in _POOLS.items():

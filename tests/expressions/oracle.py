@@ -28,15 +28,24 @@ class Failure:
 
     @classmethod
     def of(cls, condition: str, parameters: Mapping[str, str]) -> Failure:
-        """Make one to compare: Java before 19 may print a float with a digit more than needed."""
-        given = dict(parameters)
-        if given.get("sourceType") == '"FLOAT"':
-            given["value"] = str(pa.scalar(float(given["value"]), pa.float32()))
-        return cls(condition, tuple(sorted(given.items())))
+        """Build a comparable failure: Java before 19 may print a float with more digits than needed."""
+        comparable = dict(parameters)
+        if comparable.get("sourceType") == '"FLOAT"':
+            comparable["value"] = str(pa.scalar(float(comparable["value"]), pa.float32()))
+        return cls(condition, tuple(sorted(comparable.items())))
+
+
+@dataclass(frozen=True)
+class Column:
+    """The values of an expression in this engine, for the rows that do not raise."""
+
+    expression: str
+    rows: Sequence[int]
+    values: list[Any]
 
 
 class Oracle:
-    """Spark over the nasty table, and our engine beside it."""
+    """Evaluates expressions over the nasty table with Spark and with this engine."""
 
     def __init__(self, session: SparkSession, data: pa.Table) -> None:
         self.session = session
@@ -44,67 +53,68 @@ class Oracle:
         self.ordinals = {name: index for index, name in enumerate(data.column_names)}
 
     def check(self, expressions: Sequence[str], ansi: bool, time_zone: str = "UTC", encode: bool = False) -> None:
-        """Assert for each expression that both give the same values and raise the same for the same rows.
+        """Assert for each expression that both return the same values and raise the same errors for the same rows.
 
-        Spark evaluates expressions that do not raise GROUP at a time.
+        Spark evaluates the rows that do not raise in groups of GROUP expressions, and of an expression that raises the
+        whole table and one row that raises.
         """
         self.session.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
         self.session.conf.set("spark.sql.session.timeZone", time_zone)
         settings = ExpressionSettings(ansi=ansi, time_zone=time_zone)
         chunk = self._chunk(encode)
-        calm: list[tuple[str, list[Any]]] = []
+        columns: list[Column] = []
         faults: list[str] = []
         for expression in expressions:
             compiled = compile_expressions([self.tree(expression)], settings)
             whole = self._ours(compiled, chunk)
-            if isinstance(whole, Failure):
-                faults += self._faults_of_raising(expression, compiled, chunk, whole)
-            else:
-                calm.append((expression, whole))
-        for start in range(0, len(calm), GROUP):
-            faults += self._faults_of_calm(calm[start : start + GROUP])
+            if not isinstance(whole, Failure):
+                columns.append(Column(expression, range(chunk.num_rows), whole))
+                continue
+            rows = [self._ours(compiled, chunk.slice(row, 1)) for row in range(chunk.num_rows)]
+            bad = [row for row, outcome in enumerate(rows) if isinstance(outcome, Failure)]
+            middle = bad[len(bad) // 2]
+            for where, failure in (("", whole), (f"where id = {middle}", rows[middle])):
+                faults += self._faults_of_raising(expression, where, failure)
+            good = [row for row in range(chunk.num_rows) if row not in bad]
+            if good:
+                columns.append(Column(expression, good, self._ours(compiled, chunk.take(pa.array(good, pa.int64())))))
+        for start in range(0, len(columns), GROUP):
+            faults += self._faults_of_passing(columns[start : start + GROUP])
         assert not faults, f"{len(faults)} faults:\n" + "\n".join(faults[:40])
 
-    def _faults_of_calm(self, group: Sequence[tuple[str, list[Any]]]) -> list[str]:
-        """Compare expressions that do not raise here."""
-        theirs = self._spark([expression for expression, _ in group], "")
+    def _faults_of_passing(self, group: Sequence[Column]) -> list[str]:
+        """Compare the rows of expressions that do not raise in this engine."""
+        theirs = self._spark([self._guarded(column) for column in group], "")
         if isinstance(theirs, Failure):
             if len(group) == 1:
-                return [f"{group[0][0]}: only Spark raises {theirs}"]
-            return [fault for one in group for fault in self._faults_of_calm([one])]
-        return [
-            fault for (expression, ours), values in zip(group, theirs, strict=True)
-            for fault in differences(expression, range(len(ours)), values, ours)
-        ]  # fmt: skip
-
-    def _faults_of_raising(self, expression: str, compiled: Any, chunk: pa.RecordBatch, first: Failure) -> list[str]:
-        """Compare the first error, one row that raises alone, and the values of the rows that do not raise."""
-        rows = [self._ours(compiled, chunk.slice(row, 1)) for row in range(chunk.num_rows)]
-        bad = [row for row, outcome in enumerate(rows) if isinstance(outcome, Failure)]
-        good = [row for row in range(chunk.num_rows) if row not in bad]
+                return [f"{group[0].expression}: only Spark raises {theirs}"]
+            return [fault for one in group for fault in self._faults_of_passing([one])]
         faults = []
-        for where, ours in [("", first)] + [(f"where id = {row}", rows[row]) for row in bad[len(bad) // 2 :][:1]]:
-            theirs = self._spark([expression], where)
-            if theirs != ours:
-                shown = theirs if isinstance(theirs, Failure) else "values"
-                faults.append(f"{expression} {where}: Spark {shown}, ours {ours}")
-        if good:
-            values = self._ours(compiled, chunk.take(pa.array(good, pa.int64())))
-            theirs = self._spark([expression], f"where id not in ({', '.join(map(str, bad))})")
-            if isinstance(theirs, Failure):
-                return [*faults, f"{expression}: only Spark raises {theirs}"]
-            faults += differences(expression, good, theirs[0], values)
+        for column, values in zip(group, theirs, strict=True):
+            faults += differences(column.expression, column.rows, [values[row] for row in column.rows], column.values)
         return faults
 
+    def _guarded(self, column: Column) -> str:
+        """Return an expression that Spark evaluates only on the rows that do not raise."""
+        bad = sorted(set(range(self.data.num_rows)).difference(column.rows))
+        return f"if(id in ({', '.join(map(str, bad))}), null, {column.expression})" if bad else column.expression
+
+    def _faults_of_raising(self, expression: str, where: str, ours: Any) -> list[str]:
+        """Compare the error of a range of rows."""
+        theirs = self._spark([expression], where)
+        if theirs == ours:
+            return []
+        return [f"{expression} {where}: Spark {theirs if isinstance(theirs, Failure) else 'values'}, ours {ours}"]
+
     def tree(self, expression: str) -> Expr:
-        """Return the expression as Spark optimised it, bound to the columns of the nasty table."""
+        """Return the expression as optimised by Spark, bound to the columns of the nasty table."""
         frame = self.session.sql(f"select {expression} as r from nasty")
         plan = frame._jdf.queryExecution().optimizedPlan()
         assert plan.nodeName() == "Project", plan.toString()
         return from_catalyst(plan.projectList().apply(0), self.ordinals)
 
     def _chunk(self, encode: bool) -> pa.RecordBatch:
-        """Return the table as one chunk; it starts inside its buffers, as a slice does."""
+        """Return the table as one chunk with an offset in its buffers, as in a slice."""
         arrays = []
         for column in self.data.columns:
             array = pa.concat_arrays([column.chunk(0).slice(0, 3), *column.chunks]).slice(3)
@@ -125,7 +135,7 @@ class Oracle:
         return plain(array)
 
     def _spark(self, expressions: Sequence[str], where: str) -> Any:
-        """Return the values of each expression, or the failure of any."""
+        """Return the values of each expression, or the failure of one."""
         columns = ", ".join(f"{expression} as r{index}" for index, expression in enumerate(expressions))
         frame = self.session.sql(f"select {columns} from (select * from nasty {where})")
         try:
@@ -136,14 +146,14 @@ class Oracle:
 
 
 def differences(expression: str, rows: Sequence[int], theirs: Sequence[Any], ours: Sequence[Any]) -> list[str]:
-    """Describe how two columns differ: nothing, or one line with the first rows."""
+    """Return the differences of two columns: none, or one line with the first rows."""
     compared = zip(rows, theirs, ours, strict=True)
     found = [f"row {row}: Spark {a!r}, ours {b!r}" for row, a, b in compared if not same(a, b)]
     return [f"{expression}: {len(found)} rows differ, {found[:3]}"] if found else []
 
 
 def plain(array: pa.Array) -> list[Any]:
-    """Return the values; dates and timestamps as their numbers, so that any year will do."""
+    """Return the values; dates and timestamps as integers, so that any year is valid."""
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
     if pa.types.is_date(array.type):
@@ -154,7 +164,7 @@ def plain(array: pa.Array) -> list[Any]:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Compare two values; NaN is NaN, and -0.0 is not 0.0."""
+    """Return whether two values are equal; NaN equals NaN, and -0.0 differs from 0.0."""
     if isinstance(left, float) and isinstance(right, float):
         if math.isnan(left) or math.isnan(right):
             return math.isnan(left) and math.isnan(right)

@@ -21,7 +21,7 @@ def evaluate(expr: Expr, *columns: pa.Array) -> list[object]:
 
 
 def divide(left: Expr, right: Expr) -> Expr:
-    """Make an ANSI division of two doubles, which raises where ``right`` is zero."""
+    """Build an ANSI division of two doubles, which raises if ``right`` is zero."""
     return call("Divide", "double", left, right, evalMode="ANSI")
 
 
@@ -35,7 +35,7 @@ ONES = pa.array([1.0, 0.0, None, 4.0])
 
 
 def test_equal_expressions_are_computed_once() -> None:
-    """A sub-expression of two results is one node, and both see the same array."""
+    """A common sub-expression of two results is one node, computed once."""
     product = call("Multiply", "double", X, X, evalMode="ANSI")
     again = call("Multiply", "double", X, X, evalMode="ANSI")
     compiled = compile_expressions([product, call("UnaryMinus", "double", again, failOnError=True)], SETTINGS)
@@ -45,7 +45,7 @@ def test_equal_expressions_are_computed_once() -> None:
     assert second.to_pylist() == [-1.0, -0.0, None, -16.0]
 
 
-def test_constants_are_folded_but_an_error_waits_for_a_row() -> None:
+def test_constants_are_folded_unless_they_raise() -> None:
     """1 + 1 is a scalar; 1 / 0 raises on evaluation and not for an empty chunk."""
     two = call("Add", "int", lit(1, "int"), lit(1, "int"), evalMode="ANSI")
     assert compile_expressions([two], SETTINGS).nodes[0].scalar == pa.scalar(2, pa.int32())
@@ -63,8 +63,8 @@ def test_context_of_the_failing_call_is_reported() -> None:
     assert caught.value.context == 7
 
 
-def test_branches_see_only_their_rows() -> None:
-    """CASE, AND, OR and COALESCE do not evaluate what Spark would not."""
+def test_branches_are_evaluated_only_on_their_rows() -> None:
+    """CASE, AND, OR and COALESCE do not evaluate arguments on rows that Spark skips."""
     zero = call("EqualTo", "boolean", X, lit(0.0, "double"))
     safe = call("CaseWhen", "double", zero, lit(-1.0, "double"), divide(lit(8.0, "double"), X))
     assert evaluate(safe, ONES) == [8.0, -1.0, None, 2.0]
@@ -83,7 +83,7 @@ def test_shared_value_is_reused_in_a_branch() -> None:
     assert evaluate(choice, pa.array([2.0, -4.0])) == [4.0, 0.0]
 
 
-def test_null_argument_stops_evaluation_of_the_next() -> None:
+def test_null_argument_stops_evaluation_of_the_next_argument() -> None:
     """NULL + error is NULL; a NULL divisor hides an error of the dividend."""
     bad = divide(lit(1.0, "double"), lit(0.0, "double"))
     nulls = pa.array([None, None], pa.float64())
@@ -93,7 +93,7 @@ def test_null_argument_stops_evaluation_of_the_next() -> None:
         evaluate(call("Add", "double", bad, X, evalMode="ANSI"), nulls)
 
 
-def test_dictionaries_stay_and_have_no_duplicates() -> None:
+def test_string_functions_keep_dictionaries_without_duplicates() -> None:
     """A string function maps the dictionary; unused values do not raise."""
     encoded = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 0], pa.int32()), pa.array(["ab", "ac", "x"]))
     first = call("Substring", "string", col(0, "string"), lit(1, "int"), lit(1, "int"))
@@ -106,8 +106,8 @@ def test_dictionaries_stay_and_have_no_duplicates() -> None:
     assert evaluate(as_int, numbers) == [1, 2]
 
 
-def test_filter_narrows_in_order() -> None:
-    """Conjuncts run in order, NULL drops a row at once, and dictionaries stay."""
+def test_filter_evaluates_conjuncts_in_order() -> None:
+    """Conjuncts are evaluated in order, NULL drops a row at once, and dictionaries are kept."""
     encoded = pa.array(["a", "b", "c", "d"]).dictionary_encode()
     data = chunk(ONES, encoded)
     not_zero = call("Not", "boolean", call("EqualTo", "boolean", X, lit(0.0, "double")))
@@ -122,7 +122,7 @@ def test_filter_narrows_in_order() -> None:
 
 @pytest.mark.parametrize("share", [0.05, 0.4, 0.9])
 def test_filter_equals_masks_at_any_selectivity(share: float) -> None:
-    """Taking by index and filtering by mask give the same rows."""
+    """Taking by index and filtering by mask return the same rows."""
     values = pa.array([index * 7919 % 1000 for index in range(5000)], pa.int32())
     data = chunk(values, pa.array(range(5000)))
     less = call("LessThan", "boolean", col(0, "int"), lit(int(1000 * share), "int"))
@@ -133,8 +133,8 @@ def test_filter_equals_masks_at_any_selectivity(share: float) -> None:
     assert kept.column(1).to_pylist() == expected
 
 
-def test_sliced_decimals_with_garbage_under_nulls() -> None:
-    """The offset of a slice counts for words and validity; what lies under a NULL does not matter."""
+def test_sliced_decimals_ignore_values_of_null_rows() -> None:
+    """The offset of a slice applies to words and validity; values of NULL rows are ignored."""
     words = b"".join(value.to_bytes(16, "little", signed=True) for value in (5, 10**37, 300, -7))
     array = pa.Array.from_buffers(pa.decimal128(15, 2), 4, [pa.py_buffer(b"\x0d"), pa.py_buffer(words)])
     expr = call("Add", "decimal(16,2)", col(0, "decimal(15,2)"), lit(Decimal("1.00"), "decimal(3,2)"), evalMode="ANSI")
@@ -142,17 +142,20 @@ def test_sliced_decimals_with_garbage_under_nulls() -> None:
     assert evaluate(expr, array.slice(1, 3)) == [None, Decimal("4.00"), Decimal("0.93")]
 
 
-def test_unknown_functions_are_declined() -> None:
-    """A function or form that is not registered is an unsupported plan."""
+def test_unknown_functions_raise_unsupported_plan_error() -> None:
+    """A function or signature that is not registered is an unsupported plan."""
     with pytest.raises(UnsupportedPlanError, match="Soundex"):
         compile_expressions([call("Soundex", "string", col(0, "string"))], SETTINGS)
     with pytest.raises(UnsupportedPlanError, match=r"Add\(int, bigint\)"):
         compile_expressions([call("Add", "int", col(0, "int"), col(1, "bigint"), evalMode="ANSI")], SETTINGS)
 
 
-def test_manifest_has_the_contract_form() -> None:
-    """Every case has argument kinds; the conditions are those the JVM side knows."""
-    known = {"args", "variadic", "same_type", "result", "max_precision", "fields", "literal", "matches", "difference"}
+def test_manifest_has_only_documented_conditions() -> None:
+    """Every case has argument kinds; its conditions are those that the JVM side supports."""
+    known = {
+        "args", "variadic", "same_type", "result", "max_precision", "fields", "literal", "matches", "settings",
+        "difference",
+    }  # fmt: skip
     for name, entry in manifest().items():
         assert entry["cases"], name
         assert all(set(case) <= known and isinstance(case["args"], list) for case in entry["cases"]), name
@@ -160,8 +163,8 @@ def test_manifest_has_the_contract_form() -> None:
 
 @pytest.mark.parametrize("type_", ["boolean", "tinyint", "bigint", "double", "decimal(38,10)", "string", "binary",
                                    "date", "timestamp", "timestamp_ntz"])  # fmt: skip
-def test_null_without_a_type_is_cast_to_any(type_: str) -> None:
-    """Spark puts such a cast in the place of what an outer join gets from an empty side."""
+def test_void_is_cast_to_any_type(type_: str) -> None:
+    """Spark plans such a cast for the columns of an outer join's empty side."""
     for nothing in (lit(None, "void"), col(0, "void")):
         cast = call("Cast", type_, nothing, evalMode="ANSI", timeZoneId="UTC")
         (array,) = compile_expressions([cast], SETTINGS).evaluate(chunk(pa.nulls(3)))
@@ -171,6 +174,6 @@ def test_null_without_a_type_is_cast_to_any(type_: str) -> None:
 
 @pytest.mark.parametrize(("name", "value", "wanted"), [("IsNotNull", 1, True), ("IsNotNull", None, False),
                                                        ("IsNull", 1, False), ("IsNull", None, True)])  # fmt: skip
-def test_tests_for_null_of_a_constant(name: str, value: int | None, wanted: bool) -> None:
-    """Spark leaves them where a scalar subquery had a value only at run time."""
+def test_null_tests_accept_a_constant(name: str, value: int | None, wanted: bool) -> None:
+    """Spark leaves such tests in a plan if a scalar subquery has its value only at run time."""
     assert evaluate(call(name, "boolean", lit(value, "int")), ONES) == [wanted] * 4

@@ -1,4 +1,4 @@
-"""Every function against a running Spark, over the nasty table, with ANSI on and off."""
+"""Every function compared with a running Spark, over the nasty table, with ANSI on and off."""
 
 # ruff: noqa: E501 — the tables of expressions
 from __future__ import annotations
@@ -107,12 +107,12 @@ ALL = {
 @pytest.mark.parametrize("ansi", [True, False], ids=["ansi", "legacy"])
 @pytest.mark.parametrize("family", ALL)
 def test_equals_spark(oracle: Oracle, family: str, ansi: bool) -> None:
-    """The same values, the same failing rows, the same conditions."""
+    """Values, failing rows and error conditions equal Spark's."""
     oracle.check(ALL[family], ansi)
 
 
 def test_equals_spark_by_dictionary(oracle: Oracle) -> None:
-    """The same with dictionary-encoded strings."""
+    """Results equal Spark's with dictionary-encoded strings."""
     expressions = [text for text in STRINGS + LOGIC + CONDITIONAL + COMPARISON + HASHES if "s" in text or " t" in text]
     oracle.check(expressions, ansi=False, encode=True)
     oracle.check(TEXT, ansi=True, encode=True)
@@ -120,5 +120,5 @@ def test_equals_spark_by_dictionary(oracle: Oracle) -> None:
 
 @pytest.mark.parametrize("zone", ZONES)
 def test_equals_spark_in_time_zone(oracle: Oracle, zone: str) -> None:
-    """Dates and timestamps meet in the session time zone."""
+    """Casts between dates and timestamps use the session time zone."""
     oracle.check(TIMES, ansi=True, time_zone=zone)

@@ -1,4 +1,4 @@
-"""Ranges tested by kernels keep the rows that the conjuncts keep one by one, whatever form a column comes in."""
+"""Column tests select the same rows as the conjuncts one by one, for every encoding of a column."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pytest
 
 from pyspark_pipeline.errors import SparkConditionError
-from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions, compile_predicate, gains_from_narrow
+from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions, compile_predicate, gains_from_unscaled
 from pyspark_pipeline.expressions.ranges import Range, range_of, split_ranges
 from pyspark_pipeline.plan.expr import Expr, Literal
 from tests.expressions.build import call, chunk, col, lit
@@ -37,7 +37,7 @@ POOLS: dict[str, list[int]] = {
     "decimal(38,2)": [0, 1, -1, 500, 10**18, 2**63 - 1, -(2**63)],
 }
 BEYOND = {"decimal(38,2)": [2**63, -(2**63) - 1, 10**38 - 1, -(10**38) + 1, 2**64]}
-NARROW = pa.decimal128(15, 2)
+DECIMAL = pa.decimal128(15, 2)
 
 
 def decimal(unscaled: int) -> Decimal:
@@ -45,7 +45,7 @@ def decimal(unscaled: int) -> Decimal:
 
 
 def as_array(kind: str, values: list[int | None]) -> pa.Array:
-    """Make a column of unscaled values."""
+    """Build a column from unscaled values."""
     type_ = col(0, kind).type
     if type_.is_decimal:
         return pa.array([None if v is None else decimal(v) for v in values], type_.arrow)
@@ -66,8 +66,8 @@ def conjunction(parts: list[Expr]) -> Expr:
 @pytest.mark.parametrize("kind", list(POOLS))
 @pytest.mark.parametrize("nulls", [False, True])
 @pytest.mark.parametrize("beyond", [False, True])
-def test_ranges_are_the_comparisons(kind: str, nulls: bool, beyond: bool) -> None:
-    """Every comparison with every constant, on either side, alone and in pairs, on a slice of odd offset."""
+def test_ranges_select_the_rows_of_their_comparisons(kind: str, nulls: bool, beyond: bool) -> None:
+    """Test every comparison with every constant, on either side, alone and in pairs, on a slice of odd offset."""
     generator = random.Random(kind)
     pool: list[Any] = [*POOLS[kind], *(BEYOND.get(kind, []) if beyond else []), *([None] if nulls else [])]
     values = pool + [generator.choice(pool) for _ in range(90)]
@@ -96,30 +96,30 @@ def test_ranges_are_the_comparisons(kind: str, nulls: bool, beyond: bool) -> Non
         assert kept.column(0).type == data.column(0).type
 
 
-def _narrow_forms() -> Iterator[tuple[pa.Array, pa.Array]]:
-    """Give a decimal column narrow and wide: int64 and int32, with and without NULLs, sliced."""
+def _unscaled_columns() -> Iterator[tuple[pa.Array, pa.Array]]:
+    """Yield a decimal column unscaled and as decimal128: int64 and int32, with and without NULLs, sliced."""
     for type_ in (pa.int64(), pa.int32()):
         for null in (None, 7):
             numbers = [null if null is None and i % 5 == 0 else i % 997 - 400 for i in range(2003)]
-            narrow = pa.array(numbers, type_)
+            unscaled = pa.array(numbers, type_)
             wide = as_array("decimal(15,2)", numbers)
-            yield narrow, wide
-            yield narrow.slice(13), wide.slice(13)
+            yield unscaled, wide
+            yield unscaled.slice(13), wide.slice(13)
 
 
 @pytest.mark.parametrize("share", [-1.0, 0.01, 0.2, 0.6, 0.99, 2.0])
-def test_narrow_decimals_become_wide(share: float) -> None:
+def test_filter_converts_unscaled_decimals_to_decimal128(share: float) -> None:
     """Narrow columns, tested or not, leave as decimals; other columns go along; few or most rows kept."""
-    for narrow, wide in _narrow_forms():
+    for unscaled, wide in _unscaled_columns():
         rows = pa.array(range(len(wide)))
         words = pa.array([["a", "b", None][i % 3] for i in range(len(wide))]).dictionary_encode()
         bound = int(share * 997) - 400
         less = call("LessThan", "boolean", col(0, "decimal(15,2)"), constant("decimal(15,2)", bound))
         rest = call("EqualTo", "boolean", col(3, "string"), lit("b", "string"))
         for condition in (less, call("And", "boolean", less, rest), call("And", "boolean", rest, less)):
-            types = [NARROW, NARROW, None, None]
+            types = [DECIMAL, DECIMAL, None, None]
             expected = compile_predicate(condition, SETTINGS).filter(chunk(wide, wide, rows, words))
-            given = chunk(narrow, narrow, rows, words)
+            given = chunk(unscaled, unscaled, rows, words)
             kept = compile_predicate(condition, SETTINGS, types).filter(given)
             assert kept.to_pylist() == expected.to_pylist()
             assert kept.schema.types == expected.schema.types
@@ -128,24 +128,24 @@ def test_narrow_decimals_become_wide(share: float) -> None:
             assert some.select([1, 2]).to_pylist() == expected.select([1, 2]).to_pylist()
 
 
-def test_narrow_without_ranges_and_beside_wide_values() -> None:
+def test_filter_converts_unscaled_decimals_without_ranges_and_beside_wide_values() -> None:
     """Narrow columns are widened where no kernel runs: no range, or a decimal of more than 64 bits beside them."""
-    narrow = pa.array([1, None, 3, 4])
+    unscaled = pa.array([1, None, 3, 4])
     large = as_array("decimal(38,2)", [10**30, 5, None, 6])
     test = call("IsNotNull", "boolean", col(0, "decimal(15,2)"))
-    kept = compile_predicate(test, SETTINGS, [NARROW, None]).filter(chunk(narrow, large))
+    kept = compile_predicate(test, SETTINGS, [DECIMAL, None]).filter(chunk(unscaled, large))
     assert kept.column(0).to_pylist() == [Decimal("0.01"), Decimal("0.03"), Decimal("0.04")]
     both = call("And", "boolean",
         call("GreaterThan", "boolean", col(1, "decimal(38,2)"), constant("decimal(38,2)", 5)),
         call("LessThan", "boolean", col(0, "decimal(15,2)"), constant("decimal(15,2)", 4)),
     )  # fmt: skip
-    kept = compile_predicate(both, SETTINGS, [NARROW, None]).filter(chunk(narrow, large))
-    assert kept.column(0).to_pylist() == [Decimal("0.01")] and kept.schema.types[0] == NARROW
-    empty = chunk(narrow, large).slice(0, 0)
-    assert compile_predicate(both, SETTINGS, [NARROW, None]).filter(empty).schema.types[0] == NARROW
+    kept = compile_predicate(both, SETTINGS, [DECIMAL, None]).filter(chunk(unscaled, large))
+    assert kept.column(0).to_pylist() == [Decimal("0.01")] and kept.schema.types[0] == DECIMAL
+    empty = chunk(unscaled, large).slice(0, 0)
+    assert compile_predicate(both, SETTINGS, [DECIMAL, None]).filter(empty).schema.types[0] == DECIMAL
 
 
-def test_garbage_under_nulls_does_not_matter() -> None:
+def test_range_ignores_values_of_null_rows() -> None:
     words = b"".join(value.to_bytes(16, "little", signed=True) for value in (5, 10**37, 300, -7))
     array = pa.Array.from_buffers(pa.decimal128(15, 2), 4, [pa.py_buffer(b"\x0d"), pa.py_buffer(words)])
     less = call("LessThan", "boolean", col(0, "decimal(15,2)"), constant("decimal(15,2)", 100))
@@ -153,8 +153,8 @@ def test_garbage_under_nulls_does_not_matter() -> None:
         Decimal("0.05"), Decimal("-0.07")]  # fmt: skip
 
 
-def test_a_conjunct_that_raises_is_not_overtaken() -> None:
-    """Spark evaluates conjuncts in order: what raises before a range raises, what stands after it does not."""
+def test_range_runs_after_a_preceding_conjunct_that_can_raise() -> None:
+    """As in Spark, a conjunct raises if it precedes the range, and not for rows that a preceding range drops."""
     data = chunk(pa.array([1, 2, 3]), pa.array([0, 1, 1]))
     divides = call("EqualTo", "boolean", call("IntegralDivide", "bigint", lit(1, "bigint"), col(1, "bigint"),
                                               evalMode="ANSI"), lit(1, "bigint"))  # fmt: skip
@@ -165,7 +165,7 @@ def test_a_conjunct_that_raises_is_not_overtaken() -> None:
         compile_predicate(call("And", "boolean", divides, large), SETTINGS).filter(data)
 
 
-def test_what_is_a_range() -> None:
+def test_split_ranges_finds_comparisons_with_constants() -> None:
     day = col(0, "date")
     since, until = lit(8766, "date"), lit(9131, "date")
     between = [call("GreaterThanOrEqual", "boolean", day, since), call("GreaterThan", "boolean", until, day)]
@@ -175,12 +175,12 @@ def test_what_is_a_range() -> None:
     assert range_of(call("EqualTo", "boolean", day, col(1, "date"))) is None
     assert range_of(call("EqualTo", "boolean", since, until)) is None
     assert split_ranges([call("IsNotNull", "boolean", day)]) == {}
-    assert gains_from_narrow(conjunction(between))
-    assert not gains_from_narrow(call("EqualTo", "boolean", day, col(1, "date")))
+    assert gains_from_unscaled(conjunction(between))
+    assert not gains_from_unscaled(call("EqualTo", "boolean", day, col(1, "date")))
 
 
-def test_conditions_without_gaps_are_ranges() -> None:
-    """OR, AND and IN of one column's comparisons are one range where what they allow is connected."""
+def test_range_of_merges_connected_intervals() -> None:
+    """OR, AND and IN of one column's comparisons are one range if the accepted values are connected."""
     number, other = col(0, "int"), col(1, "int")
 
     def between(low: int, high: int, column: Expr = number) -> Expr:
@@ -216,8 +216,8 @@ WORDS = ["AIR", "air", "", "REG AIR", "Über", "空"]
 
 @pytest.mark.parametrize("nulls", ["none", "rows", "dictionary", "all"])
 @pytest.mark.parametrize("form", ["few strings", "many strings", "plain"])
-def test_what_is_said_of_a_string_is_asked_of_each_once(nulls: str, form: str) -> None:
-    """Conditions on one column of strings keep the same rows whether the column comes by dictionary or not."""
+def test_dictionary_conditions_select_the_same_rows_as_expressions(nulls: str, form: str) -> None:
+    """Conditions on one string column select the same rows whether it is dictionary-encoded or not."""
     generator = random.Random(nulls + form)
     words: list[str | None] = [None] * 60 if nulls == "all" else [generator.choice(WORDS) for _ in range(60)]
     if nulls == "rows":
@@ -262,20 +262,20 @@ def test_what_is_said_of_a_string_is_asked_of_each_once(nulls: str, form: str) -
 
 
 def _by_expressions(parts: list[Expr], data: pa.RecordBatch) -> list[int]:
-    """Give the rows (their column 2) for which every part, computed as a value, is true."""
-    verdicts = compile_expressions(parts, SETTINGS).evaluate(data)
-    passed = [all(value is True for value in row) for row in zip(*(v.to_pylist() for v in verdicts), strict=True)]
+    """Return the rows (their column 2) for which every part, evaluated as an expression, is true."""
+    values = compile_expressions(parts, SETTINGS).evaluate(data)
+    passed = [all(value is True for value in row) for row in zip(*(v.to_pylist() for v in values), strict=True)]
     return [row for row, passes in zip(data.column(2).to_pylist(), passed, strict=True) if passes]
 
 
-def test_types_without_kernels_are_compared_as_before() -> None:
-    """A column whose form no kernel knows (here a dictionary of days) takes the way of expressions."""
+def test_unsupported_encoding_is_evaluated_as_an_expression() -> None:
+    """A column whose encoding no kernel supports (here a dictionary of days) is filtered by expressions."""
     days = pa.array([datetime.date(1994, 1, 1), None, datetime.date(1996, 1, 1)]).dictionary_encode()
     less = call("LessThan", "boolean", col(0, "date"), lit(9131, "date"))
     assert compile_predicate(less, SETTINGS).filter(chunk(days)).num_rows == 1
 
 
-def test_scratch_memory_is_not_handed_out() -> None:
+def test_filter_output_does_not_share_scratch_memory() -> None:
     """The rows of one chunk do not change when the next chunk is filtered."""
     predicate = compile_predicate(call("LessThan", "boolean", col(0, "bigint"), lit(50, "bigint")), SETTINGS)
     first = predicate.filter(chunk(pa.array(np.arange(100))))

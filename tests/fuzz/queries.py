@@ -1,8 +1,8 @@
-"""Random queries by type: every expression is built for a wanted type, so that all of them analyse.
+"""Random typed queries: every expression is built for a given type, so that every query passes analysis.
 
-The grammar holds what the engine converts first (design D7 names the rest as declined). Divisors and casts
-are guarded in ``safe`` queries, so that ANSI raises nothing; ``wild`` queries may raise, and then both
-engines have to.
+The grammar covers mostly expressions that the engine converts. Divisors and casts
+are guarded in ``safe`` queries, so that ANSI raises nothing; ``wild`` queries may raise, in which case both
+engines must.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _PATTERNS = ["'a%'", "'%c'", "'%b%'", "'x'", "'%'", "'R%'"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A query, whether its floats depend on the order of addition, whether its rows have an order, its settings."""
+    """A query and its settings; ``approximate``: its floats depend on addition order; ``ordered``: its rows are."""
 
     sql: str
     approximate: bool
@@ -63,7 +63,7 @@ class Query:
 
 
 class QueryMaker:
-    """Makes the queries of one seed."""
+    """Generator of the queries of one seed."""
 
     def __init__(self, seed: int, *, wild: bool = False) -> None:
         self._random = random.Random(seed)
@@ -73,7 +73,7 @@ class QueryMaker:
         self._kinds = list(self._columns)
 
     def query(self) -> Query:
-        """Make one query: a projection, an aggregation, or an aggregation of one."""
+        """Build one query: a projection, an aggregation, or an aggregation of an aggregation."""
         shape = self._random.choice([self._projection, self._aggregation, self._aggregation, self._nested])
         return shape()
 

@@ -1,7 +1,7 @@
-"""Random queries over several tables: joins, unions, first rows, sorts, windows, several DISTINCT, grouping sets.
+"""Random queries over several tables: joins, unions, limits, sorts, windows, several DISTINCT, grouping sets.
 
-They raise nothing (see :mod:`~tests.fuzz.queries`): which pairs of rows a join condition sees is free. Tables are
-cut to a few dozen rows, so that joins over few distinct keys stay small.
+They raise nothing (see :mod:`~tests.fuzz.queries`), because the row pairs that a join condition is evaluated for are
+unspecified. Tables are limited to a few dozen rows, so that joins over few distinct keys stay small.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ORDERS = ["", " DESC", " ASC NULLS LAST", " DESC NULLS FIRST"]
 
 
 class RelationMaker(QueryMaker):
-    """Makes the queries of one seed."""
+    """Generator of the queries of one seed."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
@@ -29,7 +29,7 @@ class RelationMaker(QueryMaker):
         self._table = "numbers"
 
     def query(self) -> Query:
-        """Make one query, with the settings it runs under."""
+        """Build one query with its settings."""
         shapes = [self._joined, self._joined, self._joined, self._joined_groups, self._united, self._distinct]
         shapes += [self._subqueried, self._windowed, self._windowed]
         sql, rows = self._random.choice(shapes)()
@@ -41,7 +41,7 @@ class RelationMaker(QueryMaker):
         return Query(sql=sql, approximate=rows == "approximate", ordered=rows == "ordered", settings=settings)
 
     def _joined(self) -> tuple[str, str]:
-        """A projection of joins, sometimes sorted, sometimes its first rows alone."""
+        """Build a projection of joins, sometimes with ORDER BY and LIMIT."""
         relation = self._joins()
         items = ", ".join(f"{self._value()} AS c{index}" for index in range(self._random.randint(1, 3)))
         ids = self._columns["id"]
@@ -57,7 +57,7 @@ class RelationMaker(QueryMaker):
         return sql, "approximate"
 
     def _subqueried(self) -> tuple[str, str]:
-        """EXISTS, IN and NOT IN, alone or beside another condition."""
+        """Build EXISTS, IN and NOT IN, alone or combined with another condition."""
         outer = self._side()
         columns = {kind: list(names) for kind, names in self._columns.items()}
         inner = self._side()
@@ -75,7 +75,7 @@ class RelationMaker(QueryMaker):
         return f"SELECT s0.id, {self._value()} AS c FROM {outer} WHERE {test}", "exact"
 
     def _windowed(self) -> tuple[str, str]:
-        """Functions over one or two windows; sometimes only the first rows of each group."""
+        """Build functions over one or two windows; sometimes with a filter on a rank."""
         relation = self._joins() if self._chance(0.3) else self._side()
         ids = self._columns["id"]
         windows = [self._window(ids) for _ in range(self._random.choice([1, 1, 2]))]
@@ -90,7 +90,7 @@ class RelationMaker(QueryMaker):
         return f"SELECT * FROM (SELECT {given} FROM {relation}) WHERE r {kept}", "exact"
 
     def _window(self, ids: list[str]) -> tuple[str, bool]:
-        """Partition and order by something; say whether the order is full, for the ids come last."""
+        """Return a random window specification, and whether its order is total because it ends with the ids."""
         is_full = self._chance(0.7)
         keys = [self._value(depth=1) for _ in range(self._random.choice([0, 1, 1, 2]))]
         order = [self._value(depth=1) for _ in range(self._random.choice([0, 1]) if is_full else 1)]
@@ -99,13 +99,13 @@ class RelationMaker(QueryMaker):
         return f"{partition}ORDER BY {', '.join(order)}", is_full
 
     def _over(self, window: str, is_full: bool) -> str:
-        """A function whose values the order of the window determines."""
+        """Build a function whose values are determined by the order of the window."""
         pick = self._random.randint(0, 2)
         if pick == 0:
             return f"{self._random.choice(_RANKS if is_full else _PEER_RANKS)} OVER ({window})"
         if pick == 1 and is_full:
             kind = self._random.choice(self._kinds)
-            # A default becomes of the value's type, for which a decimal may be too large.
+            # A default is cast to the value's type, for which a decimal may be too large.
             default = f", {self._of(kind, 0)}" if self._chance(0.4) and kind != "decimal" else ""
             name, distance = self._random.choice(["lag", "lead"]), self._random.choice([0, 1, 3])
             return f"{name}({self._of(kind, 1)}, {distance}{default}) OVER ({window})"
@@ -118,7 +118,7 @@ class RelationMaker(QueryMaker):
         return f"{call} OVER ({window}{f' {unit} BETWEEN {frame}' if frame else ''})"
 
     def _united(self) -> tuple[str, str]:
-        """A union of projections and joins; distinct, grouped, or sorted."""
+        """Build a union of projections and joins; distinct, grouped, or sorted."""
         kinds = [self._random.choice(["int", "int", "text", "double", "date", "decimal"]) for _ in range(2)]
         branches = []
         for _ in range(self._random.randint(2, 3)):
@@ -136,7 +136,7 @@ class RelationMaker(QueryMaker):
         return self._first_rows(f"SELECT * FROM ({sql})", ["x", "y"])
 
     def _distinct(self) -> tuple[str, str]:
-        """Several DISTINCT aggregates, grouping sets, or both."""
+        """Build several DISTINCT aggregates, grouping sets, or both."""
         relation = self._joins() if self._chance(0.3) else self._side()
         keys = [f"{self._value(depth=1)} AS k{index}" for index in range(self._random.randint(0, 2))]
         calls = [f"count(DISTINCT {self._value(depth=1)}) AS d{index}" for index in range(self._random.randint(1, 3))]
@@ -150,7 +150,7 @@ class RelationMaker(QueryMaker):
         return f"SELECT {', '.join(keys + calls)} FROM {relation}{self._where()}{self._group(len(keys))}", "approximate"
 
     def _first_rows(self, sql: str, unique: list[str]) -> tuple[str, str]:
-        """Sort ``sql`` by columns that order its rows fully, and cut it; or leave it as it is."""
+        """Return ``sql``, or sort it by columns that order its rows totally, sometimes with a LIMIT."""
         if self._chance(0.5):
             return sql, "exact"
         order = [f"{name}{self._random.choice(_ORDERS)}" for name in unique]
@@ -159,7 +159,7 @@ class RelationMaker(QueryMaker):
         return f"{sql} ORDER BY {', '.join(order)}{cut}", "ordered"
 
     def _joins(self) -> str:
-        """Join two or three sides; afterwards the columns of those still seen can be named."""
+        """Build a join of two or three sides; expressions can then name the columns of the visible sides."""
         joins = self._random.choice([1, 1, 2])
         most = 70 if joins == 1 else 25
         relation = self._side(most)
@@ -173,7 +173,7 @@ class RelationMaker(QueryMaker):
         return relation
 
     def _on(self, before: dict[str, list[str]]) -> str:
-        """Equal keys, mostly, and sometimes a condition on both sides."""
+        """Build a join condition: mostly equal keys, sometimes a condition on both sides."""
         kinds = [kind for kind in before if kind in self._own and kind != "id"]
         parts = []
         for _ in range(self._random.choice([0, 1, 1, 1, 2])):
@@ -185,7 +185,7 @@ class RelationMaker(QueryMaker):
         return " AND ".join(parts)
 
     def _side(self, most: int = 70) -> str:
-        """Name ``most`` rows of a table at most; its columns join those that can be named."""
+        """Build a subquery of up to ``most`` rows of a table; expressions can then also name its columns."""
         table = self._random.choice(list(COLUMNS))
         alias = f"s{self._sides}"
         self._sides += 1
@@ -199,12 +199,12 @@ class RelationMaker(QueryMaker):
         return f"(SELECT * FROM {table} WHERE id >= {first} AND id < {last}) {alias}"
 
     def _show(self, columns: dict[str, list[str]]) -> None:
-        """Let expressions name these columns, and no others."""
+        """Set the columns that expressions can name."""
         self._columns = columns
         self._kinds = sorted(kind for kind in columns if kind != "id")
 
     def _shift(self, _kind: str, _depth: int) -> str:
-        """Move by a smallint at most: other tables have integers that no date can move by."""
+        """Build a date shift by at most a smallint: other tables have integers that overflow every date."""
         days = self._column("small") if "small" in self._columns else "31"
         return f"{self._random.choice(['date_add', 'date_sub'])}(DATE'2000-02-29', {days})"
 
@@ -219,5 +219,5 @@ class RelationMaker(QueryMaker):
 
 
 def _named(columns: list[str]) -> str:
-    """Select columns under names without a dot."""
+    """Return select items with aliases without a dot."""
     return ", ".join(f"{column} AS {column.replace('.', '_')}" for column in columns)

@@ -1,4 +1,4 @@
-"""Ask both engines random queries; the seeds are fixed, more of them with ``PIPELINE_FUZZ_SEEDS=from:to``."""
+"""Runs random queries on both engines; the seeds are fixed, more of them with ``PIPELINE_FUZZ_SEEDS=from:to``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.support.tables import TableShelf
 _QUERIES_OF_A_SEED = 4
 _FIRST, _LAST = (int(part) for part in os.environ.get("PIPELINE_FUZZ_SEEDS", "0:12").split(":"))
 
-# Spark evaluates an expression that stands twice in a query early, outside of the branch that guards it.
-# Its own row-group filter loses NaN in files whose statistics leave NaN out.
+# Spark evaluates a common subexpression early, outside the branch that guards it.
+# Its row-group filter loses NaN in files whose statistics omit NaN.
 _ORACLE = {"spark.sql.parquet.filterPushdown": "false"}
 _SETTINGS = {"spark.sql.subexpressionElimination.enabled": "false", "spark.sql.session.timeZone": "America/St_Johns"}
 
@@ -25,7 +25,7 @@ _SETTINGS = {"spark.sql.subexpressionElimination.enabled": "false", "spark.sql.s
 @pytest.mark.parametrize("seed", range(_FIRST, _LAST))
 @pytest.mark.parametrize("wild", [False, True], ids=["safe", "wild"])
 def test_random_queries(spark: SparkSession, tables: TableShelf, vanilla_only: bool, seed: int, wild: bool) -> None:
-    """Safe queries run with ANSI and must not raise; wild ones run without and with it."""
+    """Run safe queries with ANSI, which must not raise, and wild ones without and with it."""
     tables.use(["tame", "numbers", "texts", "times"])
     converted = 0
     for number in range(_QUERIES_OF_A_SEED):
@@ -41,18 +41,18 @@ def test_random_queries(spark: SparkSession, tables: TableShelf, vanilla_only: b
                 continue
             pipeline = run(spark, query.sql, pipeline=True, settings=settings)
             converted += pipeline.conversion.converted if pipeline.conversion else 0
-            told = f"seed {seed}, ansi={ansi}\n{query.sql}\n{pipeline.conversion}\n{pipeline.message}"
-            # Which of two bad rows is met first is free, so wild errors need not be the same one.
-            assert (vanilla.error is None) == (pipeline.error is None), f"{vanilla.error} {pipeline.error} {told}"
+            details = f"seed {seed}, ansi={ansi}\n{query.sql}\n{pipeline.conversion}\n{pipeline.message}"
+            # The evaluation order of two bad rows is unspecified, so the errors of wild queries may differ.
+            assert (vanilla.error is None) == (pipeline.error is None), f"{vanilla.error} {pipeline.error} {details}"
             rule = Rule(relative=1e-9 if query.approximate else 0.0, signed_zeros=False)
             text = difference(vanilla.rows or [], pipeline.rows or [], rule)
-            assert text is None, f"{text}\n{told}"
+            assert text is None, f"{text}\n{details}"
     assert vanilla_only or converted > 0, f"seed {seed}: nothing was converted"
 
 
 @pytest.mark.parametrize("seed", range(_FIRST, _LAST))
 def test_random_relations(spark: SparkSession, tables: TableShelf, vanilla_only: bool, seed: int) -> None:
-    """Joins, unions, sorts and several DISTINCT, with AQE and without it."""
+    """Run joins, unions, sorts and several DISTINCT, with and without AQE."""
     tables.use(["tame", "numbers", "texts", "times"])
     converted = 0
     for number in range(_QUERIES_OF_A_SEED):
@@ -63,9 +63,10 @@ def test_random_relations(spark: SparkSession, tables: TableShelf, vanilla_only:
         for aqe in ["true", "false"] if not vanilla_only else []:
             pipeline = run(spark, query.sql, pipeline=True, settings={**settings, "spark.sql.adaptive.enabled": aqe})
             converted += pipeline.conversion.converted if pipeline.conversion else 0
-            told = f"seed {seed}, aqe={aqe}, {query.settings}\n{query.sql}\n{pipeline.conversion}\n{pipeline.message}"
-            assert pipeline.error is None, f"{pipeline.error} {told}"
+            combination = f"seed {seed}, aqe={aqe}, {query.settings}"
+            details = f"{combination}\n{query.sql}\n{pipeline.conversion}\n{pipeline.message}"
+            assert pipeline.error is None, f"{pipeline.error} {details}"
             rule = Rule(relative=1e-9 if query.approximate else 0.0, signed_zeros=False, ordered=query.ordered)
             text = difference(vanilla.rows or [], pipeline.rows or [], rule)
-            assert text is None, f"{text}\n{told}"
+            assert text is None, f"{text}\n{details}"
     assert vanilla_only or converted > 0, f"seed {seed}: nothing was converted"

@@ -1,1 +1,1 @@
-"""SQL files that must give the same answer on Spark and on the pipeline engine, and prove that it ran them."""
+"""SQL files whose results on Spark and on the pipeline engine must be equal, with an assertion of conversion."""

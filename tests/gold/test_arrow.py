@@ -1,4 +1,4 @@
-"""``toArrow`` and ``toPandas`` of converted plans: what Spark gives, made of the fragment's chunks without rows."""
+"""``toArrow`` and ``toPandas`` of converted plans equal Spark's and use the fragment's chunks without making rows."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def _engine(vanilla_only: bool, spark: SparkSession, tables: TableShelf) -> Iter
 
 
 def _passed_on(frame: DataFrame) -> int:
-    """Say how many chunks the JVM passed on to Arrow as they were."""
+    """Return the number of chunks that the JVM passed to Arrow unchanged."""
     return sum(fragment["metrics"]["arrowChunks"] for fragment in explain.summary(frame)["fragments"])
 
 
 def _bits(column: pa.ChunkedArray) -> list[Any]:
-    """Give a column's values; what Python or NaN cannot compare, by its bits."""
+    """Return a column's values; types that Python cannot represent or compare (NaN) as their bits."""
     widths = {pa.float32(): pa.int32(), pa.float64(): pa.int64(), pa.date32(): pa.int32()}
     kind = pa.int64() if pa.types.is_timestamp(column.type) else widths.get(column.type)
     return [value for chunk in column.chunks for value in (chunk.view(kind) if kind else chunk).to_pylist()]
@@ -88,7 +88,7 @@ def _outcome(take: Taken, frame: DataFrame) -> tuple[Any, list[Any]]:
 
 
 def _both(spark: SparkSession, query: str, take: Taken, settings: Mapping[str, str]) -> DataFrame:
-    """Assert that the engine gives what Spark gives; give the engine's frame."""
+    """Assert that the engine's result equals Spark's; return the engine's frame."""
     results = []
     for engine in ("false", "true"):
         with configured(spark, {**settings, ENABLED: engine}):
@@ -103,7 +103,7 @@ def _both(spark: SparkSession, query: str, take: Taken, settings: Mapping[str, s
 
 @pytest.mark.parametrize("aqe", ["true", "false"])
 @pytest.mark.parametrize("name", _QUERIES)
-def test_to_arrow_gives_what_spark_gives_without_rows(spark: SparkSession, name: str, aqe: str) -> None:
+def test_to_arrow_equals_spark_without_rows(spark: SparkSession, name: str, aqe: str) -> None:
     settings = {_AQE: aqe, "spark.sql.session.timeZone": "America/St_Johns"}
     frame = _both(spark, _QUERIES[name], _arrow, settings)
     rows = frame.count()
@@ -113,7 +113,7 @@ def test_to_arrow_gives_what_spark_gives_without_rows(spark: SparkSession, name:
 
 
 @pytest.mark.parametrize(("name", "self_destruct"), [(name, "false") for name in _QUERIES] + [("tame", "true")])
-def test_to_pandas_gives_what_spark_gives_without_rows(spark: SparkSession, name: str, self_destruct: str) -> None:
+def test_to_pandas_equals_spark_without_rows(spark: SparkSession, name: str, self_destruct: str) -> None:
     settings = {
         _ARROW + "pyspark.enabled": "true",
         _ARROW + "pyspark.selfDestruct.enabled": self_destruct,
@@ -124,7 +124,7 @@ def test_to_pandas_gives_what_spark_gives_without_rows(spark: SparkSession, name
 
 
 @pytest.mark.parametrize(("most", "lengths"), [(10000, [10000] * 6 + [5537]), (0, [65537]), (-1, [65537])])
-def test_no_batch_has_more_rows_than_spark_allows(spark: SparkSession, most: int, lengths: list[int]) -> None:
+def test_batches_respect_max_records_per_batch(spark: SparkSession, most: int, lengths: list[int]) -> None:
     with configured(spark, {ENABLED: "true", _ARROW + "maxRecordsPerBatch": str(most)}):
         frame = spark.table("batch_plus_one").where("id >= 0")
         assert [len(batch) for batch in frame.toArrow().to_batches()] == lengths
@@ -143,7 +143,7 @@ def test_rows_without_columns_are_counted_as_in_spark(spark: SparkSession, aqe: 
 
 @pytest.mark.parametrize("take", [_arrow, _pandas])
 @pytest.mark.parametrize("aqe", ["true", "false"])
-def test_an_error_of_the_data_is_spark_s_own(spark: SparkSession, take: Taken, aqe: str) -> None:
+def test_data_error_raises_spark_condition(spark: SparkSession, take: Taken, aqe: str) -> None:
     settings = {_AQE: aqe, _ARROW + "pyspark.enabled": "true", "spark.sql.ansi.enabled": "true"}
     for query, condition in (
         ("SELECT id DIV (id - 5) AS q FROM tame", "DIVIDE_BY_ZERO"),
@@ -158,13 +158,13 @@ def test_an_error_of_the_data_is_spark_s_own(spark: SparkSession, take: Taken, a
     [{_ARROW + "useLargeVarTypes": "true"}, {_ARROW + "compression.codec": "lz4"}],
     ids=["large types", "compressed"],
 )
-def test_batches_that_are_not_chunks_are_made_of_rows(spark: SparkSession, settings: Mapping[str, str]) -> None:
+def test_unsupported_batch_formats_are_built_from_rows(spark: SparkSession, settings: Mapping[str, str]) -> None:
     frame = _both(spark, _QUERIES["texts"], _arrow, settings)
     assert summary_of(frame).converted and not _passed_on(frame)
 
 
 @pytest.mark.parametrize("aqe", ["true", "false"])
-def test_other_actions_take_rows_and_leave_the_frame_as_it_was(spark: SparkSession, aqe: str) -> None:
+def test_other_actions_use_rows_and_keep_the_frame_usable(spark: SparkSession, aqe: str) -> None:
     with configured(spark, {ENABLED: "true", _AQE: aqe}):
         frame = spark.sql(_QUERIES["groups"])
         rows = frame.collect()
@@ -179,7 +179,7 @@ def test_other_actions_take_rows_and_leave_the_frame_as_it_was(spark: SparkSessi
 
 
 @pytest.mark.parametrize("aqe", ["true", "false"])
-def test_what_spark_runs_above_the_engine_makes_its_batches_itself(spark: SparkSession, aqe: str) -> None:
+def test_spark_operator_above_the_engine_builds_its_own_batches(spark: SparkSession, aqe: str) -> None:
     for query in (
         "SELECT * FROM tame ORDER BY id LIMIT 7",
         "SELECT id, nth_value(i, 2) OVER (PARTITION BY k ORDER BY id) AS n FROM tame WHERE i > 0",

@@ -1,4 +1,4 @@
-"""The oracle of these tests."""
+"""The Spark session that is the oracle of these tests."""
 
 from tests.kernels.vanilla import vanilla
 

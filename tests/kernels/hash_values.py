@@ -1,4 +1,4 @@
-"""Values of every type that a hash of rows must get right: signs, ±0, NaN, lengths around the blocks, NULL."""
+"""Values of every type with the edge cases of a row hash: signs, ±0, NaN, lengths around the block sizes, NULL."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ VALUES: dict[str, list[Any]] = {
 
 
 def arrow(kind: str, data: list[Any]) -> pa.Array:
-    """Make a column of ``kind``."""
+    """Build a column of ``kind``."""
     return pa.array(data, parse_type(kind).arrow)
 
 
 def vanilla_hashes(vanilla: Any, function: str, kinds: list[str], rows: list[tuple[Any, ...]]) -> list[int]:
-    """Ask Spark for ``function`` over all columns of ``rows``."""
+    """Return Spark's ``function`` over all columns of ``rows``."""
     schema = "i int, " + ", ".join(f"c{n} {kind}" for n, kind in enumerate(kinds))
     names = ", ".join(f"c{n}" for n in range(len(kinds)))
     frame = vanilla.createDataFrame([(i, *row) for i, row in enumerate(rows)], schema)
@@ -50,5 +50,5 @@ def vanilla_hashes(vanilla: Any, function: str, kinds: list[str], rows: list[tup
 
 
 def mixed_rows() -> list[tuple[Any, ...]]:
-    """Make rows with a column of every kind, each kind's values in a different order."""
+    """Build rows with a column of every kind, each kind's values in a different order."""
     return [tuple(VALUES[k][(i * 7 + n) % len(VALUES[k])] for n, k in enumerate(VALUES)) for i in range(40)]

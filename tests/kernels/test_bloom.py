@@ -1,4 +1,4 @@
-"""Bloom filters that Spark wrote answer as they do in Spark, false positives included, in both versions."""
+"""Bloom filters serialised by Spark return Spark's results, including false positives, in both versions."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MEMBERS = [0, 1, -1, 42, 2**31, -(2**31) - 1, 2**63 - 1, -(2**63), *(n * 7919 fo
 PROBES = [*MEMBERS, *range(-300, 300), *(n * 0x9E3779B97F4A7C15 % 2**63 - 2**62 for n in range(400))]
 
 
-def sparks_filter(vanilla: Any, version: str, bits: int, seed: int, members: list[int]) -> Any:
-    """Make one in the JVM."""
+def spark_filter(vanilla: Any, version: str, bits: int, seed: int, members: list[int]) -> Any:
+    """Build a filter in the JVM."""
     sketch = vanilla.sparkContext._jvm.org.apache.spark.util.sketch.BloomFilter
     made = sketch.create(getattr(sketch.Version, version), len(MEMBERS), bits, seed)
     for member in members:
@@ -24,8 +24,8 @@ def sparks_filter(vanilla: Any, version: str, bits: int, seed: int, members: lis
     return made
 
 
-def written(vanilla: Any, made: Any) -> bytes:
-    """Give the bytes that Spark writes of it."""
+def serialized(vanilla: Any, made: Any) -> bytes:
+    """Return the bytes that Spark writes for a filter."""
     stream = vanilla.sparkContext._jvm.java.io.ByteArrayOutputStream()
     made.writeTo(stream)
     return bytes(stream.toByteArray())
@@ -33,18 +33,18 @@ def written(vanilla: Any, made: Any) -> bytes:
 
 @pytest.mark.parametrize(("version", "seed"), [("V1", 0), ("V2", 0), ("V2", 17), ("V2", -5)])
 @pytest.mark.parametrize("bits", [64, 200, 1000])
-def test_answers_are_sparks(vanilla: Any, version: str, seed: int, bits: int) -> None:
-    made = sparks_filter(vanilla, version, bits, seed, MEMBERS)
-    found = read_filter(written(vanilla, made)).might_contain(np.array(PROBES))
+def test_might_contain_equals_spark(vanilla: Any, version: str, seed: int, bits: int) -> None:
+    made = spark_filter(vanilla, version, bits, seed, MEMBERS)
+    found = read_filter(serialized(vanilla, made)).might_contain(np.array(PROBES))
     assert found.tolist() == [made.mightContainLong(value) for value in PROBES]
     assert all(found[: len(MEMBERS)])
     assert bits == 64 or not all(found)
 
 
-def test_what_spark_aggregates_is_of_version_two(vanilla: Any) -> None:
-    """``bloom_filter_agg`` takes the default of ``BloomFilter.create``."""
+def test_spark_creates_version_two_by_default(vanilla: Any) -> None:
+    """``bloom_filter_agg`` uses the default of ``BloomFilter.create``."""
     sketch = vanilla.sparkContext._jvm.org.apache.spark.util.sketch.BloomFilter
-    text = written(vanilla, sketch.create(100, 6400))
+    text = serialized(vanilla, sketch.create(100, 6400))
     assert read_filter(text).version == 2
     assert struct.unpack(">iiii", text[:16]) == (2, 44, 0, 100)
 
@@ -59,6 +59,6 @@ def test_what_spark_aggregates_is_of_version_two(vanilla: Any) -> None:
         (b"", "a bloom filter of version 0 is not supported"),
     ],
 )
-def test_bytes_that_are_no_filter_are_told(text: bytes, message: str) -> None:
+def test_invalid_bytes_raise_unsupported_plan_error(text: bytes, message: str) -> None:
     with pytest.raises(UnsupportedPlanError, match=message):
         read_filter(text)

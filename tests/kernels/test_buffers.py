@@ -1,4 +1,4 @@
-"""Where large arrays come from, and how their pages go back."""
+"""Allocation of large arrays, and release of their pages."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ import pyarrow as pa
 import pytest
 
 from benchmarks.memory import resident_bytes
-from pyspark_pipeline.kernels.buffers import KEEPING_POOL, allocate_zeros, grown, release_kept
+from pyspark_pipeline.kernels.buffers import RETAINING_POOL, allocate_zeros, grown, trim_allocators
 
 
-@pytest.mark.skipif(KEEPING_POOL.backend_name != "mimalloc", reason="the system's pool keeps nothing")
-def test_kept_pages_go_back_whatever_the_default_pool_is() -> None:
+@pytest.mark.skipif(RETAINING_POOL.backend_name != "mimalloc", reason="the system's pool retains no pages")
+def test_trim_allocators_releases_pages_for_any_default_pool() -> None:
     default = pa.default_memory_pool()
     pa.set_memory_pool(pa.system_memory_pool())
     try:
-        _takes_and_gives_back()
+        _assert_pages_are_released()
         assert pa.default_memory_pool().backend_name == "system"
     finally:
         pa.set_memory_pool(default)
 
 
-def _takes_and_gives_back() -> None:
-    release_kept()
+def _assert_pages_are_released() -> None:
+    trim_allocators()
     start = resident_bytes(os.getpid())
     arrays = [allocate_zeros(1 << 20, "int64") for _ in range(32)]
     assert resident_bytes(os.getpid()) - start > 250 << 20
     del arrays
-    release_kept()
+    trim_allocators()
     assert resident_bytes(os.getpid()) - start < 64 << 20
 
 
-@pytest.mark.skipif(KEEPING_POOL.backend_name != "mimalloc", reason="the system's pool keeps nothing")
-def test_arrays_that_grow_huge_do_not_come_on_top_of_their_smaller_selves() -> None:
-    release_kept()
+@pytest.mark.skipif(RETAINING_POOL.backend_name != "mimalloc", reason="the system's pool retains no pages")
+def test_huge_allocation_releases_the_pages_of_smaller_arrays() -> None:
+    trim_allocators()
     start = resident_bytes(os.getpid())
     arrays = [allocate_zeros(1 << 17, "int64") for _ in range(12)]
     for _ in range(4):

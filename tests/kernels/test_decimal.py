@@ -1,4 +1,4 @@
-"""The decimal kernels against Python's integers."""
+"""The decimal kernels compared with Python's integers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INT64 = range(-(2**63), 2**63)
 
 
 def numbers(seed: int, count: int = 1500) -> list[int]:
-    """Make integers of up to 38 digits, of all sizes and both signs, with the edges among them."""
+    """Build integers of up to 38 digits, of all sizes and both signs, including the edge values."""
     chooser = random.Random(seed)
     sizes = [1, 3, 9, 18, 19, 20, 25, 30, 37, 38]
     values = [chooser.choice(EDGES) if chooser.random() < 0.2 else chooser.randrange(10 ** chooser.choice(sizes))
@@ -27,7 +27,7 @@ def numbers(seed: int, count: int = 1500) -> list[int]:
 
 
 def words(values: list[int]) -> Words:
-    """Make the words of integers."""
+    """Build the words of integers."""
     made: Words = frozen(np.array([split_words(value) for value in values], dtype=np.int64).reshape(-1, 2))
     return made
 
@@ -64,8 +64,8 @@ FORMS += [(wide.OP_DIVIDE, (77, 0), 0)]
 
 
 @pytest.mark.parametrize(("op", "powers", "drop"), FORMS)
-def test_wide_is_exact(op: int, powers: tuple[int, int], drop: int) -> None:
-    """Values, and which rows do not fit, for every operation, scale and rounding."""
+def test_wide_arithmetic_is_exact(op: int, powers: tuple[int, int], drop: int) -> None:
+    """Check values and rows that do not fit for every operation, scale and rounding."""
     valid = np.array([index % 7 != 3 for index in range(len(LEFT))])
     out, status = np.empty((len(LEFT), 2), dtype=np.int64), np.empty(len(LEFT), dtype=np.uint8)
     wide.evaluate(
@@ -92,7 +92,7 @@ SMALL += [(a, b) for a in (-(2**63), -1, 0, 1, 2**63 - 1) for b in (-(2**63), -1
 
 @pytest.mark.parametrize("flip", [0, -1])
 def test_fast_addition_detects_overflow(flip: int) -> None:
-    """Each row alone: done and exact, or refused because it does not fit 64 bits."""
+    """Check each row alone: the result is exact, or rejected because it does not fit 64 bits."""
     out = np.empty((1, 2), dtype=np.int64)
     for a, b in SMALL:
         done = fast.add_plain(words([a]), EACH_ROW, words([b]), ONE_ROW, flip, out)
@@ -115,8 +115,8 @@ def test_fast_multiplication_and_division_round_half_up(digits: int) -> None:
         assert [join_words(*row) for row in out] == [half_up(a, 10**digits) for a, _ in SMALL]
 
 
-def test_wide_values_are_refused() -> None:
-    """A value of more than 64 bits sends the batch to the wide kernel."""
+def test_fast_kernels_reject_values_over_64_bits() -> None:
+    """A value of more than 64 bits makes a fast kernel return False."""
     out = np.empty((2, 2), dtype=np.int64)
     large, one = words([1, 2**64]), words([1])
     assert not fast.add_plain(large, EACH_ROW, one, ONE_ROW, 0, out)

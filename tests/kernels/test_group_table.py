@@ -1,4 +1,4 @@
-"""The group table numbers keys in the order they come, in every mode and across changes of mode."""
+"""The group table numbers keys in the order of their first row, in every mode and across changes of mode."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def chunked(*columns: pa.Array, rows: int) -> list[list[pa.Array]]:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.one_of(st.none(), st.sampled_from(EXTREMES), st.integers(-50, 50)), max_size=60), st.integers(1, 20))
-def test_any_longs(data: list[int | None], rows: int) -> None:
+def test_group_table_numbers_any_longs(data: list[int | None], rows: int) -> None:
     check([pa.int64()], chunked(pa.array(data, pa.int64()), rows=rows))
 
 
@@ -51,7 +51,7 @@ def test_any_longs(data: list[int | None], rows: int) -> None:
     ),
     st.integers(1, 20),
 )
-def test_any_columns_together(data: list[tuple[Any, ...]], rows: int) -> None:
+def test_group_table_numbers_any_columns(data: list[tuple[Any, ...]], rows: int) -> None:
     types = [pa.string(), pa.int8(), pa.bool_(), pa.int64()]
     columns = [pa.array([row[i] for row in data], kind) for i, kind in enumerate(types)]
     check(types, chunked(*columns, rows=rows))
@@ -60,7 +60,7 @@ def test_any_columns_together(data: list[tuple[Any, ...]], rows: int) -> None:
     check(types, [[key.slice(i, rows) for key in encoded] for i in range(0, len(data), rows)])
 
 
-def test_modes() -> None:
+def test_mode_depends_on_the_key_ranges() -> None:
     few = pa.array([5, 7, None, 5] * 100, pa.int64())
     assert check([pa.int64()], chunked(few, rows=50)).mode == "direct"
     many = pa.array(np.arange(200_000), pa.int64())
@@ -77,13 +77,13 @@ def test_modes() -> None:
 
 
 @pytest.mark.parametrize("step", [1, 8, 64, 4096, 2**20, 2**32, 2**44])
-def test_keys_in_even_steps_do_not_pile_up(step: int) -> None:
-    """The hash keeps neighbours together, which must not make strided keys collide."""
+def test_strided_keys_do_not_collide(step: int) -> None:
+    """The hash keeps adjacent keys together, which must not make strided keys collide."""
     keys = pa.array(np.arange(100_000) * step, pa.int64())
     check([pa.int64()], chunked(keys, rows=65_536) + chunked(keys, rows=65_536))
 
 
-def test_dictionaries_that_change_between_chunks() -> None:
+def test_dictionaries_may_change_between_chunks() -> None:
     chunks = []
     for values in (["a", "b"], ["b", "a"], ["c"], [], ["a", "c", "b", "unused"]):
         for codes in ([0], [0, None, 0], []):
@@ -94,7 +94,7 @@ def test_dictionaries_that_change_between_chunks() -> None:
     check([pa.string()], chunks)
 
 
-def test_long_strings_and_many() -> None:
+def test_long_and_many_strings_are_numbered() -> None:
     strings = pa.array([("x" * (i % 40)) + str(i % 5000) for i in range(30_000)])
     check([pa.string()], chunked(strings, rows=4096))
     check([pa.binary()], chunked(strings.cast(pa.binary()), rows=4096))
@@ -107,5 +107,5 @@ def test_floats_are_normalised() -> None:
 
 
 @pytest.mark.parametrize("data", [[2**63 - 1], [2**63 - 1, None], [None, 2**63 - 1, 2**63 - 2], [-(2**63), 2**63 - 1]])
-def test_the_ends_of_the_range_are_no_null(data: list[int | None]) -> None:
+def test_extreme_values_differ_from_null(data: list[int | None]) -> None:
     check([pa.int64()], [[pa.array(data, pa.int64())]])

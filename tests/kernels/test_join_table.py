@@ -1,4 +1,4 @@
-"""The join table finds build rows by key in every form, gives pairs in pieces, and never changes while probed."""
+"""The join table finds build rows by key in every mode, yields pairs in batches, and is immutable while probed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pyspark_pipeline.errors import ResourceExhaustedError
 from pyspark_pipeline.kernels import join_table
-from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable, most_index_bytes
+from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable, max_index_bytes
 from pyspark_pipeline.kernels.warm_up import warm_up
 
 EXTREMES = [0, 1, -1, 2**63 - 1, -(2**63), 2**62, -(2**62), 7, 2**32]
@@ -28,7 +28,7 @@ def table_of(types: list[pa.DataType], columns: list[pa.Array], chunk_rows: int 
     return JoinTable(types, chunks, rows)
 
 
-def wanted(build: list[tuple[Any, ...]], probe: list[tuple[Any, ...]], keeps: bool) -> list[tuple[int, int]]:
+def expected_pairs(build: list[tuple[Any, ...]], probe: list[tuple[Any, ...]], keeps: bool) -> list[tuple[int, int]]:
     made = []
     for i, row in enumerate(probe):
         found = [j for j, other in enumerate(build) if None not in row and row == other]
@@ -46,16 +46,16 @@ def check(types: list[pa.DataType], build: list[tuple[Any, ...]], probe: list[tu
     assert plain[0].tolist() == again[0].tolist()
     assert plain[1] == again[1] == int(np.count_nonzero(plain[0] >= 0))
     for keeps in (False, True):
-        pieces = list(table.pairs(*plain, keeps_unmatched=keeps, most=most))
+        pieces = list(table.pairs(*plain, keeps_unmatched=keeps, max_pairs=most))
         pairs = [pair for left, right in pieces for pair in zip(left.tolist(), right.tolist(), strict=True)]
-        assert pairs == wanted(build, probe, keeps)
+        assert pairs == expected_pairs(build, probe, keeps)
         assert table.is_unique or all(left.size <= most for left, _ in pieces)
     return table
 
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(LONGS, max_size=30), st.lists(LONGS, max_size=30), st.integers(1, 9))
-def test_any_longs(build: list[int | None], probe: list[int | None], most: int) -> None:
+def test_join_table_matches_any_longs(build: list[int | None], probe: list[int | None], most: int) -> None:
     check([pa.int64()], [(value,) for value in build], [(value,) for value in probe], most)
 
 
@@ -65,14 +65,14 @@ def test_any_longs(build: list[int | None], probe: list[int | None], most: int) 
     st.lists(st.tuples(LONGS, TEXTS, LONGS, st.one_of(st.none(), st.booleans())), max_size=25),
     st.integers(1, 9),
 )
-def test_any_columns_together(build: list[tuple[Any, ...]], probe: list[tuple[Any, ...]], most: int) -> None:
+def test_join_table_matches_any_columns(build: list[tuple[Any, ...]], probe: list[tuple[Any, ...]], most: int) -> None:
     types = [pa.int64(), pa.string(), pa.int64(), pa.bool_()]
     for chosen in ([0, 1, 2, 3], [1], [1, 3], [0, 3], [0, 2]):
         rows = [[tuple(row[i] for i in chosen) for row in side] for side in (build, probe)]
         check([types[i] for i in chosen], rows[0], rows[1], most)
 
 
-def test_modes() -> None:
+def test_mode_depends_on_the_key_range() -> None:
     dense = pa.array(range(1000, 0, -1), pa.int64())
     sparse = pa.array([i * 10**9 for i in range(1000)], pa.int64())
     everywhere = pa.array([i * 2**53 for i in range(1000)], pa.int64())
@@ -85,8 +85,8 @@ def test_modes() -> None:
 
 
 @pytest.mark.parametrize("step", [1, 4, 8, 64, 4096, 2**20, 2**32, 2**40])
-def test_keys_in_even_steps_do_not_pile_up(step: int) -> None:
-    """The hash keeps neighbours together, which must not make strided keys collide."""
+def test_strided_keys_do_not_collide(step: int) -> None:
+    """The hash keeps adjacent keys together, which must not make strided keys collide."""
     numbers = np.arange(100_000)
     keys = pa.array(numbers * step, pa.int64())
     table = JoinTable([pa.int64()], [[keys]], len(keys))
@@ -94,13 +94,13 @@ def test_keys_in_even_steps_do_not_pile_up(step: int) -> None:
     assert found == len(keys) and (entries == numbers).all()
 
 
-def test_more_rows_than_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(join_table, "MOST_ROWS", 2)
+def test_too_many_rows_raise_resource_exhausted_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(join_table, "MAX_ROWS", 2)
     with pytest.raises(ResourceExhaustedError, match="3 rows"):
         JoinTable([pa.int64()], [[pa.array([1, 2, 3])]], 3)
 
 
-def test_dictionaries_with_null_values_and_changing_ones() -> None:
+def test_probe_accepts_dictionaries_with_nulls_and_new_dictionaries() -> None:
     table = JoinTable([pa.string()], [[pa.array(["a", "b", None])]], 3)
     prober = JoinProber(table)
     for values, codes, entries in (
@@ -114,7 +114,7 @@ def test_dictionaries_with_null_values_and_changing_ones() -> None:
         assert prober.find([array], len(codes))[0].tolist() == entries
 
 
-def test_threads_probe_one_table() -> None:
+def test_threads_probe_one_table_concurrently() -> None:
     names = pa.array([f"n{i}" for i in range(5000)])
     table = JoinTable([pa.string()], [[names]], len(names))
     held = table.nbytes
@@ -136,7 +136,7 @@ def test_threads_probe_one_table() -> None:
     assert table.nbytes == held
 
 
-def test_warm_up_loads_every_kernel_in_its_only_form() -> None:
+def test_warm_up_loads_the_only_form_of_every_kernel() -> None:
     warm_up()
 
     def forms() -> dict[str, int]:
@@ -158,8 +158,8 @@ def test_warm_up_loads_every_kernel_in_its_only_form() -> None:
 
 @pytest.mark.parametrize("rows", [0, 1, 1000, 4097])
 @pytest.mark.parametrize("spread", [1, 60, 10**9])
-def test_a_table_needs_no_more_than_is_said_before(rows: int, spread: int) -> None:
+def test_table_bytes_do_not_exceed_max_index_bytes(rows: int, spread: int) -> None:
     keys = pa.array([i // 2 * spread for i in range(rows)], pa.int64())
     for columns in ([keys], [keys, pa.array([i * 2**50 for i in range(rows)], pa.int64())]):
         table = JoinTable([pa.int64()] * len(columns), [[column] for column in columns], rows)
-        assert table.nbytes - table.keys.keys.nbytes <= most_index_bytes(rows)
+        assert table.nbytes - table.keys.keys.nbytes <= max_index_bytes(rows)

@@ -1,4 +1,4 @@
-"""Key filters pass every key of their table, never a NULL, and few others; a table tells what values its keys have."""
+"""Key filters pass every key of their table, never a NULL, and few others; a table returns the values of its keys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.kernels.join_table import JoinTable
-from pyspark_pipeline.kernels.key_filter import KeyFilter, KeyMarker
+from pyspark_pipeline.kernels.key_filter import KeyFilter, KeyFilterProbe
 
 NAN = float("nan")
 
@@ -21,11 +21,11 @@ def table(*columns: pa.Array) -> JoinTable:
 
 
 def kept(built: JoinTable, *columns: pa.Array) -> list[int]:
-    """Give the numbers of the rows that pass."""
-    marks = np.ones(len(columns[0]), dtype=np.uint8)
-    count = KeyMarker(KeyFilter(built)).keep(columns, marks)
-    assert count == int(marks.sum())
-    return [int(row) for row in np.flatnonzero(marks)]
+    """Return the numbers of the rows that pass."""
+    mask = np.ones(len(columns[0]), dtype=np.uint8)
+    count = KeyFilterProbe(KeyFilter(built)).keep(columns, mask)
+    assert count == int(mask.sum())
+    return [int(row) for row in np.flatnonzero(mask)]
 
 
 def values(built: JoinTable, place: int, most: int) -> list[int] | None:
@@ -37,7 +37,7 @@ def longs(values: Sequence[Any]) -> pa.Array:
     return pa.array(values, pa.int64())
 
 
-def test_a_bitmap_passes_just_the_keys_of_a_direct_table() -> None:
+def test_bitmap_passes_exactly_the_keys_of_a_direct_table() -> None:
     built = table(longs([-3, 5, None, 12]))
     assert built.mode == "direct" and KeyFilter(built).is_exact
     assert kept(built, longs([-4, -3, 5, None, 6, 12, 13, 2**63 - 1, -(2**63), 20])) == [1, 2, 5]
@@ -47,7 +47,7 @@ def test_a_bitmap_passes_just_the_keys_of_a_direct_table() -> None:
 
 
 @pytest.mark.parametrize("keys", [1, 2], ids=["word", "words"])
-def test_a_bloom_filter_passes_all_keys_and_few_others(keys: int) -> None:
+def test_bloom_filter_passes_all_keys_and_few_others(keys: int) -> None:
     dice = random.Random(3)
     entered = [dice.randrange(-(2**62), 2**62) for _ in range(5000)]
     others = [dice.randrange(-(2**62), 2**62) for _ in range(50_000)]
@@ -59,7 +59,7 @@ def test_a_bloom_filter_passes_all_keys_and_few_others(keys: int) -> None:
 
 
 @pytest.mark.parametrize("step", [1_000_003, 2**40], ids=["odd", "power of two"])
-def test_a_bloom_filter_passes_few_others_of_regular_keys(step: int) -> None:
+def test_bloom_filter_passes_few_others_of_strided_keys(step: int) -> None:
     built = table(longs([i * step for i in range(0, 100_000, 10)]))
     assert built.mode == "word"
     assert len(kept(built, longs([i * step for i in range(100_000)]))) < 12_000
@@ -68,18 +68,18 @@ def test_a_bloom_filter_passes_few_others_of_regular_keys(step: int) -> None:
     assert len(kept(doubles, pa.array([float(i) for i in range(100_000)]))) < 12_000
 
 
-def test_rows_that_are_unmarked_stay_so() -> None:
-    marks = np.array([0, 1, 0, 1], dtype=np.uint8)
-    assert KeyMarker(KeyFilter(table(longs([1, 2])))).keep([longs([1, 2, 2, 3])], marks) == 1
-    assert marks.tolist() == [0, 1, 0, 0]
+def test_filter_does_not_select_cleared_rows() -> None:
+    mask = np.array([0, 1, 0, 1], dtype=np.uint8)
+    assert KeyFilterProbe(KeyFilter(table(longs([1, 2])))).keep([longs([1, 2, 2, 3])], mask) == 1
+    assert mask.tolist() == [0, 1, 0, 0]
 
 
-def test_nan_is_nan_and_the_zeros_are_one() -> None:
+def test_nan_equals_nan_and_zeros_are_equal() -> None:
     built = table(pa.array([NAN, -0.0]))
     assert kept(built, pa.array([0.0, 1.0, NAN, None, -0.0])) == [0, 2, 4]
 
 
-def test_strings_pass_plain_and_by_dictionary() -> None:
+def test_plain_and_dictionary_strings_pass_equally() -> None:
     built = table(pa.array(["a", None, "bc"]), longs([1, 1, 2]))
     strings = pa.array(["a", "bc", "bc", None, "x"])
     numbers = longs([1, 2, 1, 1, 2])
@@ -88,7 +88,7 @@ def test_strings_pass_plain_and_by_dictionary() -> None:
     assert kept(built, strings.dictionary_encode(), numbers) == kept(built, strings, numbers)
 
 
-def test_a_table_tells_the_values_of_each_key_column() -> None:
+def test_key_values_returns_the_values_of_each_key_column() -> None:
     one = table(longs([5, -1, None, 5, 2**40]))
     assert one.keys.ranges == [(-1, 2**40)]
     assert values(one, 0, 3) == [-1, 5, 2**40]

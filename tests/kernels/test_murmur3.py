@@ -1,4 +1,4 @@
-"""Murmur3 over Arrow columns is Spark's ``hash(...)``, type by type, NULL by NULL, column after column."""
+"""Murmur3 over Arrow columns equals Spark's ``hash(...)`` for every type, for NULLs and for several columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def signed(hashes: np.ndarray) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", VALUES)
-def test_one_column_is_sparks_hash(vanilla: Any, kind: str) -> None:
+def test_hash_of_one_column_equals_spark(vanilla: Any, kind: str) -> None:
     expected = vanilla_hashes(vanilla, "hash", [kind], [(value,) for value in VALUES[kind]])
     column = arrow(kind, VALUES[kind])
     assert signed(hash_rows([column], len(column))) == expected
@@ -25,21 +25,21 @@ def test_one_column_is_sparks_hash(vanilla: Any, kind: str) -> None:
     assert signed(hash_rows([sliced], len(column))) == expected
 
 
-def test_columns_fold_one_after_another(vanilla: Any) -> None:
+def test_hash_folds_columns_in_order(vanilla: Any) -> None:
     rows = mixed_rows()
     expected = vanilla_hashes(vanilla, "hash", list(VALUES), rows)
     columns = [arrow(kind, [row[n] for row in rows]) for n, kind in enumerate(VALUES)]
     assert signed(hash_rows(columns, 40)) == expected
 
 
-def test_a_dictionary_column_hashes_as_its_strings() -> None:
+def test_dictionary_column_hashes_as_its_values() -> None:
     plain = pa.array(["a", None, "bb", "a", "日本", None] * 5)
     assert list(hash_rows([plain.dictionary_encode()], 30)) == list(hash_rows([plain], 30))
     second = pa.array(range(30), pa.int64())
     assert list(hash_rows([second, plain.dictionary_encode()], 30)) == list(hash_rows([second, plain], 30))
 
 
-def test_partition_is_pmod() -> None:
+def test_partition_ids_equal_pmod() -> None:
     hashes = np.array([-7, -1, 0, 5, 2**31 - 1, -(2**31)], dtype=np.int32).view(np.uint32)
     assert list(partition_ids(hashes, 5)) == [int(h) % 5 for h in hashes.view(np.int32)]
     many = np.random.default_rng(5).integers(0, 2**32, 50_000).astype(np.uint32)
@@ -50,8 +50,8 @@ def test_partition_is_pmod() -> None:
             assert np.array_equal(partition_ids(some, count), expected)
 
 
-def test_drivers_of_one_partition_are_near_uniform() -> None:
-    """T2: with the second hash each partition's rows spread over the drivers; without it they fall on one."""
+def test_driver_ids_of_one_partition_are_near_uniform() -> None:
+    """T2: the second hash distributes each partition's rows over the drivers; without it all go to one driver."""
     hashes = hash_rows([pa.array(range(200_000), pa.int64())], 200_000)
     partitions = partition_ids(hashes, 16)
     drivers = driver_ids(hashes, 4)

@@ -1,4 +1,4 @@
-"""T1: prefix-sum grouping is a stable group-by."""
+"""T1: grouping by prefix sums is a stable sort by partition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyspark_pipeline.kernels.partition import group_rows
 
 
 @pytest.mark.parametrize(("rows", "count"), [(0, 1), (0, 5), (1, 1), (10, 1), (1000, 7), (1000, 5000), (70_000, 200)])
-def test_equals_a_stable_sort(rows: int, count: int) -> None:
+def test_group_rows_equals_a_stable_sort(rows: int, count: int) -> None:
     ids = np.random.default_rng(rows + count).integers(0, count, rows).astype(np.int32)
     starts, grouped = group_rows(ids, count)
     assert list(grouped) == list(np.argsort(ids, kind="stable"))

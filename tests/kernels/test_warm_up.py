@@ -1,4 +1,4 @@
-"""Every kernel is loaded by warm_up and has one compiled form, whatever memory its inputs live in."""
+"""Every kernel is loaded by warm_up and has one compiled form, whatever memory holds its inputs."""
 
 from __future__ import annotations
 
@@ -11,20 +11,36 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.expressions import ExpressionSettings, compile_predicate
+from pyspark_pipeline.kernels.first_last import first_rows, last_rows
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.murmur3 import hash_rows
 from pyspark_pipeline.kernels.warm_up import warm_up
 from pyspark_pipeline.kernels.xxhash64 import xxhash64_rows
-from pyspark_pipeline.operators.windows.boundaries import WindowRows
-from pyspark_pipeline.operators.windows.running import DecimalSums, DoubleSums, Extremes, LongSums, Running
+from pyspark_pipeline.operators.aggregation.functions import warm_up_steps
+from pyspark_pipeline.operators.aggregation.functions.count import CountState
+from pyspark_pipeline.operators.aggregation.functions.extremes import (
+    DecimalExtreme,
+    DoubleExtreme,
+    LongExtreme,
+    StringExtreme,
+)
+from pyspark_pipeline.operators.aggregation.functions.first_last import EdgeState
+from pyspark_pipeline.operators.aggregation.functions.moments import ColumnMoments, PairMoments
+from pyspark_pipeline.operators.aggregation.functions.state import State
+from pyspark_pipeline.operators.aggregation.functions.sum_states import (
+    DoubleSumState,
+    FrameDecimalSumState,
+    LongSumState,
+)
 from tests.expressions.build import call, col, lit
 from tests.operators.aggregate_kit import aggregate_call, chunks_of, leaf, partial_node, run_stages
 from tests.operators.kit import column
 
 MODULES = (
-    "accumulate", "bloom", "group_kernels", "interning", "murmur3", "partition", "row_hash", "row_ranges", "running",
-    "xxhash64",
+    "accumulate", "bloom", "first_last", "group_kernels", "interning", "moments", "murmur3", "partition", "row_hash",
+    "row_ranges", "running", "xorshift", "xxhash64",
 )  # fmt: skip
 
 
@@ -38,11 +54,13 @@ def _forms() -> dict[str, Any]:
     return made
 
 
-def test_warm_up_loads_every_kernel_in_its_only_form() -> None:
+def test_warm_up_loads_the_only_form_of_every_kernel() -> None:
     warm_up()
+    for step in warm_up_steps():
+        step()
     before = _forms()
     called_inside = {name for name, forms in before.items() if not forms}
-    inlined = ("_", "is_valid", "exceeds", "hash_long", "hash_string", "shortest_bytes", "slot_of_string")
+    inlined = ("_", "add_wide", "is_valid", "exceeds", "hash_long", "hash_string", "shortest_bytes", "slot_of_string")
     assert all(name.split(".")[1].startswith(inlined) for name in called_inside)
     table = pa.table(
         {
@@ -72,7 +90,7 @@ def test_warm_up_loads_every_kernel_in_its_only_form() -> None:
 
 
 def _filter() -> None:
-    """Filter chunks of every form by ranges: from numpy and from Arrow, with and without NULLs, sliced, narrow."""
+    """Filter chunks of every encoding by ranges: from numpy and Arrow, with and without NULLs, sliced, unscaled."""
     wide = pa.array([Decimal(i) for i in range(40)], pa.decimal128(12, 0))
     for numbers in (pa.array(range(40)), pa.array([*range(39), None]), pa.array(np.arange(40))):
         for start, most in ((0, 3), (3, 100), (0, 100), (1, 39)):
@@ -84,9 +102,9 @@ def _filter() -> None:
                 call("LessThan", "boolean", col(i, kind), lit(value, kind))
                 for i, (kind, value) in enumerate(zip(kinds, values, strict=True))
             ]
-            narrow = [pa.decimal128(15, 0), None, None, None, pa.decimal128(9, 0)]
+            unscaled = [pa.decimal128(15, 0), None, None, None, pa.decimal128(9, 0)]
             for part in (*parts, functools.reduce(lambda a, b: call("And", "boolean", a, b), parts)):
-                compile_predicate(part, ExpressionSettings(ansi=True, time_zone="UTC"), narrow).filter(chunk)
+                compile_predicate(part, ExpressionSettings(ansi=True, time_zone="UTC"), unscaled).filter(chunk)
 
 
 def _bloom() -> None:
@@ -100,16 +118,35 @@ def _bloom() -> None:
 
 
 def _windows() -> None:
-    """Run values from numpy and from Arrow, with and without NULLs, sliced, over two chunks."""
-    rows = WindowRows(np.array([False, False, True, False]), np.ones(4, dtype=np.bool_))
+    """Scan states with columns from numpy and from Arrow, with and without NULLs, sliced, over two chunks."""
+    starts = np.array([False, False, True, False])
     for numbers in (pa.array(range(4)), pa.array(np.arange(4)), pa.array([1, None, 2, None, 3]).slice(1)):
-        decimals = numbers.cast(pa.decimal128(19, 0))
-        makes: list[tuple[Running, pa.Array]] = [
-            (LongSums(True, -1), numbers), (LongSums(True, -1), numbers.cast(pa.int32())),
-            (DoubleSums(), numbers), (DoubleSums(), numbers.cast(pa.float32())), (DecimalSums(), decimals),
+        decimals, doubles = numbers.cast(pa.decimal128(19, 0)), numbers.cast(pa.float64())
+        makes: list[tuple[State, list[pa.Array]]] = [
+            (LongSumState(True), [numbers]),
+            (LongSumState(True), [numbers.cast(pa.int32())]),
+            (DoubleSumState(), [numbers]),
+            (DoubleSumState(), [numbers.cast(pa.float32())]),
+            (FrameDecimalSumState(parse_type("decimal(29,0)")), [decimals]),
+            (CountState(), [numbers]),
+            (ColumnMoments(3), [doubles]),
+            (PairMoments(), [doubles, doubles]),
+        ]
+        makes += [
+            (make(parse_type(kind), sign), [column])
+            for sign in (1, -1)
+            for make, kind, column in (
+                (LongExtreme, "bigint", numbers), (DoubleExtreme, "double", doubles),
+                (DecimalExtreme, "decimal(19,0)", decimals), (StringExtreme, "string", numbers.cast(pa.string())),
+            )
         ]  # fmt: skip
-        for values in (numbers, decimals, numbers.cast(pa.string()), numbers.cast(pa.float64())):
-            makes += [(Extremes(descending=descending), values) for descending in (False, True)]
-        for running, values in makes:
+        makes += [
+            (EdgeState(parse_type("bigint"), select, ignore_nulls=ignore_nulls), [numbers])
+            for select in (first_rows, last_rows)
+            for ignore_nulls in (False, True)
+        ]
+        for state, columns in makes:
             for _ in range(2):
-                running.run(rows, [values])
+                state.reserve(5)
+                state.scan(starts, columns)
+                state.take(np.array([4]))

@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def vanilla() -> Iterator[Any]:
-    """Give a session whose queries Spark runs alone."""
+    """Yield a session without the engine."""
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()

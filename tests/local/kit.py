@@ -1,4 +1,4 @@
-"""Queries over ranges and small files that are cut into fragments, for tests of the local runner."""
+"""Queries of several fragments over ranges and small files, for tests of the local runner."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ def no_threads_left() -> Iterator[None]:
 
 
 def keyed(modulus: int) -> Node:
-    """The numbers n with k = n mod ``modulus``."""
+    """Return the numbers n with k = n mod ``modulus``."""
     key = call("Remainder", "bigint", N, literal(modulus, "bigint"), evalMode="ANSI")
     return select(NUMBERS, k=key, n=N)
 
 
 def numbers(id: int, sink: Sink, count: int, root: Node = NUMBERS, **runs: Any) -> LocalFragment:
-    """A fragment over the numbers below ``count``."""
+    """Return a fragment over the numbers below ``count``."""
     return fragment(id, root, sink, **{"splits": {0: (0, count, 1)}, "options": SMALL, **runs})
 
 
 def pass_on(id: int, below: LocalFragment, sink: Sink | None = None, **runs: Any) -> LocalFragment:
-    """A fragment that passes on what ``below`` sends."""
+    """Return a fragment that forwards the rows of ``below``."""
     root = source(below.plan.root.output)
     return fragment(id, root, sink, **{"inputs": {0: below.id}, "options": SMALL, **runs})
 
@@ -50,7 +50,7 @@ def pass_on(id: int, below: LocalFragment, sink: Sink | None = None, **runs: Any
 def sums_by_key(
     count: int, modulus: int, *, instances: int = 3, dop: int = 1, partitions: int = 4
 ) -> list[LocalFragment]:
-    """Three fragments: partial sums of n by n mod ``modulus``, final sums by hash of the key, all in one place."""
+    """Return three fragments: partial sums of n by n mod ``modulus``, final sums by hash of the key, and a gather."""
     rows = keyed(modulus)
     first = partial_node(rows, [column(rows, "k")], [aggregate_call("Sum", column(rows, "n"))])
     final = merge_node(first, "Final", source(first.output))
@@ -69,7 +69,7 @@ def expected_sums(count: int, modulus: int) -> list[tuple[int, int]]:
 def broadcast_join(
     count: int, modulus: int, instances: int, join_type: JoinType = JoinType.INNER
 ) -> list[LocalFragment]:
-    """Three fragments: the numbers below ``modulus`` go to all instances that join them with n mod ``modulus``."""
+    """Return three fragments: a broadcast of the numbers below ``modulus`` is joined with n mod ``modulus``."""
     small = numbers(1, BroadcastExchange(num_partitions=instances), modulus // 2)
     rows = keyed(modulus)
     built = source(small.plan.root.output, input_id=1)

@@ -25,7 +25,7 @@ def two_fragments() -> list[LocalFragment]:
 
 @both
 @pytest.mark.parametrize("fragments", [one_fragment, two_fragments])
-def test_cancel_while_a_table_is_made_is_an_error_and_never_a_short_table(fragments, threads: int) -> None:
+def test_cancel_during_table_raises_and_returns_no_partial_table(fragments, threads: int) -> None:
     query = LocalQuery(fragments(), threads=threads)
     timer = threading.Timer(0.1, query.cancel)
     timer.start()
@@ -37,7 +37,7 @@ def test_cancel_while_a_table_is_made_is_an_error_and_never_a_short_table(fragme
 
 
 @both
-def test_cancel_ends_a_read_that_gives_nothing_yet(threads: int) -> None:
+def test_cancel_ends_blocked_read(threads: int) -> None:
     query = LocalQuery(sums_by_key(10**12, 7), threads=threads)
     rows = query.rows()
     timer = threading.Timer(0.1, query.cancel)
@@ -49,7 +49,7 @@ def test_cancel_ends_a_read_that_gives_nothing_yet(threads: int) -> None:
 
 
 @both
-def test_a_query_cancelled_before_it_begins_never_does_and_one_that_ended_does_not_mind(threads: int) -> None:
+def test_cancel_prevents_start_and_has_no_effect_after_end(threads: int) -> None:
     query = LocalQuery(sums_by_key(100, 7), threads=threads)
     query.cancel()
     with pytest.raises(CancelledError):

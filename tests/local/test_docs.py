@@ -9,7 +9,7 @@ from typing import Any
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "local.md"
 
 
-def test_the_query_of_the_how_to_gives_the_sums() -> None:
+def test_how_to_query_returns_sums() -> None:
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     names: dict[str, Any] = {}
     exec(code, names)

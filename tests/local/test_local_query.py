@@ -1,4 +1,4 @@
-"""Whole queries in one process: every exchange, hand-over without serialization, starts, waits, ends and errors."""
+"""Whole queries in one process: exchanges, pass-by-reference, start, back-pressure, end and errors."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.errors import EngineBugError, SparkConditionError, TransportError, UnsupportedPlanError
-from pyspark_pipeline.exchange.request import Address, Request
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.local import Conditions, LocalFragment, LocalQuery, run_query
+from pyspark_pipeline.local.transport.request import Address, Request
 from pyspark_pipeline.local.write import call, column, fields, fragment, literal, select, source
 from pyspark_pipeline.operators.filter import FilterOperator
 from pyspark_pipeline.operators.range import RangeOperator
 from pyspark_pipeline.plan.joins import JoinType
+from pyspark_pipeline.plan.layout import WIRE_VERSION
 from pyspark_pipeline.plan.nodes import Filter, HashExchange, Limit, RoundRobinExchange, SingleExchange, Sink
 from pyspark_pipeline.plan.ranges import RangeExchange, RangeSample, Sample
 from pyspark_pipeline.plan.sorts import Sort, SortKey
@@ -44,7 +45,7 @@ def values(table: pa.Table) -> list[Any]:
 
 
 def samples(count: int) -> tuple[Sample, ...]:
-    """The samples of two instances, as messages."""
+    """Return the samples of two instances, as messages."""
     query = LocalQuery([numbers(1, RangeSample(keys=BY_N, rows=200), count, instances=2)], serialize=True)
     return tuple(Sample(rows=row.rows, message=row.data.to_pybytes()) for row in query.rows())
 
@@ -62,7 +63,7 @@ SINKS: list[tuple[Sink, int]] = [
 @THREADS
 @pytest.mark.parametrize("serialize", [False, True])
 @pytest.mark.parametrize(("sink", "receivers"), SINKS, ids=lambda value: type(value).__name__)
-def test_every_exchange_brings_every_row_once(sink: Sink, receivers: int, serialize: bool, threads: int) -> None:
+def test_exchange_delivers_every_row_once(sink: Sink, receivers: int, serialize: bool, threads: int) -> None:
     below = numbers(1, sink, 5000, instances=2, dop=2)
     middle = pass_on(2, below, SingleExchange(), instances=receivers, dop=2)
     query = LocalQuery([below, middle, pass_on(3, middle)], threads=threads, serialize=serialize)
@@ -79,7 +80,7 @@ def test_three_fragments_sum_by_key(dop: int, threads: int) -> None:
         assert values(run_query(sums_by_key(20_000, 37, dop=dop), threads=threads)) == expected_sums(20_000, 37)
 
 
-def test_ranges_put_neighbouring_keys_together_and_in_order() -> None:
+def test_range_exchange_sorts_partitions() -> None:
     sink = RangeExchange(keys=BY_N, num_partitions=4, samples=samples(4000))
     below = numbers(1, sink, 4000, instances=2)
     sorting = source(NUMBERS.output)
@@ -93,12 +94,12 @@ def test_ranges_put_neighbouring_keys_together_and_in_order() -> None:
 
 
 @THREADS
-def test_a_broadcast_reaches_every_instance(threads: int) -> None:
+def test_broadcast_reaches_every_instance(threads: int) -> None:
     rows = values(run_query(broadcast_join(3000, 20, instances=3), threads=threads))
     assert rows == sorted((n % 20, n, n % 20) for n in range(3000) if n % 20 < 10)
 
 
-def test_a_broadcast_is_packed_once_for_all() -> None:
+def test_broadcast_chunk_is_packed_once() -> None:
     sent: list[Any] = []
     spying = Conditions(loses=lambda address, request: sent.extend((address, p) for p in request.payloads) or False)
     run_query(broadcast_join(3000, 20, instances=3), serialize=True, conditions=spying)
@@ -107,7 +108,7 @@ def test_a_broadcast_is_packed_once_for_all() -> None:
 
 
 @pytest.mark.parametrize("serialize", [False, True])
-def test_a_chunk_is_handed_over_as_it_is_unless_serialization_is_asked_for(serialize: bool) -> None:
+def test_chunk_is_passed_by_reference_unless_serialized(serialize: bool) -> None:
     sent: list[Any] = []
 
     def spy(address: Address, request: Request) -> bool:
@@ -124,8 +125,8 @@ def test_a_chunk_is_handed_over_as_it_is_unless_serialization_is_asked_for(seria
 
 
 @THREADS
-def test_all_fragments_start_at_once(threads: int) -> None:
-    """The first rows arrive while the scan at the other end has most of its numbers still to give."""
+def test_fragments_run_concurrently(threads: int) -> None:
+    """The first rows arrive while the scan at the other end has most of its rows left."""
     below = numbers(1, RoundRobinExchange(num_partitions=2), 50_000_000, instances=2)
     middle = pass_on(2, below, SingleExchange(), instances=2)
     query = LocalQuery([below, middle, pass_on(3, middle)], threads=threads, queue_length=2, window=2)
@@ -134,32 +135,33 @@ def test_all_fragments_start_at_once(threads: int) -> None:
         assert next(iter(chunks)).num_rows
         scanned = [query.metrics()[f"instance {i} of fragment 1"] for i in range(2)]
         chunks.close()  # type: ignore[attr-defined]
-    assert all(told["pipelines"][0]["operators"][0]["rows_out"] < 200_000 for told in scanned)
+    assert all(metrics["pipelines"][0]["operators"][0]["rows_out"] < 200_000 for metrics in scanned)
     assert query.memory.held == 0
 
 
 @THREADS
 @pytest.mark.parametrize(("senders", "receivers"), [(4, 1), (1, 4), (3, 4)])
-def test_one_place_in_every_queue_is_enough(senders: int, receivers: int, threads: int) -> None:
+def test_query_completes_with_queues_of_one_slot(senders: int, receivers: int, threads: int) -> None:
     below = numbers(1, RoundRobinExchange(num_partitions=receivers), 20_000, instances=senders, dop=2)
     middle = pass_on(2, below, SingleExchange(), instances=receivers, dop=2)
     options = {**SMALL, "output.queueChunks": "1"}
     top = pass_on(3, middle, options=options)
     query = LocalQuery([below, middle, top], threads=threads, queue_length=1, window=1)
     assert values(query.table()) == [(n,) for n in range(20_000)]
-    assert max(told["exchange"]["most_in_flight"] for told in query.metrics().values() if "exchange" in told) == 1
+    exchanges = [metrics["exchange"] for metrics in query.metrics().values() if "exchange" in metrics]
+    assert max(exchange["most_in_flight"] for exchange in exchanges) == 1
 
 
 @THREADS
-def test_a_stalled_reader_stops_every_fragment(threads: int) -> None:
+def test_stalled_reader_stops_every_fragment(threads: int) -> None:
     below = numbers(1, SingleExchange(), 50_000_000, instances=2)
     query = LocalQuery([below, pass_on(2, below)], threads=threads, queue_length=2, window=2)
     chunks = query.chunks()
     seen = 0
     for _ in range(20):
         seen += next(iter(chunks)).num_rows
-    told = query.metrics()
-    pulled = sum(told[f"instance {i} of fragment 1"]["pipelines"][0]["operators"][0]["rows_out"] for i in range(2))
+    metrics = query.metrics()
+    pulled = sum(metrics[f"instance {i} of fragment 1"]["pipelines"][0]["operators"][0]["rows_out"] for i in range(2))
     chunks.close()  # type: ignore[attr-defined]
     assert seen < pulled < seen + 60_000 and query.memory.peak < 1 << 20
     assert any("consumer" in driver.metrics.blocks for driver in query.group.drivers)
@@ -167,7 +169,7 @@ def test_a_stalled_reader_stops_every_fragment(threads: int) -> None:
 
 @THREADS
 @pytest.mark.parametrize("limit", [0, 1, 250])
-def test_a_limit_ends_the_fragments_below_it(limit: int, threads: int) -> None:
+def test_limit_ends_fragments_below(limit: int, threads: int) -> None:
     below = numbers(1, RoundRobinExchange(num_partitions=3), 100_000_000, instances=2, dop=2)
     middle = pass_on(2, below, SingleExchange(), instances=3, dop=2)
     rows = source(NUMBERS.output)
@@ -175,15 +177,15 @@ def test_a_limit_ends_the_fragments_below_it(limit: int, threads: int) -> None:
     query = LocalQuery([below, middle, top], threads=threads, queue_length=2, window=2)
     with no_threads_left():
         assert query.table().num_rows == limit
-    told = query.metrics()
-    pulled = sum(told[f"instance {i} of fragment 1"]["pipelines"][0]["operators"][0]["rows_out"] for i in range(2))
+    metrics = query.metrics()
+    pulled = sum(metrics[f"instance {i} of fragment 1"]["pipelines"][0]["operators"][0]["rows_out"] for i in range(2))
     assert pulled < 60_000  # about 47 000 fit into all channels, buffers, windows and queues
     assert query.memory.peak < 1 << 20
     assert {driver.state.value for driver in query.group.drivers} == {"finished"}
 
 
 @THREADS
-def test_whatever_overtakes_the_sums_are_right_and_the_seed_decides_the_steps(threads: int) -> None:
+def test_sums_are_correct_under_jitter_and_steps_depend_on_seed(threads: int) -> None:
     def steps(seed: int) -> tuple[int, int]:
         slow = Conditions(latency=3, jitter=50, seed=seed)
         query = LocalQuery(sums_by_key(20_000, 37, dop=2), threads=threads, conditions=slow)
@@ -196,7 +198,7 @@ def test_whatever_overtakes_the_sums_are_right_and_the_seed_decides_the_steps(th
         assert steps(5) == first != steps(6)
 
 
-def test_an_ordered_exchange_keeps_the_order_of_a_sort() -> None:
+def test_ordered_exchange_keeps_sort_order() -> None:
     down = (SortKey(expr=N, descending=True),)
     below = numbers(1, SingleExchange(), 30_000, Sort(output=NUMBERS.output, keys=down, child=NUMBERS), ordered=True)
     slow = Conditions(jitter=40, seed=3)
@@ -208,19 +210,19 @@ def test_an_ordered_exchange_keeps_the_order_of_a_sort() -> None:
 
 @pytest.mark.parametrize("ordered", [True, False])
 @pytest.mark.parametrize("dop", [1, 2])
-def test_sorted_runs_of_several_instances_are_merged_whatever_overtakes(dop: int, ordered: bool) -> None:
+def test_sorted_runs_of_instances_are_merged_under_jitter(dop: int, ordered: bool) -> None:
     down = (SortKey(expr=N, descending=True),)
     run = Sort(output=NUMBERS.output, keys=down, child=NUMBERS)
     below = numbers(1, SingleExchange(), 30_000, run, instances=3, dop=dop, ordered=ordered)
-    runs = replace(source(NUMBERS.output), joins_senders=False)
-    merged = Sort(output=runs.output, keys=down, child=runs, gets_runs=True)
+    runs = replace(source(NUMBERS.output), merge_senders=False)
+    merged = Sort(output=runs.output, keys=down, child=runs, input_presorted=True)
     top = fragment(2, merged, inputs={0: 1}, dop=dop, options=SMALL)
     found = run_query([below, top], conditions=Conditions(jitter=40, seed=3)).column(0).to_pylist()
     assert found == list(range(29_999, -1, -1))
 
 
 @THREADS
-def test_a_lost_request_fails_the_query_and_the_next_one_works(threads: int) -> None:
+def test_lost_request_fails_only_its_query(threads: int) -> None:
     lossy = Conditions(loses=lambda address, request: address.fragment == 3 and request.sequence == 0, timeout=20)
     query = LocalQuery(sums_by_key(20_000, 37), threads=threads, conditions=lossy)
     with no_threads_left(), pytest.raises(
@@ -232,7 +234,7 @@ def test_a_lost_request_fails_the_query_and_the_next_one_works(threads: int) -> 
 
 
 @THREADS
-def test_an_error_in_one_instance_stops_all_and_says_where(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_in_one_instance_stops_all_and_names_location(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[int] = []
     close = RangeOperator.close
     monkeypatch.setattr(RangeOperator, "close", lambda self: closed.append(1) or close(self))  # type: ignore[func-returns-value]
@@ -254,7 +256,7 @@ def test_an_error_in_one_instance_stops_all_and_says_where(threads: int, monkeyp
 
 
 @THREADS
-def test_a_query_that_can_never_go_on_says_so_and_draws_every_instance(
+def test_deadlocked_query_raises_with_dump_of_every_instance(
     threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(FilterOperator, "need_input", lambda self: False)
@@ -264,26 +266,26 @@ def test_a_query_that_can_never_go_on_says_so_and_draws_every_instance(
     query = LocalQuery([below, fragment(2, stuck, inputs={0: 1}, options=SMALL)], threads=threads, window=4)
     with no_threads_left(), pytest.raises(EngineBugError, match="nothing can wake one") as caught:
         query.table()
-    told = str(caught.value)
-    assert "== instance 1 of fragment 1" in told
-    assert "waits for consumer, because of operator 1 (SingleExchange) of pipeline 0, driver 0, instance 1 of" in told
-    assert "waits for operator, because of operator 1 (Filter) of pipeline 0, driver 0, instance 0 of" in told
-    assert "input 0 of instance 0 of fragment 2: input 0:" in told and "answers withheld" in told
+    text = str(caught.value)
+    assert "== instance 1 of fragment 1" in text
+    assert "waits for consumer, because of operator 1 (SingleExchange) of pipeline 0, driver 0, instance 1 of" in text
+    assert "waits for operator, because of operator 1 (Filter) of pipeline 0, driver 0, instance 0 of" in text
+    assert "input 0 of instance 0 of fragment 2: input 0:" in text and "answers withheld" in text
 
 
-def test_a_row_that_breaks_a_rule_of_spark_raises_its_condition_with_a_note() -> None:
+def test_spark_condition_is_raised_with_location_note() -> None:
     bad = select(NUMBERS, q=call("IntegralDivide", "bigint", N, N, evalMode="ANSI"))
     below = numbers(1, SingleExchange(), 1000, bad, instances=2)
     with pytest.raises(SparkConditionError) as caught:
         run_query([below, pass_on(2, below)])
     assert caught.value.condition == "DIVIDE_BY_ZERO"
     assert caught.value.__notes__ == [
-        "in push_chunk of operator 1 (Project) of pipeline 0, driver 0, instance 0 of fragment 1"
+        "in pull_chunk of operator 1 (Project) of pipeline 0, driver 0, instance 0 of fragment 1"
     ]
 
 
 @THREADS
-def test_closing_in_the_middle_leaves_nothing(threads: int) -> None:
+def test_closing_early_leaves_no_threads_and_no_memory(threads: int) -> None:
     query = LocalQuery(sums_by_key(50_000_000, 1_000_003, dop=2), threads=threads)
     endless = LocalQuery([numbers(1, SingleExchange(), 10**9), pass_on(2, numbers(1, SingleExchange(), 1))])
     with no_threads_left():
@@ -294,7 +296,7 @@ def test_closing_in_the_middle_leaves_nothing(threads: int) -> None:
     assert query.memory.held == endless.memory.held == 0
 
 
-def test_what_waits_belongs_to_the_instance_and_what_is_on_its_way_to_the_query() -> None:
+def test_queued_bytes_count_for_instance_and_bytes_in_flight_for_query() -> None:
     seen: list[tuple[int, int]] = []
 
     def spy(address: Address, request: Request) -> bool:
@@ -312,7 +314,7 @@ def test_what_waits_belongs_to_the_instance_and_what_is_on_its_way_to_the_query(
     assert all(nbytes <= moving <= 80_000 for nbytes, moving in seen if nbytes)
 
 
-def test_fragments_come_from_the_json_that_tasks_get() -> None:
+def test_fragments_are_decoded_from_task_json() -> None:
     settings = {"ansi": True, "timeZone": "UTC", "options": {}}
     final = {
         "op": "HashAggregateExec", "output": [{"id": 9, "name": "total", "type": "bigint", "nullable": True}],
@@ -320,8 +322,8 @@ def test_fragments_come_from_the_json_that_tasks_get() -> None:
             "groupingExpressions": [], "requiredChildDistributionExpressions": [],
             "aggregateExpressions": [{
                 "mode": "Final", "filter": None,
-                "function": {"class": "Sum", "type": "bigint", "buffer": ["bigint"], "args": [],
-                             "fields": {"evalMode": "ANSI"}},
+                "function": {"class": "Sum", "type": "bigint", "buffer": ["bigint"],
+                             "args": [{"ref": 1, "type": "bigint", "nullable": True}], "fields": {"evalMode": "ANSI"}},
             }],
             "aggregateAttributes": [{"ref": 7}],
             "resultExpressions": [{"ref": 7, "type": "bigint", "nullable": True}],
@@ -330,7 +332,8 @@ def test_fragments_come_from_the_json_that_tasks_get() -> None:
     }  # fmt: skip
 
     def decoded(id: int, root: dict[str, Any], sink: dict[str, Any]) -> Any:
-        return decode_fragment(json.dumps({"version": 1, "id": id, "root": root, "sink": sink, "settings": settings}))
+        content = {"version": WIRE_VERSION, "id": id, "root": root, "sink": sink}
+        return decode_fragment(json.dumps({**content, "settings": settings}))
 
     below = LocalFragment(
         plan=decoded(1, AGGREGATE, {"kind": "single"}), instances=3, splits={0: (0, 1000, 1)}
@@ -345,7 +348,7 @@ def test_fragments_come_from_the_json_that_tasks_get() -> None:
     assert sorted(run_query([spread, both]).column(0).to_pylist()) == sorted([*range(2, 10)] * 2)
 
 
-def test_fragments_that_make_no_query_are_refused() -> None:
+def test_invalid_fragments_are_rejected() -> None:
     below = numbers(1, SingleExchange(), 10)
     reader = source(NUMBERS.output)
     other = source(fields("n:bigint, m:bigint"))
@@ -368,11 +371,11 @@ def test_fragments_that_make_no_query_are_refused() -> None:
     assert "rows that have no match" in refused(*joins)
 
 
-def test_a_dump_tells_of_every_instance_and_of_the_way_between() -> None:
+def test_dump_describes_every_instance_and_the_transport() -> None:
     query = LocalQuery(sums_by_key(1000, 7, instances=2, partitions=2))
-    told = query.dump()
+    dump = query.dump()
     for part in ("== instance 1 of fragment 1", "== instance 0 of fragment 3", "== between them", "streams open"):
-        assert part in told
+        assert part in dump
     query.table()
     assert query.metrics()["instance 0 of fragment 1"]["exchange"]["requests"] >= 2
     drawn = query.profile().splitlines()
@@ -382,7 +385,7 @@ def test_a_dump_tells_of_every_instance_and_of_the_way_between() -> None:
         query.table()
 
 
-def test_columns_of_a_plan_are_named() -> None:
+def test_column_references_are_resolved_by_name() -> None:
     rows = keyed(3)
     assert [field.name for field in rows.output] == ["k", "n"]
     assert [str(field.type) for field in fields("a:decimal(10,2), b:string")] == ["decimal(10,2)", "string"]

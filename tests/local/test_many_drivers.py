@@ -1,4 +1,4 @@
-"""Thousands of drivers on two threads: they finish, nothing is woken too late, memory grows as their number does."""
+"""Thousands of drivers on two threads: they finish, no wake-up is late, memory grows linearly."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OPTIONS = {"batchRows": "100"}
 
 
 def query(dop: int, instances: int = 2) -> LocalQuery:
-    """Two times ``instances`` × ``dop`` drivers, and one, each with some hundred rows."""
+    """Return a query with 2 × ``instances`` × ``dop`` + 1 drivers, each with some hundred rows."""
     by_n = HashExchange(keys=(N,), num_partitions=instances)
     below = numbers(1, by_n, 100 * instances * dop, instances=instances, dop=dop, options=OPTIONS)
     middle = pass_on(2, below, SingleExchange(), instances=instances, dop=dop, options=OPTIONS)
@@ -38,7 +38,7 @@ def peak(dop: int) -> int:
         tracemalloc.stop()
 
 
-def test_memory_is_linear_in_the_drivers() -> None:
+def test_memory_grows_linearly_with_drivers() -> None:
     peak(10)
     few, many = peak(100), peak(400)
     assert many < 4 * few * 1.2

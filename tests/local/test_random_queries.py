@@ -1,4 +1,4 @@
-"""Queries of random cut over random ways, read to the end, limited or closed early: rows, wake-ups, bytes, threads."""
+"""Random queries over random networks, read to the end, limited or closed early: rows, wake-ups, bytes, threads."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyspark_pipeline.errors import PipelineError
-from pyspark_pipeline.exchange.request import Address, Request
 from pyspark_pipeline.local import Conditions, LocalFragment, LocalQuery
+from pyspark_pipeline.local.transport.request import Address, Request
 from pyspark_pipeline.local.write import fragment, source
 from pyspark_pipeline.operators.filter import FilterOperator
 from pyspark_pipeline.operators.project import ProjectOperator
@@ -67,7 +67,7 @@ def nothing_left(query: LocalQuery) -> None:
 
 
 def with_options(fragments: list[LocalFragment], options: dict[str, str]) -> list[LocalFragment]:
-    """Give the fragments with other options."""
+    """Return the fragments with other options."""
     plans = [replace(each.plan, settings=replace(each.plan.settings, options=Options(options))) for each in fragments]
     return [replace(each, plan=plan) for each, plan in zip(fragments, plans, strict=True)]
 
@@ -81,7 +81,7 @@ def limited(limit: int, instances: int, dop: int, partitions: int) -> list[Local
 
 @many
 @given(RUNS, TIGHT, COUNTS, INSTANCES, DOP, PARTITIONS)
-def test_sums_by_key(
+def test_random_sums_by_key(
     runs: dict[str, object], tight: dict[str, str], count: int, instances: int, dop: int, partitions: int
 ) -> None:
     fragments = sums_by_key(count, 7, instances=instances, dop=dop, partitions=partitions)
@@ -92,7 +92,7 @@ def test_sums_by_key(
 
 @many
 @given(RUNS, TIGHT, COUNTS, INSTANCES)
-def test_joins_with_a_broadcast_side(
+def test_random_broadcast_joins(
     runs: dict[str, object], tight: dict[str, str], count: int, instances: int
 ) -> None:
     query = LocalQuery(with_options(broadcast_join(count, 20, instances), tight), **runs)
@@ -102,7 +102,7 @@ def test_joins_with_a_broadcast_side(
 
 @many
 @given(RUNS, TIGHT, st.sampled_from([0, 1, 100, 3000]), INSTANCES, DOP, PARTITIONS)
-def test_limits(
+def test_random_limits(
     runs: dict[str, object], tight: dict[str, str], limit: int, instances: int, dop: int, partitions: int
 ) -> None:
     query = LocalQuery(with_options(limited(limit, instances, dop, partitions), tight), **runs)
@@ -113,7 +113,7 @@ def test_limits(
 
 @many
 @given(RUNS, st.integers(0, 3), INSTANCES, DOP, PARTITIONS)
-def test_closing_early(runs: dict[str, object], read: int, instances: int, dop: int, partitions: int) -> None:
+def test_random_early_close(runs: dict[str, object], read: int, instances: int, dop: int, partitions: int) -> None:
     query = LocalQuery(limited(10**7, instances, dop, partitions), **runs)
     chunks = query.rows()
     for _ in range(read):
@@ -124,7 +124,7 @@ def test_closing_early(runs: dict[str, object], read: int, instances: int, dop: 
 
 @pytest.fixture
 def fuse(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
-    """Operators of these calls raise when so many calls have been made; counts their closes."""
+    """Make operators raise after a given number of calls; count their closes."""
     state = {"left": 0, "closed": 0}
     for operator, call in (
         (RangeOperator, "pull_chunk"), (ProjectOperator, "transform"), (FilterOperator, "transform"),
@@ -145,7 +145,7 @@ def fuse(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("calls", [1, 2, 7, 40, 90])
-def test_a_fault_in_any_call_closes_every_operator_once(fuse: dict[str, int], calls: int, threads: int) -> None:
+def test_fault_in_any_call_closes_every_operator_once(fuse: dict[str, int], calls: int, threads: int) -> None:
     fuse["left"] = calls
     query = LocalQuery(sums_by_key(20_000, 7, dop=2), threads=threads)
     with pytest.raises(PipelineError, match=r"RuntimeError: told to fail\nin .* of fragment 1"):
@@ -156,7 +156,7 @@ def test_a_fault_in_any_call_closes_every_operator_once(fuse: dict[str, int], ca
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("number", [0, 1, 5, 11])
-def test_a_loss_of_any_request_closes_every_operator_once(fuse: dict[str, int], number: int, threads: int) -> None:
+def test_loss_of_any_request_closes_every_operator_once(fuse: dict[str, int], number: int, threads: int) -> None:
     seen: list[Address] = []
 
     def nth(address: Address, request: Request) -> bool:

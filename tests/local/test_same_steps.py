@@ -1,4 +1,4 @@
-"""With one thread the same query does the same steps in every run, however fast the machine is."""
+"""With one thread every run of a query makes the same steps, whatever the speed of the machine."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from pyspark_pipeline.exchange.request import Address, Request
 from pyspark_pipeline.exec.clock import Clocks, StepClock
 from pyspark_pipeline.local import Conditions, LocalFragment, LocalQuery
+from pyspark_pipeline.local.transport.request import Address, Request
 from pyspark_pipeline.local.write import source
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.nodes import Limit, RoundRobinExchange, SingleExchange
@@ -22,7 +22,7 @@ MS = 1_000_000
 
 
 def with_options(fragments: list[LocalFragment], **options: str) -> list[LocalFragment]:
-    """Give the fragments with other options."""
+    """Return the fragments with other options."""
 
     def changed(old: LocalFragment) -> LocalFragment:
         settings = replace(old.plan.settings, options=Options({**old.plan.settings.options.given, **options}))
@@ -45,7 +45,7 @@ def few() -> list[LocalFragment]:
 
 
 def steps(fragments: list[LocalFragment], disturb: random.Random, **runs: Any) -> list[Any]:
-    """Run a query on one thread, now and then held up; give what was sent, what each driver did, and the result."""
+    """Run a query on one thread with random delays; return the requests, each driver's steps, and the result."""
     sent: list[Any] = []
 
     def sees(address: Address, request: Request) -> bool:
@@ -66,22 +66,22 @@ def steps(fragments: list[LocalFragment], disturb: random.Random, **runs: Any) -
     [lambda: sums("20"), lambda: sums("1"), lambda: broadcast_join(20_000, 500, 3), few],
     ids=["sums", "sums in slices of a move", "join", "limit"],
 )
-def test_the_same_requests_turns_and_rows_in_every_run(make: Callable[[], list[LocalFragment]]) -> None:
+def test_requests_turns_and_rows_are_deterministic(make: Callable[[], list[LocalFragment]]) -> None:
     first, *others = (steps(make(), random.Random(run)) for run in range(4))
     assert len(first[2]) > 5
     for other in others:
         assert other == first
 
 
-def test_another_clock_makes_other_steps() -> None:
-    """What the comparison above compares does depend on where slices end."""
+def test_steps_depend_on_clock() -> None:
+    """The steps compared above depend on the ends of slices."""
     usual = steps(sums("20"), random.Random(0))
     shorter = steps(sums("20"), random.Random(0), clocks=Clocks(slicing=StepClock(10 * MS)))
     assert shorter[3] != usual[3]
     assert [sorted(column) for column in shorter[4].values()] == [sorted(column) for column in usual[4].values()]
 
 
-def test_times_are_real_although_slices_are_not() -> None:
+def test_times_are_real_with_simulated_slices() -> None:
     query = LocalQuery(sums("20"))
     began = time.perf_counter()
     query.table()

@@ -1,4 +1,4 @@
-"""A query of six fragments over Parquet files, as TPC-H's third: it equals its oracle however it is cut and carried."""
+"""A query of six fragments over Parquet files, like TPC-H's third: it equals its oracle for any cut and transport."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from pyspark_pipeline.local import Conditions, LocalFragment, run_query
 from pyspark_pipeline.local.aggregates import aggregate_call, complete_node
-from pyspark_pipeline.local.write import call, column, fragment, literal, parquet_splits, scan, select, source, where
+from pyspark_pipeline.local.write import call, column, file_splits, fragment, literal, scan, select, source, where
 from pyspark_pipeline.plan.broadcasts import BroadcastExchange
 from pyspark_pipeline.plan.joins import HashJoin, JoinType
 from pyspark_pipeline.plan.nodes import HashExchange, Node, SingleExchange, Sink
@@ -26,7 +26,7 @@ OPTIONS = {"batchRows": "500", "exchange.chunkBytes": "2048", "debug.checkChunks
 
 @dataclass(frozen=True)
 class Files:
-    """The three tables and where they are."""
+    """The three tables and their paths."""
 
     customer: pa.Table
     orders: pa.Table
@@ -34,7 +34,7 @@ class Files:
     folder: Path
 
     def splits(self, table: str) -> list[dict[str, Any]]:
-        return parquet_splits(sorted(self.folder.glob(f"{table}-*.parquet")), pieces=2)
+        return file_splits(sorted(self.folder.glob(f"{table}-*.parquet")), pieces=2)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def join(left: Node, right: Node, left_key: str, right_key: str) -> HashJoin:
 def third_query(
     files: Files, *, instances: int, dop: int = 1, broadcast: bool = False, drivers: int = 1
 ) -> list[LocalFragment]:
-    """Cut the query into fragments of ``instances`` each; the customers are broadcast, or dealt out by their key."""
+    """Cut the query into fragments of ``instances`` each; the customers are broadcast, or partitioned by key."""
 
     def by(node: Node, key: str) -> Sink:
         return HashExchange(keys=(column(node, key),), num_partitions=instances, drivers=drivers)
@@ -110,7 +110,7 @@ def rows(table: pa.Table) -> list[tuple[Any, ...]]:
 
 @pytest.fixture(scope="module")
 def expected(files: Files) -> list[tuple[Any, ...]]:
-    """The answer by a loop over rows."""
+    """Compute the expected rows by a loop."""
     building = {r["c_custkey"] for r in files.customer.to_pylist() if r["c_mktsegment"] == "BUILDING"}
     wanted = {r["o_orderkey"]: r["o_shippriority"] for r in files.orders.to_pylist() if r["o_custkey"] in building}
     sums: dict[int, Decimal] = {}
@@ -121,7 +121,7 @@ def expected(files: Files) -> list[tuple[Any, ...]]:
     return [(key, wanted[key], -total) for total, key in found]
 
 
-def test_one_instance_gives_the_answer(files: Files, expected: list[tuple[Any, ...]]) -> None:
+def test_one_instance_returns_expected_rows(files: Files, expected: list[tuple[Any, ...]]) -> None:
     assert len(expected) == FIRST
     assert rows(run_query(third_query(files, instances=1))) == expected
 
@@ -139,14 +139,14 @@ def test_one_instance_gives_the_answer(files: Files, expected: list[tuple[Any, .
     ],
     ids=str,
 )
-def test_however_it_is_cut_the_answer_is_that_of_one_instance(
+def test_any_fragment_cut_returns_expected_rows(
     files: Files, expected: list[tuple[Any, ...]], cut: dict[str, Any], serialize: bool, threads: int
 ) -> None:
     assert rows(run_query(third_query(files, **cut), threads=threads, serialize=serialize)) == expected
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_whatever_overtakes_on_the_way_the_answer_is_the_same(
+def test_jitter_does_not_change_rows(
     files: Files, expected: list[tuple[Any, ...]], seed: int
 ) -> None:
     slow = Conditions(latency=1, jitter=30, seed=seed)

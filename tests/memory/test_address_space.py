@@ -1,4 +1,4 @@
-"""Threads are started where there is room for them, else the query fails and says why; it does not wait for ever."""
+"""Threads are started only if address space is left for them; else the query fails with the reason and never hangs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from pyspark_pipeline.errors import ResourceExhaustedError
-from pyspark_pipeline.memory.address_space import address_space_bytes, require_room, start_thread
+from pyspark_pipeline.memory.address_space import address_space_bytes, require_address_space, start_thread
 
 _LIMITED = """
     import resource
@@ -33,7 +33,7 @@ _LIMITED = """
 """
 
 
-def test_a_query_without_room_for_its_threads_fails_and_names_the_setting() -> None:
+def test_query_without_address_space_for_threads_fails_and_names_the_setting() -> None:
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(_LIMITED)], capture_output=True, text=True, timeout=120, check=False
     )
@@ -42,12 +42,12 @@ def test_a_query_without_room_for_its_threads_fails_and_names_the_setting() -> N
     assert "spark.executor.pyspark.memory" in done.stdout
 
 
-def test_without_a_limit_there_is_room() -> None:
+def test_unlimited_address_space_allows_any_number_of_threads() -> None:
     assert address_space_bytes() > 1 << 20
-    require_room(["one"] * 1000)
+    require_address_space(["one"] * 1000)
 
 
-def test_a_thread_that_the_system_refuses_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_thread_start_names_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 

@@ -1,10 +1,11 @@
-"""Spill files give back what was written, leave nothing behind, and say so where the disk takes no more."""
+"""Spill files are read back as written, leave nothing behind, and raise if the disk is full."""
 
 from __future__ import annotations
 
 import errno
 import io
 import os
+import stat
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.errors import EngineBugError, ResourceExhaustedError
-from pyspark_pipeline.memory import SpillRoom
+from pyspark_pipeline.memory import SpillBudget
 from pyspark_pipeline.memory.spill_files import SpillFiles, spill_directories
 
 
@@ -32,8 +33,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_chunks_come_back_in_order_and_again(folder: Path) -> None:
-    files = SpillFiles(SpillRoom())
+def test_chunks_are_read_in_order_any_number_of_times(folder: Path) -> None:
+    files = SpillFiles(SpillBudget())
     file = files.create()
     given = [chunk(0), chunk(3), chunk(6, 100_000)]
     for one in given:
@@ -51,8 +52,8 @@ def test_chunks_come_back_in_order_and_again(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("dictionary_first", [True, False])
-def test_dictionaries_may_come_and_go_and_change(folder: Path, dictionary_first: bool) -> None:
-    file = SpillFiles(SpillRoom()).create()
+def test_dictionary_encoding_of_the_first_chunk_applies_to_all(folder: Path, dictionary_first: bool) -> None:
+    file = SpillFiles(SpillBudget()).create()
     other = pa.record_batch([pa.array([9], pa.int64()), pa.array(["new"]).dictionary_encode()], names=["a", "b"])
     given = [with_dictionary(chunk(0)), chunk(3), other]
     for one in given if dictionary_first else given[::-1][1:]:
@@ -65,8 +66,8 @@ def test_dictionaries_may_come_and_go_and_change(folder: Path, dictionary_first:
     assert texts == (["s0", "s1", "s0"] * 2 + ["new"] if dictionary_first else ["s0", "s1", "s0"] * 2)
 
 
-def test_an_empty_file_and_rows_without_columns(folder: Path) -> None:
-    files = SpillFiles(SpillRoom())
+def test_empty_file_and_rows_without_columns_are_read_back(folder: Path) -> None:
+    files = SpillFiles(SpillBudget())
     empty = files.create()
     empty.finish()
     assert list(empty.read()) == []
@@ -76,8 +77,8 @@ def test_an_empty_file_and_rows_without_columns(folder: Path) -> None:
     assert [one.num_rows for one in rows.read()] == [5]
 
 
-def test_nothing_is_left_in_the_folder_even_while_open(folder: Path) -> None:
-    files = SpillFiles(SpillRoom())
+def test_open_spill_files_have_no_directory_entry(folder: Path) -> None:
+    files = SpillFiles(SpillBudget())
     file = files.create()
     file.write(chunk(0))
     file.finish()
@@ -88,8 +89,8 @@ def test_nothing_is_left_in_the_folder_even_while_open(folder: Path) -> None:
     assert len(files) == 0
 
 
-def test_a_dropped_file_is_closed_early(folder: Path) -> None:
-    files = SpillFiles(SpillRoom())
+def test_dropped_file_is_closed_early(folder: Path) -> None:
+    files = SpillFiles(SpillBudget())
     one, two = files.create(), files.create()
     files.drop(one)
     assert len(files) == 1
@@ -97,13 +98,13 @@ def test_a_dropped_file_is_closed_early(folder: Path) -> None:
     assert list(two.read()) == []
 
 
-def test_reading_before_the_end_is_a_bug(folder: Path) -> None:
-    file = SpillFiles(SpillRoom()).create()
+def test_reading_an_unfinished_file_raises(folder: Path) -> None:
+    file = SpillFiles(SpillBudget()).create()
     with pytest.raises(EngineBugError):
         next(file.read())
 
 
-def test_directories_are_sparks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spill_directories_are_those_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", " /a, /b,")
     monkeypatch.setenv("LOCAL_DIRS", "/c")
     assert spill_directories() == ["/a", "/b"]
@@ -113,9 +114,9 @@ def test_directories_are_sparks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(spill_directories()) == 1
 
 
-def test_a_directory_that_is_not_there_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_directory_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path}/no,{tmp_path}")
-    files = SpillFiles(SpillRoom())
+    files = SpillFiles(SpillBudget())
     for _ in range(3):
         files.create().write(chunk(0))
     files.close()
@@ -124,7 +125,7 @@ def test_a_directory_that_is_not_there_is_passed_over(tmp_path: Path, monkeypatc
         files.create()
 
 
-def test_a_full_disk_is_a_resource_that_ran_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_raises_resource_exhausted_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Full:
         closed = False
 
@@ -135,15 +136,13 @@ def test_a_full_disk_is_a_resource_that_ran_out(folder: Path, monkeypatch: pytes
             self.closed = True
 
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: Full())
-    files = SpillFiles(SpillRoom())
+    files = SpillFiles(SpillBudget())
     with pytest.raises(ResourceExhaustedError, match="No space left"):
         files.create().write(chunk(0))
     files.close()
 
 
-def test_closing_goes_on_over_files_whose_rest_the_disk_does_not_take(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_close_ignores_failed_writes_of_buffered_bytes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Full(io.FileIO):
         def write(self, data: Any) -> int:
             raise OSError(errno.ENOSPC, "No space left on device")
@@ -152,7 +151,7 @@ def test_closing_goes_on_over_files_whose_rest_the_disk_does_not_take(
         return io.BufferedRandom(Full(folder / f"{len(list(folder.iterdir()))}", "x+"))
 
     monkeypatch.setattr(tempfile, "TemporaryFile", made)
-    files = SpillFiles(SpillRoom())
+    files = SpillFiles(SpillBudget())
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
         files.create().write(chunk(0))
@@ -163,8 +162,8 @@ def test_closing_goes_on_over_files_whose_rest_the_disk_does_not_take(
     assert len(os.listdir("/proc/self/fd")) == before and len(files) == 0
 
 
-def test_a_file_that_the_disk_does_not_give_back_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = SpillFiles(SpillRoom())
+def test_unreadable_file_raises_resource_exhausted_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = SpillFiles(SpillBudget())
     file = files.create()
     file.write(chunk(0, 100_000))
     file.finish()
@@ -182,9 +181,9 @@ def test_a_file_that_the_disk_does_not_give_back_is_told(folder: Path, monkeypat
 
 
 @pytest.mark.parametrize("codec", ["none", "lz4", "zstd"])
-def test_every_codec_gives_back_what_was_written(folder: Path, codec: str) -> None:
-    room = SpillRoom(codec=codec)
-    file = SpillFiles(room).create()
+def test_every_codec_round_trips(folder: Path, codec: str) -> None:
+    budget = SpillBudget(codec=codec)
+    file = SpillFiles(budget).create()
     given = [chunk(0, 50_000), with_dictionary(chunk(7, 10)), chunk(9, 1)]
     for one in given:
         file.write(one)
@@ -193,23 +192,39 @@ def test_every_codec_gives_back_what_was_written(folder: Path, codec: str) -> No
     assert [value for one in file.read() for value in one.column(1).to_pylist()] == texts
     assert file.memory_bytes == sum(one.nbytes for one in given)
     assert (file.nbytes < file.memory_bytes) == (codec != "none")
-    assert room.held == file.nbytes
+    assert budget.held == file.nbytes
     file.close()
     file.close()
-    assert room.held == 0
+    assert budget.held == 0
 
 
-def test_files_get_no_more_bytes_than_they_may_have(folder: Path) -> None:
-    room = SpillRoom(max_bytes=200_000)
-    one, other = SpillFiles(room), SpillFiles(room)
+def test_write_over_the_spill_budget_raises(folder: Path) -> None:
+    budget = SpillBudget(max_bytes=200_000)
+    one, other = SpillFiles(budget), SpillFiles(budget)
     one.create().write(chunk(0, 5000))
-    held = room.held
+    held = budget.held
     file = other.create()
     with pytest.raises(
         ResourceExhaustedError, match=rf"asked for \d+ bytes, {held} are in files, .*spill\.maxBytes allows 200000"
     ):
         file.write(chunk(0, 20_000))
-    assert room.held == held
+    assert budget.held == held
     other.close()
     one.close()
-    assert room.held == 0
+    assert budget.held == 0
+
+
+@pytest.mark.parametrize("has_unnamed_files", [True, False])
+def test_no_other_user_can_read_a_spill_file(
+    has_unnamed_files: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "_O_TMPFILE_WORKS", has_unnamed_files)
+    before = os.umask(0)
+    try:
+        files = SpillFiles(SpillBudget())
+        handle = files.create()._handle
+    finally:
+        os.umask(before)
+    status = os.fstat(handle.fileno())
+    assert stat.S_IMODE(status.st_mode) == 0o600 and status.st_nlink == 0 and not list(folder.iterdir())
+    files.close()

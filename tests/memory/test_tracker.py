@@ -1,4 +1,4 @@
-"""The tracker tree: sums, peaks, limits at every level, who is named, releases, threads."""
+"""The tracker tree: sums, peaks, limits at every level, named holders, releases, threads."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 
 from pyspark_pipeline.errors import EngineBugError, ResourceExhaustedError
 from pyspark_pipeline.memory import MemoryTracker
-from pyspark_pipeline.memory.tracker import LITTLE_BYTES
+from pyspark_pipeline.memory.tracker import ALWAYS_GRANTED_BYTES
 
 
-def test_parents_hold_what_children_hold() -> None:
+def test_bytes_of_children_count_in_parents() -> None:
     worker = MemoryTracker("worker")
     instance = worker.child("instance")
     scan, join = instance.child("scan"), instance.child("join")
@@ -21,14 +21,14 @@ def test_parents_hold_what_children_hold() -> None:
     scan.release(4)
     assert (scan.held, join.held, instance.held, worker.held) == (6, 20, 26, 26)
     assert (scan.peak, instance.peak) == (10, 30)
-    join.hold(5)
+    join.reserve(5)
     assert worker.held == 11 and join.held == 5
-    join.hold(50)
+    join.reserve(50)
     assert worker.peak == 56
     assert instance.holders() == [("join", 50), ("scan", 6)]
 
 
-def test_over_a_limit_nothing_is_counted_and_the_error_says_all() -> None:
+def test_request_over_a_limit_counts_nothing_and_names_the_holders() -> None:
     worker = MemoryTracker("worker", limit=100)
     instance = worker.child("instance")
     scan, join = instance.child("scan"), instance.child("join")
@@ -44,7 +44,7 @@ def test_over_a_limit_nothing_is_counted_and_the_error_says_all() -> None:
     assert worker.available() == 0
 
 
-def test_the_nearest_limit_counts() -> None:
+def test_nearest_limit_applies() -> None:
     worker = MemoryTracker("worker", limit=1000)
     small = worker.child("small", limit=10)
     assert small.available() == 10 and worker.available() == 1000
@@ -56,7 +56,7 @@ def test_the_nearest_limit_counts() -> None:
         small.consume(6)
 
 
-def test_releasing_more_than_held_is_a_bug() -> None:
+def test_releasing_more_than_held_raises() -> None:
     tracker = MemoryTracker("scan")
     tracker.consume(1)
     with pytest.raises(EngineBugError, match="scan releases 2 bytes but holds 1"):
@@ -65,7 +65,7 @@ def test_releasing_more_than_held_is_a_bug() -> None:
         tracker.consume(-1)
 
 
-def test_closing_gives_back_what_leaked() -> None:
+def test_close_releases_leaked_bytes() -> None:
     worker = MemoryTracker("worker")
     child = worker.child("scan")
     child.consume(7)
@@ -73,7 +73,7 @@ def test_closing_gives_back_what_leaked() -> None:
     assert child.close() == 0 and worker.holders() == []
 
 
-def test_threads_lose_no_byte() -> None:
+def test_concurrent_counting_is_exact() -> None:
     worker = MemoryTracker("worker")
 
     def work() -> None:
@@ -90,13 +90,13 @@ def test_threads_lose_no_byte() -> None:
     assert worker.held == 8000
 
 
-def test_a_holder_with_several_threads_forces_and_releases_and_loses_no_byte() -> None:
+def test_concurrent_unchecked_counting_in_one_tracker_is_exact() -> None:
     instance = MemoryTracker("instance", limit=100)
     shared = instance.child("exchange")
 
     def work() -> None:
         for _ in range(2000):
-            shared.force_consume(3)
+            shared.consume_unchecked(3)
             shared.release(2)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
@@ -107,39 +107,39 @@ def test_a_holder_with_several_threads_forces_and_releases_and_loses_no_byte() -
     assert shared.held == instance.held == 8000 and not instance.try_consume(1)
 
 
-def test_what_is_forced_goes_over_the_limit_and_others_are_refused() -> None:
+def test_unchecked_reservation_exceeds_the_limit_and_rejects_others() -> None:
     root = MemoryTracker("instance", limit=100)
     first, second = root.child("first"), root.child("second")
-    first.hold(80)
-    second.force(50)
+    first.reserve(80)
+    second.reserve_unchecked(50)
     assert (root.held, root.peak, second.held) == (130, 130, 50)
-    assert not first.try_hold(81) and first.try_hold(60)
-    second.force(20)
-    assert root.held == 80 and first.try_hold(80)
+    assert not first.try_reserve(81) and first.try_reserve(60)
+    second.reserve_unchecked(20)
+    assert root.held == 80 and first.try_reserve(80)
     first.close()
     second.close()
     assert root.held == 0
 
 
-def test_little_is_held_over_the_limit_and_more_is_refused_by_name() -> None:
+def test_minimum_reservation_exceeds_the_limit_up_to_always_granted_bytes() -> None:
     root = MemoryTracker("instance", limit=100)
     first, second = root.child("first"), root.child("second")
-    first.hold(80)
-    second.hold_least(LITTLE_BYTES)
-    assert root.held == 80 + LITTLE_BYTES
+    first.reserve(80)
+    second.reserve_minimum(ALWAYS_GRANTED_BYTES)
+    assert root.held == 80 + ALWAYS_GRANTED_BYTES
     with pytest.raises(ResourceExhaustedError, match=r"second asked for 1 bytes and holds \d+; instance .*first 80"):
-        second.hold_least(LITTLE_BYTES + 1)
-    first.hold(0)
-    second.hold_least(0)
+        second.reserve_minimum(ALWAYS_GRANTED_BYTES + 1)
+    first.reserve(0)
+    second.reserve_minimum(0)
     assert root.held == 0
 
 
-def test_what_is_counted_after_the_end_counts_nowhere_else() -> None:
+def test_bytes_counted_after_close_do_not_count_in_parents() -> None:
     root = MemoryTracker("instance", limit=100)
     table = root.child("a table that was being made")
-    table.hold(40)
+    table.reserve(40)
     assert table.close() == 40 and root.held == 0
-    table.force(90)
-    table.hold(120)
+    table.reserve_unchecked(90)
+    table.reserve(120)
     table.release(20)
     assert root.held == 0 and root.peak == 40 and table.close() == 100

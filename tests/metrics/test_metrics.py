@@ -1,4 +1,4 @@
-"""Counters are declared once; the counts of drivers become the counts of a pipeline."""
+"""Counters are declared once; the metrics of drivers are merged into those of a pipeline."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEEN = declare_counter("test_chunks_seen", "Chunks a test saw", unit="chunks")
 WIDEST = declare_counter("test_widest", "Rows of the largest chunk a test saw", unit="rows", combine="max")
 
 
-def test_a_counter_has_one_meaning() -> None:
+def test_counter_is_declared_once() -> None:
     assert declare_counter("test_chunks_seen", "Chunks a test saw", unit="chunks") is SEEN
     assert declared_counters()["test_widest"].unit == "rows"
     with pytest.raises(ValueError, match="already declared"):
@@ -24,7 +24,7 @@ def test_a_counter_has_one_meaning() -> None:
         declare_counter("test_other", "Other", unit="rows", combine="mean")
 
 
-def test_an_instance_counts_by_family_operator_and_driver() -> None:
+def test_instance_metrics_by_family_operator_and_driver() -> None:
     queue = OutputQueue()
 
     class Counting(Step):
@@ -32,8 +32,8 @@ def test_an_instance_counts_by_family_operator_and_driver() -> None:
             super().push_chunk(given)
             self.context.metrics.add(SEEN)
             self.context.metrics.add(WIDEST, given.num_rows)
-            self.context.memory.hold(given.nbytes)
-            self.context.memory.hold(0)
+            self.context.memory.reserve(given.nbytes)
+            self.context.memory.reserve(0)
 
     factories = (
         Made("scan", lambda _: Source(chunks(3))),
@@ -60,7 +60,7 @@ def test_an_instance_counts_by_family_operator_and_driver() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_cpu_time_is_counted_where_it_is_asked_for_and_waiting_is_none(threads: int) -> None:
+def test_cpu_time_is_counted_if_enabled_and_excludes_waiting(threads: int) -> None:
     def burn(given: Chunk) -> Chunk:
         end = time.thread_time() + 0.01
         while time.thread_time() < end:
@@ -85,7 +85,7 @@ def test_cpu_time_is_counted_where_it_is_asked_for_and_waiting_is_none(threads: 
     assert all("cpu_s" not in operator for operator in operators(False))
 
 
-def test_merging_adds_and_keeps_the_largest() -> None:
+def test_merge_adds_sums_and_keeps_maxima() -> None:
     left, right = OperatorMetrics("x"), OperatorMetrics("x")
     left.rows_in, right.rows_in = 3, 4
     left.longest_call_ns, right.longest_call_ns = 5, 9
@@ -98,8 +98,8 @@ def test_merging_adds_and_keeps_the_largest() -> None:
     assert left.to_dict()["blocked_s"] == {"consumer": 1.0}
 
 
-def test_a_timeline_tells_how_many_spans_it_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver_metrics, "MOST_SPANS", 3)
+def test_timeline_counts_omitted_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(driver_metrics, "MAX_SPANS", 3)
     kept = driver_metrics.DriverMetrics(timeline=True)
     for turn in range(4):
         kept.add_active(10 * turn, 10 * turn + 4)

@@ -1,4 +1,4 @@
-"""Build aggregations for tests: one stage or two, over given chunks, as Spark plans them."""
+"""Aggregations for tests: one stage or two, over given chunks, as Spark plans them."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def chunks_of(table: pa.Table, rows: int) -> list[pa.RecordBatch]:
 
 
 def leaf(spec: str, chunks: Sequence[pa.RecordBatch]) -> Chunks:
-    """Make a leaf node of given chunks."""
+    """Build a leaf node of given chunks."""
     return Chunks(output=fields(spec), chunks=tuple(chunks))
 
 
 def run_stages(
     first: Aggregate, *, partitions: int = 3, merge_between: bool = False, settings: Settings = DEFAULTS
 ) -> pa.Table:
-    """Run partial, exchange, [partial merge, exchange,] final; give the final rows."""
+    """Run partial, exchange, [partial merge, exchange,] final; return the final rows."""
     keys = tuple(ref for ref in references(first.output)[: len(first.grouping)])
     sink: Sink = HashExchange(keys=keys, num_partitions=partitions) if keys else SingleExchange()
     rows = run_rows(first, sink=sink, builder=Builder(settings=settings))
@@ -65,7 +65,7 @@ def run_stages(
 
 
 def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
-    """Give the rows sorted, floats by 12 digits (their sums depend on the order)."""
+    """Return the rows sorted, floats rounded to 12 digits (their sums depend on the order)."""
     columns = [[_plain(v) for v in column.to_pylist()] for column in table.columns]
     return sorted(zip(*columns, strict=True), key=repr) if columns else []
 

@@ -1,4 +1,4 @@
-"""Two operators that collect at once: sources that give their chunks when they shall, and who holds what meanwhile."""
+"""Two operators that buffer rows at the same time: sources with controlled timing, and the memory held meanwhile."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.nodes import Node, ResultSink, Settings
 from tests.exec.kit import Made, Source
-from tests.operators.join_kit import Dealing, Row
+from tests.operators.join_kit import RoundRobinBuilder, Row
 from tests.operators.kit import Chunks, to_table
 
 Opens = Callable[[int], bool]
 
 
 class Timed(Source):
-    """Gives its first chunk when ``first`` says so of its driver, its last when ``last`` does; calls ``ended`` then."""
+    """Outputs its first chunk when gate ``first`` opens for its driver, its last at ``last``; then calls ``ended``."""
 
     def __init__(self, given: Sequence[Chunk], driver: int, stage: Stage, leaf: str) -> None:
         super().__init__(given)
@@ -45,7 +45,7 @@ class Timed(Source):
 
 
 class Stage:
-    """One instance of ``node``; ``gates`` tell of a named leaf's "first" and "last" chunk whether it may come."""
+    """One instance of ``node``; ``gates`` decide when the "first" and "last" chunk of a named leaf are output."""
 
     def __init__(self, node: Node, leaves: dict[str, Chunks], dop: int) -> None:
         self.node = node
@@ -65,34 +65,38 @@ class Stage:
         return gate is None or gate(driver)
 
     def drivers(self, operator: str) -> list[Driver]:
-        """Give the drivers with an operator of a name, or with a named leaf."""
-        return [d for d in self.instance.drivers if any(seat.id.name == operator for seat in d.seats)]
+        """Return the drivers with an operator of a name, or with a named leaf."""
+        return [d for d in self.instance.drivers if any(slot.id.name == operator for slot in d.slots)]
 
     def is_quiet(self, leaf: str) -> bool:
-        """Say whether every driver waits, but for those with a leaf."""
+        """Return whether every driver without the leaf is blocked."""
         others = set(self.instance.drivers) - set(self.drivers(leaf))
         return all(driver.is_done or (driver.state in BLOCKED and not driver.woken) for driver in others)
 
     def is_done(self, operator: str) -> bool:
-        """Say whether all drivers with an operator are done."""
+        """Return whether all drivers with an operator are done."""
         return all(driver.is_done for driver in self.drivers(operator))
 
+    def is_reclaiming(self) -> bool:
+        """Return whether a driver must still reclaim memory that another operator requested."""
+        return any(driver.reclaim_requested for driver in self.instance.drivers)
+
     def held(self, name: str) -> int:
-        """Give the bytes held by trackers with a name."""
+        """Return the bytes held by trackers with a name."""
         return sum(nbytes for holder, nbytes in self.instance.memory.holders() if name in holder)
 
     def counted(self, operator: str, counter: str) -> int:
-        """Add up a counter of the operators of a name."""
+        """Return the sum of a counter over the operators of a name."""
         made = [o for p in self.instance.metrics()["pipelines"] for o in p["operators"] if o["name"] == operator]
         return sum(o.get("counters", {}).get(counter, 0) for o in made)
 
     def rows(self) -> list[Row]:
-        """Run; give the rows."""
+        """Run the instance; return the rows."""
         table = to_table(self.node, list(execute(self.instance, self.dop)))
         return list(zip(*(values.to_pylist() for values in table.columns), strict=True))
 
 
-class _Timing(Dealing):
+class _Timing(RoundRobinBuilder):
     stage: Stage
 
     def decompose(self, node: Node) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Joins for tests: nodes over given rows, and what Spark gives for them, worked out row by row."""
+"""Test kit for joins: nodes over given rows, and an oracle that computes Spark's result row by row."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ LEFT_ONLY = (JoinType.LEFT_SEMI, JoinType.LEFT_ANTI)
 
 
 def side(spec: str, rows: Sequence[Row], chunk_rows: int, *, seed: int = 0) -> Chunks:
-    """Make a leaf of rows; strings of some chunks are dictionaries."""
+    """Return a leaf of rows; strings of random chunks are dictionary-encoded."""
     output = fields(spec)
-    dealt = random.Random(seed)
+    dice = random.Random(seed)
     chunks = []
     for start in range(0, len(rows), chunk_rows):
         piece = rows[start : start + chunk_rows]
         arrays = [pa.array([row[i] for row in piece], field.type.arrow) for i, field in enumerate(output)]
-        if dealt.random() < 0.5:
+        if dice.random() < 0.5:
             arrays = [a.dictionary_encode() if pa.types.is_string(a.type) else a for a in arrays]
         chunks.append(pa.RecordBatch.from_arrays(arrays, [f"c{i}" for i in range(len(arrays))]))
     return Chunks(output=output, chunks=tuple(chunks))
@@ -45,7 +45,7 @@ def join(
     condition: Expr | None = None,
     null_aware: bool = False,
 ) -> Join:
-    """Make a join on the columns of both sides that are named ``keys``; a nested loop join without keys."""
+    """Return a join on the columns of both sides that are named ``keys``; a nested loop join without keys."""
     output: tuple[Field, ...] = (*left.output, *right.output)
     if join_type in LEFT_ONLY:
         output = left.output
@@ -66,7 +66,7 @@ def join(
 
 
 def less(left: Node, right: Node, left_name: str, right_name: str) -> Expr:
-    """Make the condition left column < right column, bound to both sides' columns."""
+    """Return the condition left column < right column, bound to both sides' columns."""
     both = Chunks(output=(*left.output, *right.output))
     first = column(left, left_name)
     place = len(left.output) + [f.name for f in right.output].index(right_name)
@@ -77,7 +77,7 @@ def less(left: Node, right: Node, left_name: str, right_name: str) -> Expr:
 def expected(
     left: Sequence[Row], right: Sequence[Row], join_type: JoinType, num_keys: int, condition: Condition | None = None
 ) -> list[Row]:
-    """Join rows whose first ``num_keys`` values are the keys, one by one."""
+    """Return the join of rows whose first ``num_keys`` values are the keys, computed pair by pair."""
     width_left = len(left[0]) if left else 0
     width_right = len(right[0]) if right else 0
     out: list[Row] = []
@@ -111,12 +111,12 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def bag(rows: Sequence[Row]) -> Counter[str]:
-    """Give rows without an order, with NaN and the zeros told apart."""
+    """Return rows as a multiset that distinguishes NaN and both zeros."""
     return Counter(repr(row) for row in rows)
 
 
-class Dealing(Builder):
-    """Deals the chunks of leaves out to the drivers, so that every one has a share."""
+class RoundRobinBuilder(Builder):
+    """Distributes the chunks of leaves round-robin to the drivers."""
 
     def decompose(self, node: Node) -> list[Any]:
         if not isinstance(node, Chunks):
@@ -126,9 +126,9 @@ class Dealing(Builder):
 
 
 def joined(node: Node, *, dop: int = 1, batch_rows: int = 1000) -> list[Row]:
-    """Run a join; give its rows."""
+    """Run a join and return its rows."""
     settings = Settings(ansi=True, time_zone="UTC", options=Options({"batchRows": str(batch_rows)}))
-    table = run(node, builder=Dealing(settings, dop=dop), threads=dop)
+    table = run(node, builder=RoundRobinBuilder(settings, dop=dop), threads=dop)
     if not table.num_columns:
         return [()] * table.num_rows
     return list(zip(*(values.to_pylist() for values in table.columns), strict=True))

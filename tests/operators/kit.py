@@ -1,4 +1,4 @@
-"""Run a plan node without Spark: cut it, execute it serially, give its rows as an Arrow table."""
+"""Execution of a plan node without Spark: decompose it, execute it serially, return its rows as an Arrow table."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from pyspark_pipeline.plan.nodes import (
     ExecutorCalendar,
     Field,
     Node,
+    PlacedNode,
     ResultSink,
     ScanSplit,
     Settings,
@@ -43,19 +44,19 @@ DEFAULTS = Settings(ansi=True, time_zone="UTC", options=Options({"debug.checkChu
 
 
 def fields(spec: str) -> tuple[Field, ...]:
-    """Parse ``"a:bigint, b:decimal(10;2)"`` (a semicolon inside parentheses) to fields."""
+    """Parse ``"a:bigint, b:decimal(10;2)"`` (with a semicolon inside parentheses) to fields."""
     return write.fields(spec.replace(";", ","))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunks(Node):
-    """Given chunks as a leaf."""
+    """A leaf of given chunks."""
 
     chunks: tuple[Any, ...] = ()
 
 
 class ChunksOperator(Operator):
-    """Gives chunks of a shared list."""
+    """Outputs chunks of a shared list."""
 
     def __init__(self, left: list[Chunk]) -> None:
         self._left = left
@@ -90,7 +91,7 @@ class ChunksFactory(OperatorFactory):
 
 
 class Builder(PipelineSet):
-    """The planner's part, for tests: given chunks, queues, splits and ranges as leaves."""
+    """The planner for tests, with given chunks, queues, splits and ranges as leaves."""
 
     def __init__(
         self,
@@ -100,22 +101,25 @@ class Builder(PipelineSet):
         scans: Mapping[int, Sequence[ScanSplit]] | None = None,
         ranges: Mapping[int, tuple[int, int, int]] | None = None,
         calendar: ExecutorCalendar | None = None,
+        partition: int = 0,
     ) -> None:
         super().__init__(settings, dop)
+        self.partition = partition
         self._calendar = calendar or ExecutorCalendar()
         self.scans = scans or {}
         self.ranges = ranges or {}
         self.queues: dict[int, InputQueue] = {}
 
     def decompose(self, node: Node) -> list[OperatorFactory]:
-        return self.gives(self._decomposed(node), node)
+        self.properties.negotiate(node)
+        return self.record_output(self._decomposed(node), node)
 
     def _decomposed(self, node: Node) -> list[OperatorFactory]:
         if isinstance(node, Chunks):
             return [ChunksFactory(node.chunks)]
         if isinstance(node, ExchangeSource):
             queue = self.queues.setdefault(node.input_id, InputQueue(f"input {node.input_id}"))
-            return [ExchangeSourceFactory(node, queue, self.settings.options["batchRows"])]
+            return [ExchangeSourceFactory(node, queue, self.settings.options.batch_rows)]
         return decompose_node(node, self)
 
     def splits(self, input_id: int) -> Sequence[ScanSplit]:
@@ -127,13 +131,16 @@ class Builder(PipelineSet):
     def range_slice(self, input_id: int) -> tuple[int, int, int]:
         return self.ranges[input_id]
 
-    def branch(self, union: Node) -> int:
+    def active_input(self, union: Node) -> int:
         return 0
+
+    def partition_of(self, node: PlacedNode) -> int:
+        return self.partition
 
     def broadcast_value(self, source: Any, key: Any, make: Any, user: Any) -> Any:
         raise AssertionError("no broadcast here")
 
-    def leave_broadcasts(self, user: Any) -> None:
+    def release_broadcasts(self, user: Any) -> None:
         raise AssertionError("no broadcast here")
 
 
@@ -146,10 +153,10 @@ def run_rows(
     dop: int = 1,
     threads: int = 1,
 ) -> list[ChunkRow]:
-    """Run ``node`` below ``sink``; give the chunk rows that leave. ``dop`` counts where there is no ``builder``."""
+    """Run ``node`` into ``sink``; return the output chunk rows. ``dop`` is used if there is no ``builder``."""
     made = builder or Builder(dop=dop)
     factories = made.decompose(node)
-    queue = OutputQueue(made.settings.options["output.queueChunks"])
+    queue = OutputQueue(made.settings.options.output_queue_chunks)
     types = tuple(f.type for f in node.output)
     factories.append(SinkFactory(sink or ResultSink(), types, made.settings, StreamTransport(queue)))
     made.add_pipeline(factories)
@@ -165,5 +172,5 @@ def to_table(node: Node, rows: Sequence[ChunkRow]) -> pa.Table:
 
 
 def run(node: Node, **settings: Any) -> pa.Table:
-    """Run ``node`` and give its rows."""
+    """Run ``node`` and return its rows."""
     return to_table(node, run_rows(node, **settings))

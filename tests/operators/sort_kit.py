@@ -1,4 +1,4 @@
-"""Sorting for tests: nodes, tables of nasty values, and an oracle that compares rows one by one as Spark does."""
+"""Sorting for tests: nodes, tables of edge cases, and an oracle that compares rows one by one as Spark does."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 
 @dataclass(frozen=True)
 class Direction:
-    """A key's direction and the place of NULL."""
+    """A key's direction and null ordering."""
 
     descending: bool = False
     nulls_first: bool = True
@@ -57,7 +57,7 @@ DIRECTIONS = st.builds(Direction, st.booleans(), st.booleans())
 
 
 def keys(child: Node, names: Sequence[str], directions: Sequence[Direction]) -> tuple[SortKey, ...]:
-    """Make sort keys of columns."""
+    """Build sort keys of columns."""
     return tuple(
         SortKey(expr=column(child, name), descending=d.descending, nulls_first=d.nulls_first)
         for name, d in zip(names, directions, strict=True)
@@ -65,17 +65,17 @@ def keys(child: Node, names: Sequence[str], directions: Sequence[Direction]) -> 
 
 
 def sort(child: Node, names: Sequence[str], directions: Sequence[Direction]) -> Sort:
-    """Make a sort by columns."""
+    """Build a sort by columns."""
     return Sort(output=child.output, keys=keys(child, names, directions), child=child)
 
 
 def top_n(child: Node, names: Sequence[str], directions: Sequence[Direction], limit: int, offset: int = 0) -> TopN:
-    """Make a top-n by columns."""
+    """Build a top-n by columns."""
     return TopN(output=child.output, keys=keys(child, names, directions), limit=limit, offset=offset, child=child)
 
 
 def column_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Give values to compare: numbers as they are, times as integers, strings as bytes."""
+    """Return values to compare: numbers unchanged, times as integers, strings as bytes."""
     kind = array.type
     if pa.types.is_date32(kind):
         array = array.cast(pa.int32())
@@ -86,7 +86,7 @@ def column_values(array: pa.Array | pa.ChunkedArray) -> list[Any]:
 
 
 def compare(left: Any, right: Any, direction: Direction) -> int:
-    """Compare two values of a key as Spark's ordering does."""
+    """Compare two values of a key by Spark's ordering."""
     if left is None or right is None:
         if left is None and right is None:
             return 0
@@ -105,7 +105,7 @@ def _compare_floats(left: float, right: float) -> int:
 
 
 def sorted_numbers(columns: Sequence[Sequence[Any]], directions: Sequence[Direction]) -> list[int]:
-    """Give row numbers in order, stably: Python's sort with the comparison of Spark."""
+    """Return row numbers in stable order: Python's sort with Spark's comparison."""
 
     def by_keys(left: int, right: int) -> int:
         for values, direction in zip(columns, directions, strict=True):
@@ -118,7 +118,7 @@ def sorted_numbers(columns: Sequence[Sequence[Any]], directions: Sequence[Direct
 
 
 def limited(node: Node, limit: int, *, settings: Settings = DEFAULTS, dop: int = 1) -> FragmentInstance:
-    """Make an instance that runs ``node`` with ``limit`` bytes for its operators."""
+    """Build an instance that runs ``node`` with a memory limit of ``limit`` bytes."""
     builder = Builder(settings, dop=dop)
     factories = builder.decompose(node)
     queue = OutputQueue(4)
@@ -128,6 +128,6 @@ def limited(node: Node, limit: int, *, settings: Settings = DEFAULTS, dop: int =
 
 
 def counted(instance: FragmentInstance, counter: str) -> int:
-    """Sum up a counter over all operators of an instance."""
+    """Return the sum of a counter over all operators of an instance."""
     operators = [operator for pipeline in instance.metrics()["pipelines"] for operator in pipeline["operators"]]
     return sum(operator.get("counters", {}).get(counter, 0) for operator in operators)

@@ -61,10 +61,10 @@ def _arrow(kind: str) -> pa.DataType:
 @pytest.mark.parametrize("ansi", [True, False], ids=["ansi", "legacy"])
 @pytest.mark.parametrize("keyed", [True, False], ids=["keyed", "whole"])
 @pytest.mark.parametrize("case", CASES)
-def test_overflow_is_sparks(vanilla: Any, case: str, keyed: bool, ansi: bool) -> None:
+def test_overflow_equals_spark(vanilla: Any, case: str, keyed: bool, ansi: bool) -> None:
     kind, data = CASES[case]
     vanilla.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
-    vanilla.conf.set("spark.sql.shuffle.partitions", "2")  # so that partial sums are handed on by an exchange
+    vanilla.conf.set("spark.sql.shuffle.partitions", "2")  # so that partial sums pass an exchange
     literals = ", ".join(f"(1, cast({'null' if v is None else repr(str(v))} as {kind}))" for v in data)
     source = f"(select k, v from values {literals} t(k, v) distribute by k)"
     try:

@@ -1,4 +1,4 @@
-"""Aggregations that may not hold their groups put them aside, give the same, and leave no file behind."""
+"""Aggregations over the memory limit spill their groups, return the same rows, and leave no file behind."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from pyspark_pipeline.errors import PipelineError, ResourceExhaustedError
 from pyspark_pipeline.exec.execute import execute
 from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_ids
 from pyspark_pipeline.memory import tracker
-from pyspark_pipeline.operators import aggregate_spill, spill_partitions
-from pyspark_pipeline.operators.aggregator import Aggregator
+from pyspark_pipeline.operators import spill_partitions
+from pyspark_pipeline.operators.aggregation import spill as aggregate_spill
+from pyspark_pipeline.operators.aggregation.aggregator import Aggregator
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Aggregate, AggregateCall, Limit, Node, Settings
@@ -62,7 +63,7 @@ FUNCTIONS = [
 
 
 def given(keys: Sequence[str], kinds: Sequence[str], rows: int = ROWS, groups: int = 400) -> Chunks:
-    """Make rows of keys, of about ``groups`` different values, and of arguments."""
+    """Build rows of keys, with about ``groups`` distinct values, and of arguments."""
     dice = random.Random(len(keys) + len(kinds))
     made: dict[str, list[Any]] = {}
     for i, kind in enumerate(keys):
@@ -93,7 +94,7 @@ def keys_of(child: Node) -> list[Expr]:
 
 
 def compared(node: Aggregate, limit: int, *, dop: int = 1, settings: Settings = DEFAULTS) -> int:
-    """Run a node with ``limit`` bytes; its rows must be those of a run without; give the files it wrote."""
+    """Run a node with ``limit`` bytes; assert the rows of a run without a limit; return the number of spill files."""
     instance = limited(node, limit, settings=settings, dop=dop)
     found = to_table(node, list(execute(instance, dop)))
     assert rows_of(found) == rows_of(run(node))
@@ -103,7 +104,7 @@ def compared(node: Aggregate, limit: int, *, dop: int = 1, settings: Settings = 
 
 
 @pytest.mark.parametrize(("function", "kind"), FUNCTIONS)
-def test_every_function(function: str, kind: str) -> None:
+def test_spilled_function_equals_unspilled(function: str, kind: str) -> None:
     child = given(["int"], [kind])
     call_ = aggregate_call(function, column(child, "v0"), ansi=False)
     node = complete_node(child, keys_of(child), [aggregate_call("Count", column(child, "k0"), ansi=False), call_])
@@ -115,7 +116,7 @@ def test_every_function(function: str, kind: str) -> None:
 )
 @pytest.mark.parametrize("dop", [1, 3])
 @pytest.mark.parametrize("limit", [LITTLE, 10**9])
-def test_every_kind_of_key(keys: tuple[str, ...], dop: int, limit: int) -> None:
+def test_spilled_keys_equal_unspilled(keys: tuple[str, ...], dop: int, limit: int) -> None:
     child = given(keys, ["decimal(9;2)", "string"])
     calls = [
         aggregate_call("Sum", column(child, "v0")),
@@ -127,8 +128,8 @@ def test_every_kind_of_key(keys: tuple[str, ...], dop: int, limit: int) -> None:
 
 @pytest.mark.parametrize("mode", ["PartialMerge", "Final"])
 @pytest.mark.parametrize("dop", [1, 3])
-def test_stages_that_merge(mode: str, dop: int) -> None:
-    child = given(["int", "string"], ["double", "decimal(38;0)", "bigint"])
+def test_spilled_merge_stage_equals_unspilled(mode: str, dop: int) -> None:
+    child = given(["int", "string"], ["double", "decimal(38;0)", "bigint"], rows=1000)
     first = partial_node(child, keys_of(child), calls_of(child, ansi=False))
     node = merge_node(first, mode, first)
     instance = limited(node, LITTLE, settings=LEGACY, dop=dop)
@@ -137,24 +138,24 @@ def test_stages_that_merge(mode: str, dop: int) -> None:
     assert counted(instance, "spill_files") >= 16
 
 
-def test_an_aggregation_that_only_removes_duplicates() -> None:
+def test_spilled_distinct_equals_unspilled() -> None:
     child = given(["int", "string"], [])
     assert compared(complete_node(child, keys_of(child), []), LITTLE) >= 16
     assert compared(partial_node(child, keys_of(child), []), LITTLE) >= 16
 
 
-def test_nothing_to_group() -> None:
+def test_empty_input_does_not_spill() -> None:
     child = given(["int"], ["bigint"], rows=0)
     assert compared(complete_node(child, keys_of(child), calls_of(child)), 1) == 0
 
 
-def test_one_row_without_keys_needs_no_disk() -> None:
+def test_aggregation_without_keys_does_not_spill() -> None:
     child = given([], ["string", "bigint"])
     calls = [aggregate_call("Max", column(child, "v0")), aggregate_call("Sum", column(child, "v1"))]
     assert compared(complete_node(child, [], calls), 1) == 0
 
 
-def test_a_sum_that_overflowed_before_it_was_put_aside_stays_so() -> None:
+def test_sum_that_overflowed_before_a_spill_remains_overflowed() -> None:
     values = [Decimal(10**37 * 9)] * 2 + [Decimal(-(10**37) * 9)] * 2
     rows = [(k, v) for v in values for k in range(400)]
     table = pa.table({"k0": pa.array([k for k, _ in rows]), "v0": pa.array([v for _, v in rows], pa.decimal128(38, 0))})
@@ -170,7 +171,7 @@ def test_a_sum_that_overflowed_before_it_was_put_aside_stays_so() -> None:
         list(execute(limited(loud, 20_000)))
 
 
-def test_partitions_that_are_still_too_large_are_dealt_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_spill_partition_is_partitioned_again(monkeypatch: pytest.MonkeyPatch) -> None:
     levels: list[int] = []
     made = spill_partitions.SpillPartitions.__init__
 
@@ -179,18 +180,18 @@ def test_partitions_that_are_still_too_large_are_dealt_out_again(monkeypatch: py
         made(self, level, keys, room)
 
     monkeypatch.setattr(spill_partitions.SpillPartitions, "__init__", watched)
-    child = given(["bigint"], ["bigint"], rows=20_000, groups=15_000)
-    compared(complete_node(child, keys_of(child), calls_of(child)), 100_000)
+    child = given(["bigint"], ["bigint"], rows=10_000, groups=7_000)
+    compared(complete_node(child, keys_of(child), calls_of(child)), 50_000)
     assert levels[0] == 0 and 1 in levels and max(levels) <= spill_partitions.LAST_LEVEL
 
 
-def test_memory_that_is_never_given_ends_at_the_last_level() -> None:
+def test_aggregation_without_memory_stops_at_the_last_level() -> None:
     child = given(["bigint"], ["bigint"], rows=200, groups=50)
     assert compared(complete_node(child, keys_of(child), calls_of(child)), 1) > 100
 
 
 @pytest.mark.parametrize("keys", [["k0"], []], ids=["keys", "none"])
-def test_a_group_that_alone_does_not_fit_fails_by_name(keys: list[str]) -> None:
+def test_single_group_over_the_limit_raises_with_the_operator_name(keys: list[str]) -> None:
     rows = [(k, letter * (1 << 20)) for letter in "abcd" for k in range(2)]
     table = pa.table({"k0": pa.array([k for k, _ in rows]), "v0": pa.array([v for _, v in rows])})
     child = leaf("k0:bigint, v0:string", chunks_of(table, 2))
@@ -203,14 +204,14 @@ def test_a_group_that_alone_does_not_fit_fails_by_name(keys: list[str]) -> None:
     assert instance.memory.held == 0 and instance.memory.peak < 8 << 20
 
 
-def test_groups_that_the_last_level_leaves_too_many_fail_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracker, "LITTLE_BYTES", 0)
+def test_groups_over_the_limit_at_the_last_level_raise_with_the_operator_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tracker, "ALWAYS_GRANTED_BYTES", 0)
     child = given(["bigint"], ["bigint"], rows=200, groups=50)
     with pytest.raises(ResourceExhaustedError, match="AggregateSource.* asked for .* of its limit 1 bytes"):
         list(execute(limited(complete_node(child, keys_of(child), calls_of(child)), 1)))
 
 
-def test_the_longest_string_of_many_needs_little() -> None:
+def test_max_of_long_strings_stays_within_the_limit() -> None:
     strings = pa.array(["text " * 20 + str(i) for i in range(60_000)])
     child = leaf("v0:string", [pa.record_batch([strings], names=["c0"])])
     node = complete_node(child, [], [aggregate_call("Max", column(child, "v0"))])
@@ -219,12 +220,12 @@ def test_the_longest_string_of_many_needs_little() -> None:
     assert instance.memory.peak <= 1 << 20
 
 
-def test_rows_dealt_out_by_spark_and_to_drivers_are_dealt_out_evenly() -> None:
+def test_spill_partitions_are_independent_of_spark_and_driver_partitions() -> None:
     keys = pa.array(np.arange(400_000))
     hashes = hash_rows([keys], len(keys))
     for chosen in (partition_ids(hashes, 16) == 3, driver_ids(hashes, 16) == 5, partition_ids(hashes, 200) == 7):
         rows = keys.filter(pa.array(chosen))
-        places = [spill_partitions.spill_places([rows], len(rows), level) for level in range(5)]
+        places = [spill_partitions.spill_partition_ids([rows], len(rows), level) for level in range(5)]
         for level in range(5):
             counts = np.bincount(places[level], minlength=16)
             assert counts.min() > 0.7 * counts.mean() and counts.max() < 1.3 * counts.mean()
@@ -232,7 +233,7 @@ def test_rows_dealt_out_by_spark_and_to_drivers_are_dealt_out_evenly() -> None:
         assert len(rows) < 10_000 or within.min() > 0.6 * within.mean()
 
 
-def test_files_are_gone_after_an_error_while_adding() -> None:
+def test_files_are_removed_after_an_input_error() -> None:
     child = given(["int"], ["bigint"])
     risky = call("Divide", "double", literal(1.0, "double"), _less_one(child), evalMode="ANSI")
     node = complete_node(child, keys_of(child), [aggregate_call("Sum", risky)])
@@ -254,7 +255,7 @@ def _less_one(child: Node) -> Expr:
 
 
 @pytest.mark.parametrize("dop", [1, 3])
-def test_files_are_gone_after_the_reader_leaves_or_has_enough(dop: int) -> None:
+def test_files_are_removed_after_cancel_or_limit(dop: int) -> None:
     child = given(["int", "string"], ["bigint"])
     small = Settings(ansi=True, time_zone="UTC", options=Options({"batchRows": "20", "output.queueChunks": "1"}))
     node = complete_node(child, keys_of(child), calls_of(child))
@@ -269,15 +270,15 @@ def test_files_are_gone_after_the_reader_leaves_or_has_enough(dop: int) -> None:
     assert few.memory.held == 0
 
 
-def test_no_place_to_spill_is_a_resource_that_ran_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_spill_space_raises_resource_exhausted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", "/not-there")
     child = given(["int"], ["bigint"])
     with pytest.raises(ResourceExhaustedError, match="not-there"):
         list(execute(limited(complete_node(child, keys_of(child), calls_of(child)), 20_000)))
 
 
-def test_memory_is_asked_for_before_the_table_grows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit is kept but for one chunk's groups, though arrays double."""
+def test_memory_is_reserved_before_the_table_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is exceeded by at most one chunk's groups, though arrays double."""
     child = given(["bigint"], ["bigint"], rows=20_000, groups=15_000)
     node = complete_node(child, keys_of(child), calls_of(child))
     most = 0

@@ -1,4 +1,4 @@
-"""Every aggregate function over every type gives what Spark gives, in one stage, two and three."""
+"""Every aggregate function over every type returns Spark's result, in one stage, two and three."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ CALLS_SQL = ", ".join(f"{SQL[name]}({value})" for name, value in CALLS)
 
 
 def _value_columns(keys: list[int | None], nulls: float) -> dict[str, pa.Array]:
-    """Make a column of every type; key 3 has only NULLs."""
+    """Build a column of every type; key 3 has only NULLs."""
     made = {}
     for i, kind in enumerate(KINDS):
         data = [None if k == 3 or _random.random() < nulls else MAKERS[kind]() for k in keys]
@@ -91,7 +91,7 @@ def _assert_stages(child: Chunks, keys: list[Expr], expected: list[tuple[Any, ..
     assert rows_of(run(complete_node(child, keys, calls))) == expected
 
 
-def test_functions_by_key(vanilla: Any, tmp_path: Any) -> None:
+def test_functions_by_key_equal_spark(vanilla: Any, tmp_path: Any) -> None:
     table = _table()
     expected = _spark_rows(vanilla, tmp_path, table, f"select k, {CALLS_SQL} from t group by k")
     child = leaf(SPEC, chunks_of(table, 100))
@@ -99,7 +99,7 @@ def test_functions_by_key(vanilla: Any, tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("rows", ["some", "all null", "none", "one"])
-def test_functions_without_key(vanilla: Any, tmp_path: Any, rows: str) -> None:
+def test_functions_without_key_equal_spark(vanilla: Any, tmp_path: Any, rows: str) -> None:
     table = _table(1.0 if rows == "all null" else 0.2).slice(0, {"none": 0, "one": 1}.get(rows, ROWS))
     expected = _spark_rows(vanilla, tmp_path, table, f"select {CALLS_SQL} from t")
     assert len(expected) == 1
@@ -107,7 +107,7 @@ def test_functions_without_key(vanilla: Any, tmp_path: Any, rows: str) -> None:
 
 
 @pytest.mark.parametrize("place", range(len(KINDS)), ids=KINDS)
-def test_a_key_of_every_type(vanilla: Any, tmp_path: Any, place: int) -> None:
+def test_key_of_every_type_equals_spark(vanilla: Any, tmp_path: Any, place: int) -> None:
     table = _table()
     expected = _spark_rows(vanilla, tmp_path, table, f"select v{place}, count(k), sum(k) from t group by v{place}")
     child = leaf(SPEC, chunks_of(table, 64))
@@ -115,7 +115,7 @@ def test_a_key_of_every_type(vanilla: Any, tmp_path: Any, place: int) -> None:
     assert rows_of(run_stages(partial_node(child, [column(child, f"v{place}")], calls))) == expected
 
 
-def test_keys_of_all_types_together(vanilla: Any, tmp_path: Any) -> None:
+def test_keys_of_all_types_together_equal_spark(vanilla: Any, tmp_path: Any) -> None:
     table = _table().take(pa.array([i % 37 for i in range(ROWS)]))
     names = ", ".join(table.column_names)
     expected = _spark_rows(vanilla, tmp_path, table, f"select {names}, count(1) from t group by {names}")
@@ -125,7 +125,7 @@ def test_keys_of_all_types_together(vanilla: Any, tmp_path: Any) -> None:
     assert rows_of(run_stages(first)) == expected
 
 
-def test_filter_clauses(vanilla: Any, tmp_path: Any) -> None:
+def test_filter_clauses_equal_spark(vanilla: Any, tmp_path: Any) -> None:
     table = _table()
     query = "select k, sum(v4) filter (where v3 > 0), count(v11) filter (where v0), count(1) from t group by k"
     expected = _spark_rows(vanilla, tmp_path, table, query)

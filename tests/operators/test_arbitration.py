@@ -1,8 +1,9 @@
-"""Where operators collect at once and memory is short, the largest goes to disk: same rows, nothing left behind."""
+"""If operators buffer rows at the same time and memory is short, the largest spills: same rows, nothing left behind."""
 
 from __future__ import annotations
 
 import random
+import threading
 from typing import Any
 
 import pytest
@@ -30,8 +31,8 @@ DOPS = pytest.mark.parametrize("dop", [1, 3])
 
 @pytest.fixture(autouse=True)
 def least(spill_folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
-    """Let little be worth putting aside, but not nothing."""
-    monkeypatch.setattr(spill_partitions, "LEAST_BYTES", LEAST)
+    """Lower the threshold for a spill, but not to zero."""
+    monkeypatch.setattr(spill_partitions, "MIN_SPILL_BYTES", LEAST)
 
 
 def leaf(rows: list[Row], chunk_rows: int, key: str = "k") -> Chunks:
@@ -48,7 +49,7 @@ def ordered(child: Node) -> Node:
 
 
 def staged(large: str, small: str, dop: int) -> Stage:
-    """Make a join; on one side ``large`` collects many rows, on the other ``small`` few. One of them is the join."""
+    """Build a join; on one side ``large`` buffers many rows, on the other ``small`` few. One of them is the join."""
     rows = {"many": (MANY, 250), "few": (FEW, 50)}
     probe, build = ("few", "many") if large == "join" else ("many", "few")
     collector = small if large == "join" else large
@@ -59,17 +60,22 @@ def staged(large: str, small: str, dop: int) -> Stage:
 
 
 def let_few_arrive(stage: Stage, small: str, seen: list[int], large: str) -> None:
-    """Let the few rows come when all others wait, with hardly any memory left, and the last of the many after them."""
+    """Release the few rows when all others are blocked and memory is nearly full, then the last of the many."""
+
+    lock = threading.Lock()
 
     def first(_: int) -> bool:
-        if not seen and stage.is_quiet("few"):
-            seen.append(stage.held(large))
-            stage.instance.memory.limit = stage.instance.memory.held + SLACK
+        with lock:
+            if not seen and stage.is_quiet("few"):
+                stage.instance.memory.limit = stage.instance.memory.held + SLACK
+                seen.append(stage.held(large))
         return bool(seen)
 
     def last(_: int) -> bool:
-        if seen and stage.is_done(SINKS[small]) and len(seen) == 1 and stage.is_quiet("many"):
-            seen.append(stage.held(large))
+        with lock:
+            is_settled = stage.is_done(SINKS[small]) and stage.is_quiet("many") and not stage.is_reclaiming()
+            if len(seen) == 1 and is_settled:
+                seen.append(stage.held(large))
         return len(seen) > 1
 
     stage.gates["few", "first"] = first
@@ -83,7 +89,7 @@ PAIRS = pytest.mark.parametrize(
 
 @PAIRS
 @DOPS
-def test_the_larger_gives_back_while_it_waits_and_the_smaller_stays_in_memory(large: str, small: str, dop: int) -> None:
+def test_larger_operator_is_reclaimed_while_blocked_and_the_smaller_is_not(large: str, small: str, dop: int) -> None:
     wanted = bag(staged(large, small, dop).rows())
     stage, seen = staged(large, small, dop), list[int]()
     let_few_arrive(stage, small, seen, SINKS[large])
@@ -98,10 +104,10 @@ def test_the_larger_gives_back_while_it_waits_and_the_smaller_stays_in_memory(la
 
 @DOPS
 @pytest.mark.parametrize("small", ["aggregation", "sort"])
-def test_parts_of_build_drivers_that_have_ended_are_put_aside_by_the_last(small: str, dop: int) -> None:
+def test_partitions_of_finished_build_drivers_are_spilled_by_the_last_driver(small: str, dop: int) -> None:
     wanted = bag(staged("join", small, dop).rows())
     stage, seen = staged("join", small, dop), list[int]()
-    let_few_arrive(stage, small, seen, "built side")
+    let_few_arrive(stage, small, seen, "build side")
     last = stage.gates["many", "last"]
     stage.gates["many", "last"] = lambda driver: driver < dop - 1 or last(driver)
     assert bag(stage.rows()) == wanted
@@ -123,19 +129,20 @@ def test_parts_of_build_drivers_that_have_ended_are_put_aside_by_the_last(small:
         ("join", "sort", 3),
     ],
 )
-def test_who_is_asked_as_it_finishes_still_goes_to_disk(large: str, small: str, dop: int) -> None:
+def test_operator_asked_to_reclaim_at_its_finish_still_spills(large: str, small: str, dop: int) -> None:
     wanted = bag(staged(large, small, dop).rows())
-    stage, granted = staged(large, small, dop), list[bool]()
+    stage, granted, lock = staged(large, small, dop), list[bool](), threading.Lock()
 
     def ended(_: int) -> bool:
-        """Ask while a source with the sink below it is asked whether it is finished: the sink learns it next."""
+        """Request one reclaim during the sources' ``is_finished``, directly before the sink's ``set_finishing``."""
         memory = stage.instance.memory
-        if not granted and stage.held(SINKS[large]) > LEAST and stage.is_quiet("many"):
-            memory.limit = memory.held
-            beside = memory.child("beside")
-            granted.append(beside.try_hold(100))
-            beside.close()
-            memory.limit = 10**9
+        with lock:
+            if not granted and stage.held(SINKS[large]) > LEAST and stage.is_quiet("many"):
+                memory.limit = memory.held
+                beside = memory.child("beside")
+                granted.append(beside.try_reserve(100))
+                beside.close()
+                memory.limit = 10**9
         return True
 
     stage.gates["few", "first"] = lambda _: bool(granted)
@@ -148,7 +155,7 @@ def test_who_is_asked_as_it_finishes_still_goes_to_disk(large: str, small: str, 
 
 @PAIRS
 @DOPS
-def test_no_place_to_put_aside_what_is_asked_for_fails_and_leaks_nothing(
+def test_reclaim_without_spill_space_raises_and_leaks_nothing(
     large: str, small: str, dop: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage, seen = staged(large, small, dop), list[int]()
@@ -162,7 +169,7 @@ def test_no_place_to_put_aside_what_is_asked_for_fails_and_leaks_nothing(
 
 @PAIRS
 @DOPS
-def test_files_are_gone_where_another_fails_after_memory_was_given_back(large: str, small: str, dop: int) -> None:
+def test_files_are_removed_if_another_operator_fails_after_a_reclaim(large: str, small: str, dop: int) -> None:
     stage, seen = staged(large, small, dop), list[int]()
     let_few_arrive(stage, small, seen, SINKS[large])
     last = stage.gates["many", "last"]
@@ -180,7 +187,7 @@ def test_files_are_gone_where_another_fails_after_memory_was_given_back(large: s
 
 
 @DOPS
-def test_parts_that_come_when_nobody_wants_the_join_any_more_are_neither_held_nor_asked_for(
+def test_build_partitions_after_abandonment_are_neither_held_nor_reclaimed(
     dop: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage, abandoned = staged("join", "sort", dop), list[bool]()
@@ -194,13 +201,13 @@ def test_parts_that_come_when_nobody_wants_the_join_any_more_are_neither_held_no
     stage.gates["many", "last"] = last
     assert stage.rows() == []
     assert abandoned and stage.instance.memory.held == 0
-    assert stage.instance.memory.child("beside").try_hold(10**9)
+    assert stage.instance.memory.child("beside").try_reserve(10**9)
     assert stage.counted("HashJoinBuild", "revocations") == 0
 
 
 @DOPS
 @pytest.mark.parametrize("limit", [400_000, 600_000, 900_000])
-def test_many_that_compete_give_the_same_rows(limit: int, dop: int) -> None:
+def test_competing_operators_return_the_same_rows(limit: int, dop: int) -> None:
     def node() -> tuple[Node, dict[str, Chunks]]:
         facts, dates, texts = leaf(MANY, 250), leaf(FEW, 50), leaf(MANY[:2000], 70, "r0")
         below = grouped(join(facts, dates, JoinType.LEFT_OUTER, False, ["k"]))

@@ -1,4 +1,4 @@
-"""Expand gives every row once for each projection, NULL literals with the type of their column."""
+"""Expand outputs every row once for each projection, NULL literals with the type of their column."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def expand(below: Chunks) -> Expand:
 
 @pytest.mark.parametrize("rows", [0, 1, 3, 4, 7])
 @pytest.mark.parametrize("dop", [1, 3])
-def test_every_row_once_for_each_projection(rows: int, dop: int) -> None:
+def test_expand_outputs_every_row_once_for_each_projection(rows: int, dop: int) -> None:
     made = run(expand(child(rows)), dop=dop, threads=dop)
     assert made.schema.types == [field.type.arrow for field in fields(SPEC)]
     plain = [(f"s{i % 2}", i) for i in range(rows)]
@@ -42,19 +42,19 @@ def test_every_row_once_for_each_projection(rows: int, dop: int) -> None:
     assert sorted(map(repr, zip(*made.to_pydict().values(), strict=True))) == sorted(map(repr, wanted))
 
 
-def test_a_limit_above_ends_it_early() -> None:
+def test_limit_downstream_ends_expand_early() -> None:
     node = expand(child(100, 10))
     limited = Limit(output=node.output, limit=15, child=node)
     assert run(limited).num_rows == 15
 
 
-def test_no_columns_are_rows_still() -> None:
+def test_expand_without_columns_keeps_the_row_count() -> None:
     below = child(5)
     node = Expand(output=(), projections=((), ()), child=below)
     assert sum(row.rows for row in run_rows(node)) == 10
 
 
-def test_what_it_cannot_run_it_refuses_before_it_runs() -> None:
+def test_unsupported_projection_is_rejected_before_execution() -> None:
     below = child()
     node = Expand(output=fields("x:int"), projections=((call("NoSuchFunction", "int"),),), child=below)
     with pytest.raises(UnsupportedPlanError):

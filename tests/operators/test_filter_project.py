@@ -1,4 +1,4 @@
-"""A filter and the projection above it: two operators that pass one batch; columns nobody reads stay behind."""
+"""A filter and the projection above it share one batch; unused columns are dropped."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def addresses(values: pa.Array) -> list[int]:
 
 
 def moved(condition: Expr, *names: str) -> dict[str, Chunk]:
-    """Run filter and projection of the columns ``names``; give the one chunk that each operator gave."""
+    """Run a filter and a projection of the columns ``names``; return the single output chunk of each operator."""
     filtered = Filter(output=LEAF.output, condition=condition, child=LEAF)
     exprs = tuple(column(LEAF, name) for name in names)
     project = Project(output=tuple(LEAF.output[e.ordinal] for e in exprs), exprs=exprs, child=filtered)
@@ -48,7 +48,7 @@ def moved(condition: Expr, *names: str) -> dict[str, Chunk]:
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
-def test_what_the_filter_leaves_is_what_the_projection_gives_without_a_copy(name: str) -> None:
+def test_projection_forwards_the_filtered_columns_without_a_copy(name: str) -> None:
     seen = moved(CONDITIONS[name], "t", "k")
     given, projected = seen["Filter"], seen["Project"]
     assert addresses(projected.column(0)) == addresses(given.column(2))
@@ -60,7 +60,7 @@ def test_what_the_filter_leaves_is_what_the_projection_gives_without_a_copy(name
 
 
 @pytest.mark.parametrize("name", ["some rows by a range", "some rows"])
-def test_columns_that_the_projection_does_not_read_are_not_filtered(name: str) -> None:
+def test_columns_unused_by_the_projection_are_not_filtered(name: str) -> None:
     seen = moved(CONDITIONS[name], "v")
     assert [str(column.type) for column in seen["Filter"].columns] == ["null", "int64", "null"]
     kept = seen["Project"].column(0).to_pylist()

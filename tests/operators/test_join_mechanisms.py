@@ -1,4 +1,4 @@
-"""How joins run: pipelines, waiting, early ends, pieces, memory, what is shared with other tasks, what is refused."""
+"""Execution of joins: pipelines, blocking, early ends, batches, memory, sharing with other tasks, rejected plans."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ import pytest
 
 from pyspark_pipeline.errors import ResourceExhaustedError, UnsupportedPlanError
 from pyspark_pipeline.exchange.broadcast import BroadcastCache
-from pyspark_pipeline.exec import Chunk, FragmentInstance, OperatorFactory, OutputQueue, execute
+from pyspark_pipeline.exec import Chunk, FragmentInstance, OutputQueue, execute
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.topology import tree
 from pyspark_pipeline.memory import MemoryTracker, SizedValue
 from pyspark_pipeline.operators.joins import build_side
 from pyspark_pipeline.operators.joins.build import JoinBuildFactory
-from pyspark_pipeline.operators.joins.shared import JoinShared
+from pyspark_pipeline.operators.joins.shared import SharedJoinState
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.joins import HashJoin, Join, JoinType, NestedLoopJoin
 from pyspark_pipeline.plan.nodes import Limit, Node, Settings
+from pyspark_pipeline.plan.properties import RequiredOutput
 from pyspark_pipeline.plan.sorts import Sort, SortKey
 from pyspark_pipeline.plan.wire import decode_node
 from tests.exec.kit import Made, Sink
@@ -37,15 +38,15 @@ def settings(batch_rows: int) -> Settings:
 
 
 class Task:
-    """One run of a node whose chunks are looked at as they leave."""
+    """One run of a node whose output chunks are inspected one by one."""
 
     def __init__(
         self, node: Node, *, batch_rows: int = 100, dop: int = 1, builder: Builder | None = None,
-        memory: MemoryTracker | None = None, below: list[OperatorFactory] | None = None,
+        memory: MemoryTracker | None = None,
     ) -> None:  # fmt: skip
         made = builder or Builder(settings(batch_rows), dop=dop)
         queue = OutputQueue(4)
-        made.add_pipeline([*(below or made.decompose(node)), Made("Sink", lambda _: Sink(queue))])
+        made.add_pipeline([*made.decompose(node), Made("Sink", lambda _: Sink(queue))])
         self.memory = memory or MemoryTracker("task")
         self.instance = FragmentInstance(made.pipelines, queue, memory=self.memory)
         self.chunks = execute(self.instance, dop)
@@ -63,7 +64,7 @@ def numbers(name: str, values: Sequence[Any], chunk_rows: int = 100) -> Chunks:
 
 
 def star(dop: int) -> tuple[Node, list[Row]]:
-    """A fact table with two dimensions: two joins above each other."""
+    """Return two stacked joins of a fact table with two dimension tables, and the expected rows."""
     fact = side("a:bigint, b:bigint", [(i % 5, i % 7) for i in range(70)], 10)
     first = join(fact, side("a:bigint, x:string", [(i, f"x{i}") for i in range(4)], 2), J.INNER, False, ["a"])
     second = join(first, side("b:bigint, y:string", [(i, f"y{i}") for i in range(9)], 3), J.LEFT_OUTER, False, ["b"])
@@ -73,21 +74,21 @@ def star(dop: int) -> tuple[Node, list[Row]]:
 
 @pytest.fixture
 def sides(monkeypatch: pytest.MonkeyPatch) -> list[weakref.ref[build_side.BuildSide]]:
-    """The built sides that are made, as long as anybody holds them."""
+    """Return weak references to the build sides that the test builds."""
     made: list[weakref.ref[build_side.BuildSide]] = []
-    make = JoinShared.build_side
+    make = SharedJoinState.build_side
 
-    def watched(shared: JoinShared, parts: Sequence[build_side.BuildCollector]) -> build_side.BuildSide:
+    def watched(shared: SharedJoinState, parts: Sequence[build_side.BuildCollector]) -> build_side.BuildSide:
         side = make(shared, parts)
         made.append(weakref.ref(side))
         return side
 
-    monkeypatch.setattr(JoinShared, "build_side", watched)
+    monkeypatch.setattr(SharedJoinState, "build_side", watched)
     return made
 
 
 @pytest.mark.parametrize("dop", [1, 3])
-def test_tables_go_when_their_joins_are_over_not_when_the_instance_is(
+def test_table_is_released_at_end_of_its_join(
     dop: int, sides: list[weakref.ref[build_side.BuildSide]]
 ) -> None:
     node, wanted = star(dop)
@@ -100,7 +101,7 @@ def test_tables_go_when_their_joins_are_over_not_when_the_instance_is(
 
 
 @pytest.mark.parametrize("dop", [1, 3])
-def test_tables_go_when_the_query_is_cancelled(dop: int, sides: list[weakref.ref[build_side.BuildSide]]) -> None:
+def test_tables_are_released_on_cancellation(dop: int, sides: list[weakref.ref[build_side.BuildSide]]) -> None:
     node, _ = star(dop)
     task = Task(node, dop=dop, batch_rows=5)
     next(task.chunks)
@@ -111,7 +112,7 @@ def test_tables_go_when_the_query_is_cancelled(dop: int, sides: list[weakref.ref
 
 
 @pytest.mark.parametrize("dop", [1, 3])
-def test_a_star_is_one_probe_pipeline_behind_its_build_pipelines(dop: int) -> None:
+def test_star_join_is_one_probe_pipeline_after_its_build_pipelines(dop: int) -> None:
     node, wanted = star(dop)
     task = Task(node, dop=dop)
     names = [[factory.name for factory in pipeline.factories] for pipeline in task.instance.pipelines]
@@ -132,7 +133,7 @@ def test_a_star_is_one_probe_pipeline_behind_its_build_pipelines(dop: int) -> No
 
 
 @pytest.mark.parametrize("dop", [1, 3])
-def test_a_probe_waits_for_its_join_build(dop: int) -> None:
+def test_probe_is_blocked_by_its_join_build(dop: int) -> None:
     node, _ = star(dop)
     task = Task(node, dop=dop)
     task.rows()
@@ -141,8 +142,8 @@ def test_a_probe_waits_for_its_join_build(dop: int) -> None:
     assert [driver["blocks"]["join build"] >= 1 for driver in probing] == [True] * dop
 
 
-def test_few_rows_leave_soon_and_many_chunks_are_joined() -> None:
-    """One row in fifty has a match: 2000 chunks with a row or two become few, but the first row does not wait."""
+def test_sparse_probe_output_is_coalesced_and_first_row_is_not_delayed() -> None:
+    """One row in fifty has a match: 2000 chunks with a row or two become few, but the first row is not delayed."""
     node = join(numbers("k", range(100_000), 50), numbers("k", range(0, 100_000, 50)), J.INNER, False, ["k"])
     limited = Task(Limit(output=node.output, limit=3, child=node), batch_rows=1000)
     assert len(limited.rows()) == 3
@@ -151,7 +152,7 @@ def test_few_rows_leave_soon_and_many_chunks_are_joined() -> None:
     assert sum(sizes) == 2000 and len(sizes) < 15
 
 
-def test_counters() -> None:
+def test_join_counters() -> None:
     task = Task(join(numbers("k", [1, 2, 3, 3, None]), numbers("k", [3, 4, None]), J.INNER, False, ["k"]))
     assert len(task.rows()) == 2
     assert task.operator("HashJoinBuild")["counters"] == {"join_build_rows": 3, "join_null_keys": 1}
@@ -160,7 +161,7 @@ def test_counters() -> None:
 
 
 @pytest.mark.parametrize("hashed", [True, False], ids=["hash", "loops"])
-def test_many_matches_leave_in_pieces_as_they_are_wanted(hashed: bool) -> None:
+def test_many_matches_are_emitted_in_batches_on_demand(hashed: bool) -> None:
     left, right = numbers("k", [1] * 2000, 2000), numbers("k", [1] * 3000, 500)
     node = join(left, right, J.INNER, False, ["k"] if hashed else ())
     task = Task(node, batch_rows=1000)
@@ -179,7 +180,7 @@ def test_many_matches_leave_in_pieces_as_they_are_wanted(hashed: bool) -> None:
 @pytest.mark.parametrize(
     ("kind", "build_left"), [(J.INNER, False), (J.LEFT_SEMI, False), (J.RIGHT_OUTER, False), (J.LEFT_OUTER, True)]
 )
-def test_nothing_built_ends_the_probe_before_it_reads(kind: JoinType, build_left: bool, dop: int) -> None:
+def test_empty_build_side_ends_probe_before_it_reads(kind: JoinType, build_left: bool, dop: int) -> None:
     full, empty = numbers("k", range(500)), numbers("k", [])
     left, right = (empty, full) if build_left else (full, empty)
     task = Task(join(left, right, kind, build_left, ["k"]), dop=dop)
@@ -187,25 +188,25 @@ def test_nothing_built_ends_the_probe_before_it_reads(kind: JoinType, build_left
     assert "rows_in" not in task.operator("HashJoinProbe")
 
 
-def test_a_null_in_a_not_in_list_ends_the_probe_before_it_reads() -> None:
+def test_null_in_null_aware_build_side_ends_probe_before_it_reads() -> None:
     node = join(numbers("k", range(500)), numbers("k", [None]), J.LEFT_ANTI, False, ["k"], null_aware=True)
     task = Task(node)
     assert task.rows() == []
     assert "rows_in" not in task.operator("HashJoinProbe")
 
 
-def test_the_build_ends_when_no_probe_wants_it() -> None:
+def test_build_ends_when_all_probes_abandon_it() -> None:
     node = join(numbers("k", range(5)), numbers("k", range(5)), J.INNER, False, ["k"])
-    shared = JoinShared(node, settings(10))
+    shared = SharedJoinState(node, settings(10))
     sink = JoinBuildFactory(shared, "HashJoinBuild").create(1, 0)
     shared.expect_probes(2)
-    shared.probe_ended()
+    shared.abandon_probe()
     assert sink.need_input() and not sink.is_finished()
-    shared.probe_ended()
+    shared.abandon_probe()
     assert sink.is_finished() and not sink.need_input()
 
 
-def test_columns_pass_untouched_where_every_row_matches_once() -> None:
+def test_probe_columns_are_not_copied_if_every_row_matches_once() -> None:
     left, right = numbers("k", [1, 2, 1, 2]), numbers("k", [2, 1])
     chunk = next(Task(join(left, right, J.INNER, False, ["k"])).chunks)
     given = left.chunks[0]
@@ -214,7 +215,7 @@ def test_columns_pass_untouched_where_every_row_matches_once() -> None:
 
 
 @pytest.mark.parametrize("condition", [False, True], ids=["keys", "condition"])
-def test_columns_that_nothing_reads_come_empty(condition: bool) -> None:
+def test_unused_columns_are_null(condition: bool) -> None:
     left, right = numbers("k", [1, 2, 3, None]), numbers("k", [2, 3, 3, 4])
     residual = less(left, right, "ks", "ks") if condition else None
     for kind in JoinType:
@@ -223,9 +224,8 @@ def test_columns_that_nothing_reads_come_empty(condition: bool) -> None:
             whole = Task(node).rows()
             for read in ({0}, {1}, set(), {len(node.output) - 1}):
                 builder = Builder(settings(2))
-                below = builder.decompose(node)
-                below[-1].keep_only(read)  # type: ignore[attr-defined]
-                found = Task(node, builder=builder, below=below).rows()
+                builder.properties.negotiate(node, RequiredOutput.of_columns(node.output, read))
+                found = Task(node, builder=builder).rows()
                 assert bag([_only(row, read) for row in found]) == bag([_only(row, read) for row in whole])
                 assert all(row[i] is None for row in found for i in range(len(row)) if i not in read and i < 2)
 
@@ -234,7 +234,7 @@ def _only(row: Row, read: set[int]) -> Row:
     return tuple(value for i, value in enumerate(row) if i in read)
 
 
-def test_dictionaries_stay_dictionaries_and_repeating_strings_become_some() -> None:
+def test_dictionaries_are_kept_and_repeated_strings_are_encoded() -> None:
     letters = pa.array(["a", "b", None, "a"]).dictionary_encode()
     left = Chunks(output=fields("k:bigint"), chunks=(pa.record_batch([pa.array([1, 9, 2, 2])], names=["c0"]),))
     right = Chunks(
@@ -254,7 +254,7 @@ def test_dictionaries_stay_dictionaries_and_repeating_strings_become_some() -> N
     assert chunk.column(2).to_pylist() == ["s1", "s0", "s2", "s2"]
 
 
-def test_strings_that_outgrow_a_column_are_kept_with_long_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_build_strings_over_2_gib_use_64_bit_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
     def overflow(chunks: Sequence[Chunk]) -> Chunk:
         if pa.types.is_string(chunks[0].column(0).type):
             raise pa.ArrowInvalid("offset overflow while concatenating arrays")
@@ -268,7 +268,7 @@ def test_strings_that_outgrow_a_column_are_kept_with_long_offsets(monkeypatch: p
     assert chunk.column(3).to_pylist() == ["k3", "k1"]
 
 
-def test_memory_is_held_while_probing_and_released() -> None:
+def test_build_memory_is_reserved_during_probe_and_released() -> None:
     node = join(numbers("k", range(1000)), numbers("k", range(2000)), J.INNER, False, ["k"])
     task = Task(node, batch_rows=100)
     next(task.chunks)
@@ -282,7 +282,7 @@ def test_memory_is_held_while_probing_and_released() -> None:
 
 
 @pytest.mark.parametrize("dop", [1, 3])
-def test_leaving_early_releases_everything(dop: int) -> None:
+def test_early_close_releases_memory(dop: int) -> None:
     node = join(numbers("k", range(1000)), numbers("k", range(2000)), J.FULL_OUTER, False, ["k"])
     task = Task(node, dop=dop)
     next(task.chunks)
@@ -291,7 +291,7 @@ def test_leaving_early_releases_everything(dop: int) -> None:
 
 
 class Broadcasting(Builder):
-    """Gives the chunks of one broadcast; ``cache`` keeps what is made of them."""
+    """Provides the chunks of one broadcast; ``cache`` stores the values built of them."""
 
     def __init__(self, chunks: Sequence[Chunk], cache: BroadcastCache) -> None:
         super().__init__(settings(100))
@@ -307,12 +307,12 @@ class Broadcasting(Builder):
     ) -> SizedValue:
         return self.cache.value(source.broadcast, key, lambda: make(self.chunks), user)
 
-    def leave_broadcasts(self, user: MemoryTracker) -> None:
-        self.cache.leave(user)
+    def release_broadcasts(self, user: MemoryTracker) -> None:
+        self.cache.release_user(user)
 
 
 @pytest.mark.parametrize("hashed", [True, False], ids=["hash", "loops"])
-def test_a_broadcast_is_built_once_for_all_tasks(hashed: bool) -> None:
+def test_broadcast_table_is_built_once_for_all_tasks(hashed: bool) -> None:
     given = numbers("k", [1, 2, 3])
     source = BroadcastSource(output=given.output, broadcast=0)
     cache = BroadcastCache(0)
@@ -330,7 +330,7 @@ def test_a_broadcast_is_built_once_for_all_tasks(hashed: bool) -> None:
 
 
 @pytest.mark.parametrize("hashed", [True, False], ids=["hash", "loops"])
-def test_the_table_of_a_broadcast_counts_where_it_is_made(hashed: bool) -> None:
+def test_broadcast_table_is_accounted_to_the_building_task(hashed: bool) -> None:
     given = numbers("k", range(1000))
     source = BroadcastSource(output=given.output, broadcast=0)
     tables = MemoryTracker("tables")
@@ -357,7 +357,7 @@ def test_the_table_of_a_broadcast_counts_where_it_is_made(hashed: bool) -> None:
 @pytest.mark.parametrize(
     ("kind", "build_left"), [(J.RIGHT_OUTER, False), (J.FULL_OUTER, False), (J.LEFT_OUTER, True), (J.LEFT_ANTI, True)]
 )
-def test_a_broadcast_side_whose_rows_must_be_kept_is_refused(kind: JoinType, build_left: bool) -> None:
+def test_broadcast_of_outer_side_is_rejected(kind: JoinType, build_left: bool) -> None:
     source = BroadcastSource(output=fields("k:bigint, ks:string"), broadcast=0)
     left, right = (source, numbers("k", [1])) if build_left else (numbers("k", [1]), source)
     with pytest.raises(UnsupportedPlanError):
@@ -420,6 +420,6 @@ def test_nested_loop_joins_are_decoded() -> None:
         ("BroadcastNestedLoopJoinExec", {"joinType": "LeftOuter", "buildSide": "BuildLeft", "keys": False}),
     ],
 )
-def test_what_is_refused(op: str, given: dict[str, Any]) -> None:
+def test_unsupported_join_is_rejected(op: str, given: dict[str, Any]) -> None:
     with pytest.raises(UnsupportedPlanError):
         wire(op, **given)

@@ -1,4 +1,4 @@
-"""Joins whose build side does not fit put both sides aside, give the same rows, and leave no file behind."""
+"""Joins whose build side does not fit spill both sides, return the same rows, and delete all files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pyspark_pipeline.exchange import SinkFactory, StreamTransport
 from pyspark_pipeline.exec.execute import execute
 from pyspark_pipeline.exec.instance import FragmentInstance
 from pyspark_pipeline.exec.output_queue import OutputQueue
-from pyspark_pipeline.memory import MemoryTracker, SpillRoom
+from pyspark_pipeline.memory import MemoryTracker, SpillBudget
 from pyspark_pipeline.operators import spill_partitions
 from pyspark_pipeline.operators.joins import spilled_probe
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.joins import HashJoin, JoinType
 from pyspark_pipeline.plan.nodes import Limit, Node, Project, ResultSink, Settings
-from tests.operators.join_kit import Dealing, Row, bag, expected, join, less, side
+from tests.operators.join_kit import RoundRobinBuilder, Row, bag, expected, join, less, side
 from tests.operators.kit import call, column, literal, to_table
 from tests.operators.sort_kit import counted
 from tests.operators.spill_kit import spill_folder  # noqa: F401 (a fixture for every test)
@@ -31,16 +31,16 @@ J = JoinType
 def limited(
     node: Node, limit: int | None, *, dop: int = 1, batch_rows: int = 1000, codec: str = "none"
 ) -> FragmentInstance:
-    """Make an instance that runs ``node`` with ``limit`` bytes; every driver has a share of the chunks."""
+    """Return an instance that runs ``node`` with ``limit`` bytes; chunks are distributed over the drivers."""
     settings = Settings(
         ansi=True, time_zone="UTC", options=Options({"batchRows": str(batch_rows), "output.queueChunks": "1"})
     )
-    builder = Dealing(settings, dop=dop)
+    builder = RoundRobinBuilder(settings, dop=dop)
     queue = OutputQueue(2)
     sink = SinkFactory(ResultSink(), tuple(f.type for f in node.output), settings, StreamTransport(queue))
     builder.add_pipeline([*builder.decompose(node), sink])
     memory = MemoryTracker("instance", limit=limit)
-    return FragmentInstance(builder.pipelines, queue, memory=memory, spill=SpillRoom(codec=codec))
+    return FragmentInstance(builder.pipelines, queue, memory=memory, spill=SpillBudget(codec=codec))
 
 
 def run(node: Node, instance: FragmentInstance, dop: int = 1) -> list[Row]:
@@ -50,7 +50,7 @@ def run(node: Node, instance: FragmentInstance, dop: int = 1) -> list[Row]:
 
 
 def made(kinds: tuple[str, ...], count: int, seed: int) -> list[Row]:
-    """Make rows of which some keys are often there, some once, some NULL."""
+    """Return rows with frequent, unique and NULL keys."""
     dice = random.Random(seed)
     given = rows(dice, kinds, count)
     if kinds[0] == "bigint":
@@ -80,7 +80,7 @@ def wanted(node: HashJoin, num_keys: int, left: list[Row], right: list[Row]) -> 
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
 @pytest.mark.parametrize("conditional", [False, True], ids=["keys", "condition"])
 @pytest.mark.parametrize("dop", [1, 3])
-def test_every_kind_of_join(shape: Any, conditional: bool, dop: int) -> None:
+def test_spilled_join_matches_oracle(shape: Any, conditional: bool, dop: int) -> None:
     for kinds in (("bigint",), ("string",), ("double", "decimal(38;0)"), ("date", "string")):
         left, right = made(kinds, 150, 3), made(kinds, 130, 4)
         node = both(kinds, left, right, shape, conditional)
@@ -92,7 +92,7 @@ def test_every_kind_of_join(shape: Any, conditional: bool, dop: int) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
 @pytest.mark.parametrize("sizes", [(0, 100), (100, 0), (1, 100), (100, 1)])
-def test_sides_with_few_rows_or_none(shape: Any, sizes: tuple[int, int]) -> None:
+def test_spilled_join_of_small_or_empty_sides(shape: Any, sizes: tuple[int, int]) -> None:
     left, right = made(("bigint",), sizes[0], 3), made(("bigint",), sizes[1], 4)
     node = both(("bigint",), left, right, shape, False)
     found = run(node, limited(node, 1))
@@ -103,8 +103,8 @@ def test_sides_with_few_rows_or_none(shape: Any, sizes: tuple[int, int]) -> None
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
 @pytest.mark.parametrize("conditional", [False, True], ids=["keys", "condition"])
 @pytest.mark.parametrize("dop", [1, 3])
-def test_one_key_that_does_not_fit(shape: Any, conditional: bool, dop: int) -> None:
-    """All rows of one key stay together however often they are dealt out."""
+def test_spilled_join_of_one_key_that_does_not_fit(shape: Any, conditional: bool, dop: int) -> None:
+    """All rows of one key stay in one partition at every level of repartitioning."""
     probe = [(7 if i % 3 else i, i % 9, f"p{i}") for i in range(30)]
     build = [(7 if i % 8 else i, i % 7, f"b{i}") for i in range(400)]
     left, right = (build, probe) if shape[1] else (probe, build)
@@ -117,8 +117,8 @@ def test_one_key_that_does_not_fit(shape: Any, conditional: bool, dop: int) -> N
 
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
 @pytest.mark.parametrize("conditional", [False, True], ids=["keys", "condition"])
-def test_blocks_of_many_keys_and_of_null(shape: Any, conditional: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A probe row meets no block, one of them, or all, and comes as often as it must."""
+def test_spilled_join_in_blocks_of_several_keys(shape: Any, conditional: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A probe row matches in no block, in one, or in all, and is emitted the right number of times."""
     monkeypatch.setattr(spilled_probe, "LAST_LEVEL", 0)
     monkeypatch.setattr(spilled_probe, "_PIECE_ROWS", 7)
     for kinds in (("bigint",), ("string",), ("date", "string")):
@@ -130,7 +130,7 @@ def test_blocks_of_many_keys_and_of_null(shape: Any, conditional: bool, monkeypa
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
-def test_one_key_stays_within_the_limit(shape: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spilled_join_of_one_key_stays_within_memory_limit(shape: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spill_partitions, "_WRITTEN_BYTES", 1 << 20)
     monkeypatch.setattr(spill_partitions, "_READ_BYTES", 1 << 18)
     probe = [(7, i, "p") for i in range(3)]
@@ -143,7 +143,7 @@ def test_one_key_stays_within_the_limit(shape: Any, monkeypatch: pytest.MonkeyPa
     assert instance.memory.peak <= 8 << 20
 
 
-def test_probes_of_a_join_on_disk_wait_for_each_other() -> None:
+def test_probes_of_spilled_join_are_blocked_by_each_other() -> None:
     left, right = made(("bigint",), 150, 3), made(("bigint",), 130, 4)
     node = both(("bigint",), left, right, (J.INNER, False), False)
     instance = limited(node, 1, dop=3)
@@ -152,13 +152,13 @@ def test_probes_of_a_join_on_disk_wait_for_each_other() -> None:
     assert probes["operators"][1]["blocked_s"].keys() == {"join build", "join probe"}
 
 
-def test_what_is_too_large_is_dealt_out_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_partition_is_repartitioned(monkeypatch: pytest.MonkeyPatch) -> None:
     levels: set[int] = set()
     start = spill_partitions.SpillPartitions.__init__
 
-    def watched(self: Any, level: int, keys: Any, room: Any) -> None:
+    def watched(self: Any, level: int, keys: Any, budget: Any) -> None:
         levels.add(level)
-        start(self, level, keys, room)
+        start(self, level, keys, budget)
 
     monkeypatch.setattr(spill_partitions.SpillPartitions, "__init__", watched)
     left, right = [(i, 1, "l") for i in range(900)], [(i, 2, "r") for i in range(1200)]
@@ -169,7 +169,7 @@ def test_what_is_too_large_is_dealt_out_again(monkeypatch: pytest.MonkeyPatch) -
     assert {0, 1} <= levels <= set(range(spill_partitions.LAST_LEVEL + 1))
 
 
-def test_enough_memory_needs_no_disk_and_a_table_that_does_not_fit_does() -> None:
+def test_join_spills_only_if_table_does_not_fit() -> None:
     left, right = [(i, 1, "l") for i in range(300)], [(i, 2, "r") for i in range(4000)]
     node = both(("bigint",), left, right, (J.INNER, False), False)
     roomy = limited(node, 10**9)
@@ -181,7 +181,7 @@ def test_enough_memory_needs_no_disk_and_a_table_that_does_not_fit_does() -> Non
     assert counted(tight, "spill_files") > 0
 
 
-def test_only_the_columns_that_are_needed_are_written() -> None:
+def test_spill_writes_only_needed_columns() -> None:
     left = [(i, i % 9, "wide " * 20) for i in range(500)]
     right = [(i, 2, "r") for i in range(500)]
     node = both(("bigint",), left, right, (J.INNER, False), False)
@@ -191,7 +191,7 @@ def test_only_the_columns_that_are_needed_are_written() -> None:
     assert counted(narrow, "spilled_bytes") < counted(whole, "spilled_bytes")
 
 
-def test_joins_above_each_other_with_an_aggregation_between_drivers() -> None:
+def test_stacked_spilled_joins() -> None:
     facts = [(i % 50, i % 20, f"f{i}") for i in range(400)]
     first = side("a:bigint, b:int, s:string", facts, 17)
     keys = side("a:bigint, t:string", [(i, f"a{i}") for i in range(0, 50, 2)], 3)
@@ -205,7 +205,7 @@ def test_joins_above_each_other_with_an_aggregation_between_drivers() -> None:
 
 @pytest.mark.parametrize("dop", [1, 3])
 @pytest.mark.parametrize("shape", [(J.INNER, False), (J.FULL_OUTER, False), (J.LEFT_ANTI, True)])
-def test_files_are_gone_after_the_reader_leaves_or_has_enough(shape: Any, dop: int) -> None:
+def test_spill_files_are_deleted_after_early_close_and_limit(shape: Any, dop: int) -> None:
     left, right = made(("bigint",), 400, 3), made(("bigint",), 300, 4)
     node = both(("bigint",), left, right, shape, False)
     instance = limited(node, 2000, dop=dop, batch_rows=5)
@@ -219,7 +219,7 @@ def test_files_are_gone_after_the_reader_leaves_or_has_enough(shape: Any, dop: i
 
 
 @pytest.mark.parametrize("dop", [1, 3])
-def test_files_are_gone_after_an_error_in_the_condition(dop: int) -> None:
+def test_spill_files_are_deleted_after_condition_error(dop: int) -> None:
     left, right = [(i, i, "l") for i in range(300)], [(i, 299 - i, "r") for i in range(300)]
     node = both(("bigint",), left, right, (J.INNER, False), True)
     condition = node.condition
@@ -237,7 +237,7 @@ def test_files_are_gone_after_an_error_in_the_condition(dop: int) -> None:
     assert instance.memory.held == 0
 
 
-def test_no_place_to_spill_is_a_resource_that_ran_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_spill_directory_raises_resource_exhausted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", "/not-there")
     left, right = made(("bigint",), 100, 3), made(("bigint",), 100, 4)
     instance = limited(both(("bigint",), left, right, (J.INNER, False), False), 1000)
@@ -246,8 +246,8 @@ def test_no_place_to_spill_is_a_resource_that_ran_out(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("codec", ["none", "lz4"])
-def test_partitions_are_judged_by_their_bytes_in_memory(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows that shrink to a tenth on disk are not built at once for that."""
+def test_partition_size_is_judged_by_bytes_in_memory(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A partition that compression shrinks to a tenth on disk is not built whole for that reason."""
     monkeypatch.setattr(spill_partitions, "_WRITTEN_BYTES", 1 << 16)
     monkeypatch.setattr(spill_partitions, "_READ_BYTES", 1 << 14)
     build = [(i, i, f"{i} " + "wide " * 800) for i in range(6000)]

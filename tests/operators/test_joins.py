@@ -39,7 +39,7 @@ KEYS = [
 
 
 def rows(dice: random.Random, kinds: tuple[str, ...], count: int, nulls: float = 0.15) -> list[Row]:
-    """Make rows of keys, an int, and a string."""
+    """Return rows of keys, an int, and a string."""
     made = []
     for i in range(count):
         keys = [None if dice.random() < nulls else dice.choice(POOLS[kind]) for kind in kinds]
@@ -75,14 +75,14 @@ def check(
 
 
 def _padded(row: Row, width: int, left: list[Row]) -> Row:
-    """Fill up for a side without rows, whose width the oracle does not know."""
+    """Return the row padded with NULLs for a side without rows, whose width the oracle does not know."""
     missing = [None] * (width - len(row))
     return (*row, *missing) if left else (*missing, *row)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
 @pytest.mark.parametrize("conditional", [False, True], ids=["keys", "condition"])
-def test_random_rows(shape: tuple[JoinType, bool], conditional: bool) -> None:
+def test_join_of_random_rows_matches_oracle(shape: tuple[JoinType, bool], conditional: bool) -> None:
     for number, kinds in enumerate(KEYS):
         dice = random.Random(number)
         left, right = rows(dice, kinds, 40), rows(dice, kinds, 30)
@@ -92,8 +92,8 @@ def test_random_rows(shape: tuple[JoinType, bool], conditional: bool) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
 @pytest.mark.parametrize("conditional", [False, True], ids=["keys", "condition"])
-def test_unique_build_keys(shape: tuple[JoinType, bool], conditional: bool) -> None:
-    """Dimension tables: every key once, with and without NULLs, all probe rows found or only some."""
+def test_join_with_unique_build_keys(shape: tuple[JoinType, bool], conditional: bool) -> None:
+    """Dimension tables: every key once, with and without NULLs; all or some probe rows match."""
     for dop, steps in ((1, (1, 10**12)), (3, (3,))):
         for step in steps:
             keys = [(i * step, i % 10, "x") for i in range(50)]
@@ -108,7 +108,7 @@ def test_unique_build_keys(shape: tuple[JoinType, bool], conditional: bool) -> N
 
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
 @pytest.mark.parametrize("conditional", [False, True], ids=["all", "condition"])
-def test_nested_loops(shape: tuple[JoinType, bool], conditional: bool) -> None:
+def test_nested_loop_join_matches_oracle(shape: tuple[JoinType, bool], conditional: bool) -> None:
     dice = random.Random(5)
     for sizes in ((12, 9), (0, 5), (5, 0), (0, 0), (1, 9), (9, 1)):
         left, right = (rows(dice, ("int",), size) for size in sizes)
@@ -118,7 +118,7 @@ def test_nested_loops(shape: tuple[JoinType, bool], conditional: bool) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
 @pytest.mark.parametrize("sizes", [(0, 20), (20, 0), (0, 0)])
-def test_empty_sides(shape: tuple[JoinType, bool], sizes: tuple[int, int]) -> None:
+def test_join_of_empty_sides(shape: tuple[JoinType, bool], sizes: tuple[int, int]) -> None:
     dice = random.Random(1)
     for kinds in (("bigint",), ("string",), ("decimal(38;0)", "string")):
         left, right = (rows(dice, kinds, size) for size in sizes)
@@ -127,7 +127,7 @@ def test_empty_sides(shape: tuple[JoinType, bool], sizes: tuple[int, int]) -> No
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
-def test_keys_that_are_all_null(shape: tuple[JoinType, bool]) -> None:
+def test_join_of_all_null_keys(shape: tuple[JoinType, bool]) -> None:
     dice = random.Random(1)
     left, right = rows(dice, ("bigint",), 20, nulls=1), rows(dice, ("bigint",), 20, nulls=1)
     check(("bigint",), shape, left, right, conditional=False)
@@ -136,8 +136,8 @@ def test_keys_that_are_all_null(shape: tuple[JoinType, bool]) -> None:
 
 @pytest.mark.parametrize("right", [[], [(1,), (2,)], [(1,), (None,)], [(None,)]])
 @pytest.mark.parametrize("dop", [1, 3])
-def test_null_aware_anti(right: list[Row], dop: int) -> None:
-    """NOT IN: a NULL among the values leaves nothing, no values leave all, else a NULL key is not left."""
+def test_null_aware_anti_join(right: list[Row], dop: int) -> None:
+    """NOT IN: a NULL among the values drops all rows, no values keep all rows, else NULL keys are dropped."""
     left: list[Row] = [(1, "a"), (3, "b"), (None, "c"), (4, "d")]
     node = join(
         side("k:int, s:string", left, 2), side("k:int", right, 1), JoinType.LEFT_ANTI, False, ["k"], null_aware=True
@@ -151,7 +151,7 @@ def test_null_aware_anti(right: list[Row], dop: int) -> None:
     assert bag(joined(node, dop=dop)) == bag(wanted)
 
 
-def test_null_aware_anti_sees_nulls_inside_dictionaries() -> None:
+def test_null_aware_anti_join_detects_nulls_in_dictionary_values() -> None:
     left = side("k:string", [("a",), ("b",)], 2)
     codes = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int32()), pa.array(["a", None, "c"]))
     left = dataclasses.replace(left, chunks=(pa.record_batch([codes], names=["c0"]),))
@@ -159,7 +159,7 @@ def test_null_aware_anti_sees_nulls_inside_dictionaries() -> None:
     assert joined(node) == [("c",)]
 
 
-def test_columns_that_only_the_other_side_has_and_none_at_all() -> None:
+def test_join_with_key_columns_only_and_without_keys() -> None:
     left, right = side("k:int", [(1,), (2,), (2,)], 2), side("k:int", [(2,), (2,), (3,)], 2)
     node = join(left, right, JoinType.INNER, False, ["k"])
     assert bag(joined(node)) == bag([(2, 2)] * 4)
@@ -167,6 +167,6 @@ def test_columns_that_only_the_other_side_has_and_none_at_all() -> None:
     assert len(joined(empty)) == 9
 
 
-def test_an_existence_join_cannot_build_its_left_side() -> None:
+def test_existence_join_building_left_side_is_rejected() -> None:
     with pytest.raises(UnsupportedPlanError):
         join_shape(JoinType.EXISTENCE, True)

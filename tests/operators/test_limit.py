@@ -1,4 +1,4 @@
-"""Limit lets the rows from its offset to its limit pass, and no more are asked for than that takes."""
+"""Limit passes the rows from its offset to its limit, and requests no more input than needed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def numbers(rows: int, chunk_rows: int) -> Chunks:
 @pytest.mark.parametrize("chunk_rows", [1, 4, 100])
 @pytest.mark.parametrize("limit", [None, 0, 1, 4, 5, 10, 20])
 @pytest.mark.parametrize("offset", [0, 1, 4, 7, 20])
-def test_rows_from_offset_to_limit_pass(rows: int, chunk_rows: int, limit: int | None, offset: int) -> None:
+def test_limit_passes_rows_from_offset_to_limit(rows: int, chunk_rows: int, limit: int | None, offset: int) -> None:
     child = numbers(rows, chunk_rows)
     node = Limit(output=child.output, limit=limit, offset=offset, child=child)
     assert run(node)["k"].to_pylist() == list(range(rows))[offset:limit]
@@ -32,13 +32,13 @@ def test_drivers_share_the_quota() -> None:
     assert len(made) == len(set(made)) == 20
 
 
-def test_the_quota_is_used_up_by_skipped_rows_too() -> None:
+def test_quota_includes_skipped_rows() -> None:
     quota = RowQuota(5, 3)
     assert [quota.take(rows) for rows in (2, 2, 4, 4)] == [(2, 0), (1, 1), (0, 1), (0, 0)]
     assert quota.is_used_up
 
 
-def test_who_waits_is_woken_when_another_driver_takes_the_last_row() -> None:
+def test_blocked_driver_is_woken_when_another_takes_the_last_row() -> None:
     quota = RowQuota(5)
     woken: list[bool] = []
     quota.used_up.subscribe(lambda: woken.append(quota.is_used_up))
@@ -48,7 +48,7 @@ def test_who_waits_is_woken_when_another_driver_takes_the_last_row() -> None:
     assert woken == [True]
 
 
-def test_without_a_limit_it_is_never_used_up() -> None:
+def test_quota_without_a_limit_is_never_used_up() -> None:
     quota = RowQuota(None, 3)
     assert quota.take(10) == (3, 7)
     assert not quota.is_used_up

@@ -1,4 +1,4 @@
-"""Aggregation's mechanisms: one default row, passing rows through, parallel tables, partial results merged."""
+"""Mechanisms of aggregation: the default row, abandoned partial aggregation, parallel tables, merged buffers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def expected(rows: int, groups: int) -> list[tuple[Any, ...]]:
 
 
 def operators(first: Aggregate, given: Settings) -> tuple[list[Any], dict[str, int]]:
-    """Run a partial aggregation into a hash exchange; give its messages and its own counters."""
+    """Run a partial aggregation into a hash exchange; return its messages and its own counters."""
     builder, queue = Builder(given), OutputQueue()
     factories = builder.decompose(first)
     types = tuple(field.type for field in first.output)
@@ -65,8 +65,8 @@ def final(first: Aggregate, rows: list[Any], dop: int = 1) -> pa.Table:
     return to_table(node, run_rows(node, inputs=[(0, row) for row in rows], dop=dop, threads=dop))
 
 
-class Dealing(Builder):
-    """Gives every driver a share of the leaf's chunks, so that equal keys come to all of them."""
+class RoundRobinBuilder(Builder):
+    """Gives every driver a share of the leaf's chunks, so that all of them get equal keys."""
 
     def decompose(self, node: Node) -> list[OperatorFactory]:
         if not isinstance(node, Chunks):
@@ -76,8 +76,8 @@ class Dealing(Builder):
 
 @pytest.mark.parametrize("tasks", [0, 1, 5])
 @pytest.mark.parametrize("dop", [1, 4])
-def test_without_keys_and_rows_there_is_exactly_one_row(tasks: int, dop: int) -> None:
-    """T10: whatever the number of tasks and of drivers in each, and also where no task ran at all."""
+def test_aggregation_of_empty_input_without_keys_returns_one_row(tasks: int, dop: int) -> None:
+    """T10: for any number of tasks and drivers, and without any task."""
     first = partial_node(child(0, 1), [], sums(child(0, 1)))
     rows = [row for _ in range(tasks) for row in run_rows(first, sink=SingleExchange(), dop=dop, threads=dop)]
     assert sum(row.rows for row in rows) == tasks * dop
@@ -85,7 +85,7 @@ def test_without_keys_and_rows_there_is_exactly_one_row(tasks: int, dop: int) ->
 
 
 @pytest.mark.parametrize("dop", [1, 4])
-def test_with_keys_and_no_rows_there_is_none(dop: int) -> None:
+def test_aggregation_of_empty_input_with_keys_returns_no_row(dop: int) -> None:
     node = child(0, 1)
     first = partial_node(node, [column(node, "k")], sums(node))
     assert run_rows(first, dop=dop) == []
@@ -97,8 +97,10 @@ def test_with_keys_and_no_rows_there_is_none(dop: int) -> None:
     ("groups", "ratio", "passed", "flushes"),
     [(10, 80, 0, 1), (1000, 80, 800, 1), (1000, 101, 0, 1), (150, 75, 800, 1), (150, 76, 0, 1)],
 )
-def test_rows_pass_through_where_grouping_does_not_reduce(groups: int, ratio: int, passed: int, flushes: int) -> None:
-    """After 200 rows: from ``ratio`` groups a hundred rows on, the rest is not grouped; the answer is the same."""
+def test_partial_aggregation_is_abandoned_if_it_does_not_reduce(
+    groups: int, ratio: int, passed: int, flushes: int
+) -> None:
+    """After 200 rows: from ``ratio`` groups a hundred rows on, further rows are not grouped; the result is the same."""
     node = child(1000, groups)
     first = partial_node(node, [column(node, "k")], sums(node))
     rows, counters = operators(first, settings(passThroughRows=200, passThroughRatio=ratio))
@@ -110,7 +112,7 @@ def test_rows_pass_through_where_grouping_does_not_reduce(groups: int, ratio: in
 
 
 @pytest.mark.parametrize("ratio", [1, 101], ids=["passed through", "grouped"])
-def test_null_keys_are_counted_whether_rows_pass_or_are_grouped(ratio: int) -> None:
+def test_null_keys_are_counted_with_and_without_grouping(ratio: int) -> None:
     chunk = pa.record_batch([pa.array([None, 1, None, 2] * 25, pa.int64()), pa.array(range(100))], names=["c0", "c1"])
     node = leaf(SPEC, [chunk] * 5)
     first = partial_node(node, [column(node, "k")], sums(node))
@@ -125,8 +127,8 @@ def test_null_keys_are_counted_whether_rows_pass_or_are_grouped(ratio: int) -> N
     assert instance.metrics()["pipelines"][0]["operators"][1]["counters"] == {"null_keys": 500}
 
 
-def test_a_table_that_outgrows_its_memory_is_flushed_and_begun_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pyspark_pipeline.operators.aggregate_streaming._MOST_BYTES", 20_000)
+def test_table_over_its_memory_is_flushed_and_restarted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark_pipeline.operators.aggregation.streaming._MAX_BYTES", 20_000)
     node = child(5000, 2500)
     first = partial_node(node, [column(node, "k")], sums(node))
     rows, counters = operators(first, settings(passThroughRatio=101))
@@ -134,9 +136,9 @@ def test_a_table_that_outgrows_its_memory_is_flushed_and_begun_anew(monkeypatch:
     assert rows_of(final(first, rows)) == expected(5000, 2500)
 
 
-def test_a_flushed_table_that_reduced_little_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first rows may reduce well and the later ones not: each full table is looked at."""
-    monkeypatch.setattr("pyspark_pipeline.operators.aggregate_streaming._MOST_BYTES", 200_000)
+def test_partial_aggregation_is_abandoned_after_a_flush_that_reduced_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first rows may reduce well and the later ones not: each full table is checked."""
+    monkeypatch.setattr("pyspark_pipeline.operators.aggregation.streaming._MAX_BYTES", 200_000)
     keys = np.concatenate([np.arange(2000) % 3, np.arange(60_000)])
     table = pa.table({"k": pa.array(keys), "v": pa.array(np.arange(keys.size))})
     node = leaf("k:bigint, v:bigint", chunks_of(table, 1000))
@@ -147,7 +149,7 @@ def test_a_flushed_table_that_reduced_little_is_the_last(monkeypatch: pytest.Mon
     assert rows_of(final(first, rows)) == rows_of(final(first, never))
 
 
-def test_two_stages_without_an_exchange_between_run_as_one() -> None:
+def test_two_stages_without_an_exchange_run_as_one() -> None:
     node = child(5000, 77)
     first = partial_node(node, [column(node, "k")], sums(node))
     both = merge_node(first, "Final", first)
@@ -161,15 +163,15 @@ def test_two_stages_without_an_exchange_between_run_as_one() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_parallel_tables_give_what_one_gives(threads: int) -> None:
+def test_parallel_tables_return_the_same_groups_as_one(threads: int) -> None:
     node = child(3000, 77)
     complete = complete_node(node, [column(node, "k")], sums(node))
-    assert rows_of(run(complete, builder=Dealing(dop=4), threads=threads)) == expected(3000, 77)
+    assert rows_of(run(complete, builder=RoundRobinBuilder(dop=4), threads=threads)) == expected(3000, 77)
     whole = complete_node(node, [], sums(node))
-    assert rows_of(run(whole, builder=Dealing(dop=4), threads=threads)) == [(3000 * 2999 // 2, 3000, 0)]
+    assert rows_of(run(whole, builder=RoundRobinBuilder(dop=4), threads=threads)) == [(3000 * 2999 // 2, 3000, 0)]
 
 
-def test_a_merging_stage_hands_on_buffers_and_a_final_one_values() -> None:
+def test_merge_stage_outputs_buffers_and_final_stage_values() -> None:
     node = child(1000, 5)
     average = aggregate_call("Average", column(node, "v"))
     first = partial_node(node, [column(node, "k")], [average])

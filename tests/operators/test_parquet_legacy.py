@@ -1,4 +1,4 @@
-"""Files in the hybrid Julian calendar: the engine reads what vanilla Spark reads, or refuses by name."""
+"""Files in the hybrid Julian calendar: the engine reads Spark's values, or raises with the column's name."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from pyspark_pipeline.errors import CorruptFileError
-from pyspark_pipeline.operators.parquet_legacy import LegacyCalendar
-from pyspark_pipeline.operators.rebase_table import rebase_table
+from pyspark_pipeline.operators.scan.parquet.legacy import LegacyCalendar
+from pyspark_pipeline.operators.scan.parquet.rebase_table import rebase_table
 from pyspark_pipeline.plan.expr import Expr
-from pyspark_pipeline.plan.nodes import ExecutorCalendar, ParquetScan, ScanSplit
+from pyspark_pipeline.plan.nodes import ExecutorCalendar, FileScan, ScanSplit
 from pyspark_pipeline.shim_build import find_spark
 from tests.operators.kit import Builder, call, column, fields, literal, run
 
@@ -54,8 +54,8 @@ def write(
 def read(
     path: Path, kind: str, *pushed: Expr, zone: str | None = None, table: str | None = TABLE
 ) -> list[int | None]:
-    """Read column ``v`` as the engine does; days or microseconds."""
-    node = ParquetScan(output=fields(f"v:{kind}"), input_id=0, num_data_columns=1, pushed=pushed)
+    """Read column ``v`` by the engine; days or microseconds."""
+    node = FileScan(format="parquet", output=fields(f"v:{kind}"), input_id=0, num_data_columns=1, pushed=pushed)
     split = ScanSplit(path=str(path), start=0, length=path.stat().st_size)
     builder = Builder(scans={0: [split]}, calendar=ExecutorCalendar(time_zone=zone, table=table))
     made = run(node, builder=builder).column("v").combine_chunks()
@@ -64,7 +64,7 @@ def read(
 
 
 def expected(vanilla: Any, path: Path, kind: str) -> list[int | None]:
-    """Read column ``v`` as vanilla Spark does; days or microseconds."""
+    """Read column ``v`` by vanilla Spark; days or microseconds."""
     number = {
         "date": "unix_date(v)",
         "timestamp": "unix_micros(v)",
@@ -82,7 +82,7 @@ def days() -> list[int | None]:
 
 
 def micros(first: int) -> list[int | None]:
-    """Timestamps from ``first`` to 1910, many around the ends of Julian centuries and the switch."""
+    """Return timestamps from ``first`` to 1910, many around the ends of Julian centuries and the switch."""
     seams = [-719162 + 36525 * n + 59 for n in range(16)] + [FIRST_DAY, -25568, -25566, -31430]
     near = [day * DAY_US + rng.randrange(-2 * DAY_US, 2 * DAY_US) for day in seams for _ in range(40)]
     anywhere = [rng.randrange(first, -1893456000_000_000) for _ in range(2000)]
@@ -90,12 +90,12 @@ def micros(first: int) -> list[int | None]:
 
 
 @pytest.mark.parametrize("dictionary", [True, False])
-def test_dates_of_the_whole_range_are_those_of_spark(tmp_path: Path, vanilla: Any, dictionary: bool) -> None:
+def test_dates_of_the_whole_range_equal_spark(tmp_path: Path, vanilla: Any, dictionary: bool) -> None:
     path = write(tmp_path / "t.parquet", days(), pa.date32(), SPARK_2, use_dictionary=dictionary, rows=700)
     assert read(path, "date") == expected(vanilla, path, "date")
 
 
-def test_the_leap_day_of_a_julian_century_becomes_the_first_of_march(tmp_path: Path) -> None:
+def test_julian_century_leap_day_becomes_march_first(tmp_path: Path) -> None:
     path = write(tmp_path / "t.parquet", [-171596, -171595, -141428, -141427], pa.date32(), SPARK_2)
     made = read(path, "date")
     assert pa.array(made, pa.int32()).view(pa.date32()).cast(pa.string()).to_pylist() == [
@@ -103,32 +103,34 @@ def test_the_leap_day_of_a_julian_century_becomes_the_first_of_march(tmp_path: P
     ]  # fmt: skip
 
 
-WAYS: Mapping[str, tuple[pa.DataType, dict[str, Any]]] = {
+ENCODINGS: Mapping[str, tuple[pa.DataType, dict[str, Any]]] = {
     "micros": (pa.timestamp("us", "UTC"), {}),
     "millis": (pa.timestamp("ms", "UTC"), {}),
     "int96": (pa.timestamp("us"), {"use_deprecated_int96_timestamps": True}),
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("zone", ZONES)
-def test_timestamps_are_those_of_spark(tmp_path: Path, vanilla: Any, zone: str, way: str) -> None:
-    kind, how = WAYS[way]
+def test_timestamps_equal_spark(tmp_path: Path, vanilla: Any, zone: str, encoding: str) -> None:
+    kind, how = ENCODINGS[encoding]
     known = rebase_table(TABLE)[zone].switches
     stored = micros(int(known[0]))
-    if way == "millis":
+    if encoding == "millis":
         stored = [None if n is None else -(-n // 1000) for n in stored]
     path = write(tmp_path / "t.parquet", stored, kind, {**SPARK_2, "org.apache.spark.timeZone": zone}, **how)
     made = read(path, "timestamp")
     assert made == expected(vanilla, path, "timestamp")
-    as_it_is = [None if n is None else n * (1000 if way == "millis" else 1) for n in stored]
+    as_it_is = [None if n is None else n * (1000 if encoding == "millis" else 1) for n in stored]
     assert sum(a != b for a, b in zip(made, as_it_is, strict=True)) > len(stored) // 2
 
 
 @pytest.mark.parametrize("zone", ["UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z", "+05:30", "-18:00"])
-def test_timestamps_of_any_year_where_java_takes_the_zone_for_utc(tmp_path: Path, vanilla: Any, zone: str) -> None:
+def test_timestamps_of_any_year_are_rebased_if_java_maps_the_zone_to_utc(
+    tmp_path: Path, vanilla: Any, zone: str
+) -> None:
     stored = [*micros(YEAR_1), *(rng.randrange(-(2**63), YEAR_1) for _ in range(2000)), -(2**63), 2**63 - 1]
-    path = write(tmp_path / "t.parquet", stored, WAYS["micros"][0], {**SPARK_2, "org.apache.spark.timeZone": zone})
+    path = write(tmp_path / "t.parquet", stored, ENCODINGS["micros"][0], {**SPARK_2, "org.apache.spark.timeZone": zone})
     assert read(path, "timestamp", table=None) == expected(vanilla, path, "timestamp")
 
 
@@ -144,19 +146,19 @@ def test_timestamps_of_any_year_where_java_takes_the_zone_for_utc(tmp_path: Path
         (None, FIRST_US - 1, TABLE),
     ],
 )
-def test_what_only_java_can_rebase_is_refused(
+def test_timestamp_that_only_java_can_rebase_raises(
     tmp_path: Path, zone: str | None, stored: int, table: str | None
 ) -> None:
     named = {} if zone is None else {"org.apache.spark.timeZone": zone}
-    path = write(tmp_path / "t.parquet", [0, None, stored], WAYS["micros"][0], {**SPARK_2, **named})
+    path = write(tmp_path / "t.parquet", [0, None, stored], ENCODINGS["micros"][0], {**SPARK_2, **named})
     with pytest.raises(CorruptFileError, match=rf"t\.parquet: column v .*Julian.* {re.escape(zone or 'unknown')} "):
         read(path, "timestamp", table=table)
-    path = write(path, [FIRST_US, None, 0], WAYS["micros"][0], {**SPARK_2, **named})
+    path = write(path, [FIRST_US, None, 0], ENCODINGS["micros"][0], {**SPARK_2, **named})
     assert read(path, "timestamp", table=table) == [FIRST_US, None, 0]
 
 
-def test_a_file_that_names_no_zone_is_in_that_of_the_executor(tmp_path: Path, vanilla: Any) -> None:
-    path = write(tmp_path / "t.parquet", micros(-62135500000_000_000), WAYS["micros"][0], SPARK_2)
+def test_file_without_time_zone_uses_that_of_the_executor(tmp_path: Path, vanilla: Any) -> None:
+    path = write(tmp_path / "t.parquet", micros(-62135500000_000_000), ENCODINGS["micros"][0], SPARK_2)
     zones = vanilla.sparkContext._jvm.java.util.TimeZone
     before = zones.getDefault()
     try:
@@ -168,7 +170,7 @@ def test_a_file_that_names_no_zone_is_in_that_of_the_executor(tmp_path: Path, va
     assert read(path, "timestamp", zone="Asia/Kolkata") != wanted
 
 
-MARKS: list[dict[str, str]] = [
+MARKERS: list[dict[str, str]] = [
     {},
     {"org.apache.spark.legacyDateTime": "", "org.apache.spark.legacyINT96": ""},
     {"org.apache.spark.version": "2.4.8"},
@@ -183,17 +185,17 @@ MARKS: list[dict[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize("mark", MARKS, ids=lambda mark: "-".join(f"{k[17:]}{v}" for k, v in mark.items()) or "none")
-def test_which_files_are_old_is_decided_as_by_spark(tmp_path: Path, vanilla: Any, mark: dict[str, str]) -> None:
-    metadata = {**mark, "org.apache.spark.timeZone": "Asia/Kolkata"}
-    for name, (kind, how) in {**WAYS, "date": (pa.date32(), {})}.items():
+@pytest.mark.parametrize("marker", MARKERS, ids=lambda m: "-".join(f"{k[17:]}{v}" for k, v in m.items()) or "none")
+def test_legacy_files_are_identified_as_in_spark(tmp_path: Path, vanilla: Any, marker: dict[str, str]) -> None:
+    metadata = {**marker, "org.apache.spark.timeZone": "Asia/Kolkata"}
+    for name, (kind, how) in {**ENCODINGS, "date": (pa.date32(), {})}.items():
         wanted = "date" if name == "date" else "timestamp"
         stored = [-200000 if name == "date" else -15000000000000 if name == "millis" else -15000000000000000, None]
         path = write(tmp_path / f"{name}.parquet", stored, kind, metadata, **how)
         assert read(path, wanted) == expected(vanilla, path, wanted), name
 
 
-def test_a_date_read_as_timestamp_ntz_is_rebased_and_a_stored_one_is_not(tmp_path: Path, vanilla: Any) -> None:
+def test_date_read_as_timestamp_ntz_is_rebased_but_not_a_stored_timestamp_ntz(tmp_path: Path, vanilla: Any) -> None:
     stored = [-171596, FIRST_DAY - 1, None, 0]
     dates = write(tmp_path / "d.parquet", stored, pa.date32(), SPARK_2)
     assert read(dates, "timestamp_ntz") == expected(vanilla, dates, "timestamp_ntz")
@@ -203,11 +205,11 @@ def test_a_date_read_as_timestamp_ntz_is_rebased_and_a_stored_one_is_not(tmp_pat
 
 
 @pytest.mark.parametrize("kind", ["date", "timestamp"])
-def test_values_of_today_are_handed_on_uncopied(kind: str) -> None:
+def test_modern_values_are_not_copied(kind: str) -> None:
     metadata = {b"org.apache.spark.version": b"2.4.8", b"org.apache.spark.timeZone": b"Asia/Tokyo"}
     calendar = LegacyCalendar("t", metadata)
     stored = pa.date32() if kind == "date" else pa.timestamp("us", "UTC")
-    convert = calendar.rebasing(lambda column: column, stored, fields(f"v:{kind}")[0], int96=False)
+    convert = calendar.with_rebase(lambda column: column, stored, fields(f"v:{kind}")[0], int96=False)
     for given in (pa.array([FIRST_DAY, None, 1], pa.int64()), pa.nulls(3, pa.int64())):
         array = given.cast(pa.int32()).view(stored) if kind == "date" else given.view(stored)
         if kind == "timestamp" and given.null_count < 3:
@@ -215,11 +217,11 @@ def test_values_of_today_are_handed_on_uncopied(kind: str) -> None:
         assert convert(array) is array
 
 
-def test_row_groups_are_not_pruned_by_old_values(tmp_path: Path) -> None:
+def test_row_groups_of_dates_are_not_pruned_by_legacy_bounds(tmp_path: Path) -> None:
     """Stored day -171596 is 1500-02-29 in the old calendar and -171605, 1500-03-01, in the new one."""
     stored = [-171596] * 10 + [FIRST_DAY - 1] * 10 + [FIRST_DAY] * 10
     path = write(tmp_path / "t.parquet", stored, pa.date32(), SPARK_2, rows=10)
-    node = ParquetScan(output=fields("v:date"), input_id=0, num_data_columns=1)
+    node = FileScan(format="parquet", output=fields("v:date"), input_id=0, num_data_columns=1)
     v = column(node, "v")
 
     def rows(name: str, day: int) -> int:
@@ -234,17 +236,17 @@ def test_row_groups_are_not_pruned_by_old_values(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("unit", ["us", "ms"])
-def test_row_groups_of_timestamps_are_not_pruned_by_old_values(tmp_path: Path, unit: str) -> None:
+def test_row_groups_of_timestamps_are_not_pruned_by_legacy_bounds(tmp_path: Path, unit: str) -> None:
     scale = 1 if unit == "us" else 1000
     zone = {**SPARK_2, "org.apache.spark.timeZone": "America/Los_Angeles"}
     stored = [FIRST_US // scale - 1] * 10 + [FIRST_US // scale] * 10
     path = write(tmp_path / "t.parquet", stored, pa.timestamp(unit, "UTC"), zone, rows=10)
-    node = ParquetScan(output=fields("v:timestamp"), input_id=0, num_data_columns=1)
+    node = FileScan(format="parquet", output=fields("v:timestamp"), input_id=0, num_data_columns=1)
     later = call("LessThan", "boolean", column(node, "v"), literal(FIRST_US - 10**12, "timestamp"))
     assert len(read(path, "timestamp", later)) == 10
 
 
-def test_the_table_of_spark_says_nothing_about_timestamps_from_1900_on() -> None:
+def test_spark_rebase_table_has_no_difference_from_1900_on() -> None:
     with zipfile.ZipFile(JAR) as archive:
         records = json.loads(archive.read(ENTRY))
     assert max(record["switches"][-1] for record in records) * 10**6 == FIRST_US

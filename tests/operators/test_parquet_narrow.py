@@ -1,4 +1,4 @@
-"""Decimals stored as integers, read as those integers below a filter of ranges: the same rows as read wide."""
+"""Decimals read as unscaled integers below a filter of ranges: the same rows as if read as decimal128."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyspark_pipeline.operators import parquet_narrow
-from pyspark_pipeline.operators.parquet_file import ParquetFileReader
-from pyspark_pipeline.operators.parquet_narrow import narrow_columns, narrow_footer
+from pyspark_pipeline.operators.scan.parquet import unscaled as parquet_narrow
+from pyspark_pipeline.operators.scan.parquet.file import ParquetFileReader
+from pyspark_pipeline.operators.scan.parquet.unscaled import plain_footer, unscaled_leaves
 from pyspark_pipeline.options import Options
-from pyspark_pipeline.plan.nodes import Filter, ParquetScan, Project, ScanSplit
+from pyspark_pipeline.plan.nodes import FileScan, Filter, Project, ScanSplit
 from tests.operators.kit import DEFAULTS, Builder, call, column, fields, literal, run
 
 ROWS = 5000
@@ -49,9 +49,9 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return made
 
 
-def _scan() -> ParquetScan:
+def _scan() -> FileScan:
     output = fields(SPEC)
-    return ParquetScan(output=output, input_id=0, num_data_columns=len(output))
+    return FileScan(format="parquet", output=output, input_id=0, num_data_columns=len(output))
 
 
 def _builder(path: Path, batch_rows: int) -> Builder:
@@ -61,8 +61,8 @@ def _builder(path: Path, batch_rows: int) -> Builder:
 
 
 @pytest.mark.parametrize("batch_rows", [700, 4096])
-def test_a_filter_above_a_scan_gives_the_same_rows(path: Path, batch_rows: int) -> None:
-    """Few, many and all rows kept; row groups read in one go and bit by bit; with a projection above or not."""
+def test_filter_on_unscaled_decimals_returns_the_same_rows(path: Path, batch_rows: int) -> None:
+    """Keep few, many and all rows; read row groups at once and incrementally; with and without a projection above."""
     expected = _table().select(["k", "price", "small", "wide", "s", "d"]).to_pylist()
     node = _scan()
     price, small, wide = column(node, "price"), column(node, "small"), column(node, "wide")
@@ -87,18 +87,18 @@ def test_a_filter_above_a_scan_gives_the_same_rows(path: Path, batch_rows: int) 
         assert made.to_pylist() == [{"s": row["s"], "price": row["price"]} for row in wanted]
 
 
-def test_a_scan_alone_gives_decimals(path: Path) -> None:
+def test_scan_without_filter_returns_decimals(path: Path) -> None:
     made = run(_scan(), builder=_builder(path, 4096))
     assert made.drop_columns(["missing"]).to_pylist() == _table().drop_columns(["nested"]).to_pylist()
 
 
 def _types(path: Path, spec: str) -> list[pa.DataType]:
-    reader = ParquetFileReader(str(path), fields(spec), (), False, narrow=True)
+    reader = ParquetFileReader(str(path), fields(spec), False, unscaled_decimals=True)
     return next(reader.chunks(0, 10_000)).schema.types
 
 
-def test_what_is_read_narrow(tmp_path: Path) -> None:
-    """Integers only where every stored integer keeps its meaning, else decimals as ever; never in other types."""
+def test_decimals_are_read_unscaled_only_if_stored_as_integers_of_equal_scale(tmp_path: Path) -> None:
+    """Integers only if scale and precision allow it for every stored integer, else decimals; other types unchanged."""
     path = tmp_path / "t.parquet"
     pq.write_table(_table(), path, store_decimal_as_integer=True)
     assert _types(path, SPEC) == [
@@ -111,10 +111,10 @@ def test_what_is_read_narrow(tmp_path: Path) -> None:
     assert _types(tmp_path / "bytes.parquet", "price:decimal(15;2)") == [pa.decimal128(15, 2)]
 
 
-def test_widening_to_the_scans_precision(tmp_path: Path) -> None:
+def test_unscaled_decimals_widen_to_the_scan_precision(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(_table(), path, store_decimal_as_integer=True)
-    node = ParquetScan(output=fields("price:decimal(20;2)"), input_id=0, num_data_columns=1)
+    node = FileScan(format="parquet", output=fields("price:decimal(20;2)"), input_id=0, num_data_columns=1)
     price = column(node, "price")
     condition = call("GreaterThan", "boolean", price, literal(Decimal("49.90"), "decimal(20,2)"))
     made = run(Filter(output=node.output, condition=condition, child=node), builder=_builder(path, 4096))
@@ -123,23 +123,27 @@ def test_widening_to_the_scans_precision(tmp_path: Path) -> None:
     assert made.schema.types == [pa.decimal128(20, 2)]
 
 
-def test_the_narrow_footer_says_the_same_but_for_the_types(tmp_path: Path) -> None:
+def _paths(footer: pq.FileMetaData) -> set[str]:
+    return {footer.schema.column(leaf).path for leaf in unscaled_leaves(footer)}
+
+
+def test_unscaled_footer_differs_only_in_types(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(_table(), path, row_group_size=100, store_decimal_as_integer=True)
     footer = pq.read_metadata(path)
-    made = narrow_footer(str(path), footer)
-    assert made is not None and narrow_columns(footer) == {"price", "small", "nested.p"}
+    made = plain_footer(str(path), footer, unscaled_leaves(footer))
+    assert made is not None and _paths(footer) == {"price", "small", "nested.p"}
     assert made.schema.to_arrow_schema().field("s").type == pa.string()
     assert made.schema.to_arrow_schema().field("d").type == pa.date32()
     for group in range(footer.num_row_groups):
         for place in range(footer.num_columns):
             a, b = (each.row_group(group).column(place) for each in (footer, made))
             assert (a.data_page_offset, a.total_compressed_size) == (b.data_page_offset, b.total_compressed_size)
-    assert narrow_footer(str(path), made) is None
+    assert plain_footer(str(path), made, unscaled_leaves(made)) is None
 
 
-def test_a_footer_not_understood_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bytes cut off or changed never raise: the copy describes the same columns, or is not used."""
+def test_invalid_footer_is_not_rewritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Truncated or changed bytes never raise: the copy describes the same columns, or is not used."""
     path = tmp_path / "t.parquet"
     pq.write_table(_table(), path, store_decimal_as_integer=True)
     footer = pq.read_metadata(path)
@@ -151,8 +155,8 @@ def test_a_footer_not_understood_changes_nothing(tmp_path: Path, monkeypatch: py
         if turn % 2 == 0:
             broken[generator.randrange(min(len(broken), 400))] ^= 1 << generator.randrange(8)
         monkeypatch.setattr(parquet_narrow, "_read_footer", lambda path, broken=bytes(broken): broken)
-        made = narrow_footer(str(path), footer)
+        made = plain_footer(str(path), footer, unscaled_leaves(footer))
         if made is not None:
             used += 1
-            assert parquet_narrow._describes_same(footer, made)
+            assert parquet_narrow._describes_same(footer, made, unscaled_leaves(footer))
     assert used < 500

@@ -1,4 +1,4 @@
-"""The Parquet scan: every row group in exactly one split, pruning that never loses a row, errors that name the file."""
+"""The Parquet scan: every row group in exactly one split, pruning without loss of rows, errors that name the file."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import pyarrow.parquet as pq
 import pytest
 
 from pyspark_pipeline.errors import CorruptFileError
-from pyspark_pipeline.operators.row_group_pruning import ColumnBounds, may_match
+from pyspark_pipeline.operators.scan.row_group_pruning import ColumnBounds, may_match
 from pyspark_pipeline.plan.expr import Expr
-from pyspark_pipeline.plan.nodes import ParquetScan, ScanSplit
+from pyspark_pipeline.plan.nodes import FileScan, ScanSplit
 from tests.operators.kit import Builder, call, column, fields, literal, run, run_rows
 
 
-def scan(spec: str, partitions: int = 0, **further: Any) -> ParquetScan:
+def scan(spec: str, partitions: int = 0, **further: Any) -> FileScan:
     output = fields(spec)
-    return ParquetScan(output=output, input_id=0, num_data_columns=len(output) - partitions, **further)
+    return FileScan(format="parquet", output=output, input_id=0, num_data_columns=len(output) - partitions, **further)
 
 
 def whole(path: Path, *values: Any) -> ScanSplit:
     return ScanSplit(path=str(path), start=0, length=path.stat().st_size, partition_values=values)
 
 
-def read(node: ParquetScan, *splits: ScanSplit) -> pa.Table:
+def read(node: FileScan, *splits: ScanSplit) -> pa.Table:
     return run(node, builder=Builder(scans={0: splits}))
 
 
@@ -47,7 +47,7 @@ def numbers(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("cuts", [1, 2, 3, 7, 40])
-def test_every_row_group_is_in_one_split(numbers: Path, cuts: int) -> None:
+def test_every_row_group_is_in_exactly_one_split(numbers: Path, cuts: int) -> None:
     size = numbers.stat().st_size
     bounds = [size * i // cuts for i in range(cuts + 1)]
     splits = [
@@ -58,7 +58,7 @@ def test_every_row_group_is_in_one_split(numbers: Path, cuts: int) -> None:
     assert read(scan("n:bigint"), *splits).num_rows == 10_000
 
 
-def test_columns_by_name_and_order(numbers: Path) -> None:
+def test_columns_are_found_by_name_in_any_order(numbers: Path) -> None:
     table = read(scan("D:decimal(12;2), S:string, missing:date"), whole(numbers))
     assert table.column("D").to_pylist() == [Decimal(i).scaleb(-2) for i in range(10_000)]
     assert table.column("S").to_pylist()[:3] == ["a", "b", None]
@@ -67,12 +67,12 @@ def test_columns_by_name_and_order(numbers: Path) -> None:
     assert exact.column("S").null_count == 10_000
 
 
-def test_no_columns_still_counts_rows(numbers: Path) -> None:
+def test_scan_without_columns_keeps_the_row_count(numbers: Path) -> None:
     rows = run_rows(scan(""), builder=Builder(scans={0: [whole(numbers)]}))
     assert sum(row.rows for row in rows) == 10_000
 
 
-def test_partition_values(numbers: Path) -> None:
+def test_partition_values_are_appended_as_columns(numbers: Path) -> None:
     node = scan("n:bigint, p:string, q:int, r:date", 3)
     table = read(node, whole(numbers, "x", 7, 1), whole(numbers, None, None, None))
     assert set(table.column("p").to_pylist()) == {"x", None}
@@ -113,7 +113,7 @@ def test_pruning_reads_only_row_groups_that_may_match(numbers: Path) -> None:
     assert _rows_read(numbers, call("EqualTo", "boolean", n, literal(None, "bigint"))) == 0
 
 
-def test_nan_is_never_pruned_away() -> None:
+def test_row_group_with_nan_is_not_pruned() -> None:
     node = scan("x:double")
     x = column(node, "x")
     bounds = {0: ColumnBounds(low=0.0, high=1.0, nulls=0, rows=10)}
@@ -131,7 +131,9 @@ WIDENING = [
 
 
 @pytest.mark.parametrize(("stored", "wanted", "works"), WIDENING)
-def test_types_widen_or_fail_by_name(tmp_path: Path, stored: pa.DataType, wanted: str, works: bool) -> None:
+def test_types_widen_or_raise_with_the_column_name(
+    tmp_path: Path, stored: pa.DataType, wanted: str, works: bool
+) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"v": pa.array([1, 2, None]).cast(pa.int32()).cast(stored)}), path)
     node = scan(f"v:{wanted.replace(',', ';')}")
@@ -150,7 +152,7 @@ def test_decimals_widen(tmp_path: Path) -> None:
         read(scan("v:decimal(5;3)"), whole(path))
 
 
-def test_timestamps_of_every_unit(tmp_path: Path) -> None:
+def test_timestamps_of_every_unit_are_read_as_microseconds(tmp_path: Path) -> None:
     when = datetime.datetime(2020, 5, 6, 7, 8, 9, 123000, datetime.timezone.utc)
     for unit, how in (("ms", {}), ("us", {}), ("ns", {"use_deprecated_int96_timestamps": True})):
         path = tmp_path / f"{unit}.parquet"
@@ -163,7 +165,7 @@ def test_timestamps_of_every_unit(tmp_path: Path) -> None:
         read(scan("v:timestamp"), whole(path))
 
 
-def test_names_that_differ_only_in_case(tmp_path: Path) -> None:
+def test_names_that_differ_only_in_case_raise_unless_case_sensitive(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"a": [1], "A": [2]}), path)
     with pytest.raises(CorruptFileError, match="more than one column is named a"):
@@ -172,7 +174,7 @@ def test_names_that_differ_only_in_case(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["truncated", "not parquet", "missing", "garbage inside"])
-def test_a_damaged_file_is_named(numbers: Path, damage: str) -> None:
+def test_damaged_file_raises_with_its_name(numbers: Path, damage: str) -> None:
     data = numbers.read_bytes()
     split = whole(numbers)
     if damage == "truncated":
@@ -187,7 +189,7 @@ def test_a_damaged_file_is_named(numbers: Path, damage: str) -> None:
         read(scan("n:bigint"), split)
 
 
-def test_large_dictionaries_and_views(tmp_path: Path) -> None:
+def test_large_dictionaries_and_string_views_are_read(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     values = [f"{'x' * 50}{i}" for i in range(5000)]
     table = pa.table({"v": pa.array(values, pa.large_string()), "w": pa.array(["q"] * 5000, pa.string_view())})

@@ -1,4 +1,4 @@
-"""The drivers of a range share its numbers; each finds by itself that none are left."""
+"""The drivers of a range share its numbers; each finishes only when its own request finds none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pyspark_pipeline.operators.range import RangeFactory
 from tests.exec.kit import values
 
 
-def test_a_driver_is_not_finished_by_what_another_took() -> None:
+def test_range_driver_finishes_only_by_its_own_request() -> None:
     factory = RangeFactory(5, 4, 3, 4)
     first, second = factory.create(2, 0), factory.create(2, 1)
     taken = first.pull_chunk()

@@ -1,6 +1,6 @@
-"""A scan in another pipeline than the join waits for the join's table until a deadline, then prunes what is left.
+"""A scan in another pipeline than the join waits for its table until a deadline, then prunes the remaining row groups.
 
-What must happen in an order waits at gates that the other side opens, never for a time.
+The order of events is forced by gates that the other side opens, never by time.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pyspark_pipeline.exchange import SinkFactory, StreamTransport
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, execute
 from pyspark_pipeline.exec.bridge import Bridge
 from pyspark_pipeline.exec.topology import dependencies
-from pyspark_pipeline.operators import parquet_scan
-from pyspark_pipeline.operators.parquet_file import ParquetFileReader
+from pyspark_pipeline.operators.scan.parquet import format as parquet_format
+from pyspark_pipeline.operators.scan.parquet.file import ParquetFileReader
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.joins import JoinType
-from pyspark_pipeline.plan.nodes import Node, ParquetScan, ResultSink, ScanSplit, Settings
+from pyspark_pipeline.plan.nodes import FileScan, Node, ResultSink, ScanSplit, Settings
 from pyspark_pipeline.plan.unions import Union
 from tests.exec.test_deadline import deadlines
 from tests.operators.join_kit import join, side
@@ -42,13 +42,13 @@ class AllBranches(Builder):
 
     place: int | None = None
 
-    def branch(self, union: Node) -> Any:
+    def active_input(self, union: Node) -> Any:
         return self.place
 
 
 @pytest.fixture
 def splits(tmp_path: Path) -> list[ScanSplit]:
-    """Two files of ten row groups; k is the number of the group, from 0 in one and from 10 in the other."""
+    """Write two files of ten row groups; k is the number of the group, from 0 in one and from 10 in the other."""
     made = []
     for first in (0, 10):
         path = tmp_path / f"{first}.parquet"
@@ -57,18 +57,18 @@ def splits(tmp_path: Path) -> list[ScanSplit]:
     return made
 
 
-def scan(number: int) -> ParquetScan:
-    return ParquetScan(output=OUTPUT, input_id=number, num_data_columns=1)
+def scan(number: int) -> FileScan:
+    return FileScan(format="parquet", output=OUTPUT, input_id=number, num_data_columns=1)
 
 
 def plan(inputs: int, keys: Sequence[int] = (3, 12)) -> Node:
-    """Join the union of ``inputs`` scans with a few keys."""
+    """Build the join of the union of ``inputs`` scans with a few keys."""
     union = Union(output=OUTPUT, inputs=tuple(scan(number) for number in range(inputs)))
     return join(union, side("k:bigint, s:string", [(key, "s") for key in keys], 10), JoinType.INNER, False, ["k"])
 
 
 class Run:
-    """A plan, run: its keys and what its scans counted."""
+    """An executed plan: its keys and the counters of its scans."""
 
     def __init__(
         self, node: Node, splits: Sequence[ScanSplit], wait_ms: int, threads: int, place: int | None = None
@@ -84,7 +84,7 @@ class Run:
         self.pipelines = builder.pipelines
         table = to_table(node, list(execute(instance, threads)))
         self.keys = sorted(table.column(0).to_pylist())
-        scans = [o for p in instance.metrics()["pipelines"] for o in p["operators"] if o["name"] == "ParquetScan"]
+        scans = [o for p in instance.metrics()["pipelines"] for o in p["operators"] if o["name"] == "FileScan"]
         self.waits = [scanned.get("blocked_s", {}).keys() for scanned in scans]
         self.counters: Counter[str] = Counter()
         for scanned in scans:
@@ -92,7 +92,7 @@ class Run:
 
 
 @both
-def test_scans_below_a_union_wait_for_the_table(splits: list[ScanSplit], threads: int) -> None:
+def test_scans_below_a_union_wait_for_the_join_table(splits: list[ScanSplit], threads: int) -> None:
     found = Run(plan(2), splits, TEN_MINUTES, threads)
     assert dependencies(found.pipelines) == {0: [], 1: [], 2: [], 3: [1, 2, 0]}
     assert found.keys == [3] * 5 + [12] * 5
@@ -102,14 +102,14 @@ def test_scans_below_a_union_wait_for_the_table(splits: list[ScanSplit], threads
 
 
 @both
-def test_a_scan_in_the_probes_pipeline_waits_for_its_join_only(splits: list[ScanSplit], threads: int) -> None:
+def test_scan_in_the_probe_pipeline_waits_only_for_its_join(splits: list[ScanSplit], threads: int) -> None:
     found = Run(plan(2, [12]), splits, TEN_MINUTES, threads, place=1)
     assert found.keys == [12] * 5 and found.counters["row_groups_pruned_by_joins"] == 9
     assert "runtime filter" not in found.waits[0] and deadlines() == []
 
 
 class Gate:
-    """Holds the build back until the scan is in its row group ``held_at``, and that until the table is there."""
+    """Delays the build until the scan reads row group ``held_at``, and that read until the table is built."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, held_at: int) -> None:
         self.scanned, self.built = threading.Event(), threading.Event()
@@ -130,13 +130,13 @@ class Gate:
             publish(bridge, value)
             gate.built.set()
 
-        monkeypatch.setattr(parquet_scan, "ParquetFileReader", Reader)
+        monkeypatch.setattr(parquet_format, "ParquetFileReader", Reader)
         monkeypatch.setattr(ChunksOperator, "pull_chunk", late)
         monkeypatch.setattr(Bridge, "publish", published)
 
 
 @pytest.mark.parametrize("wait_ms", [0, 1])
-def test_when_the_time_is_up_it_reads_on_and_prunes_what_is_left(
+def test_scan_continues_after_the_deadline_and_prunes_remaining_row_groups(
     splits: list[ScanSplit], wait_ms: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The build begins and ends while the third of ten row groups is read."""
@@ -149,7 +149,7 @@ def test_when_the_time_is_up_it_reads_on_and_prunes_what_is_left(
 
 
 @both
-def test_an_error_while_it_waits_leaves_no_thread(
+def test_error_during_the_wait_leaves_no_thread(
     splits: list[ScanSplit], threads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running: list[str] = []

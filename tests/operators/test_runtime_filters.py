@@ -1,4 +1,4 @@
-"""Runtime filters: what a join built drops rows and row groups further down, and never one that counts."""
+"""Runtime filters: a built join drops rows and row groups upstream, and never one with a match."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from pyspark_pipeline.operators.joins import row_filter
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.joins import Join, JoinType
-from pyspark_pipeline.plan.nodes import Filter, Limit, Node, ParquetScan, Project, ResultSink, ScanSplit, Settings
-from tests.operators.join_kit import Dealing, Row, bag, expected, join, less, side
+from pyspark_pipeline.plan.nodes import FileScan, Filter, Limit, Node, Project, ResultSink, ScanSplit, Settings
+from tests.operators.join_kit import RoundRobinBuilder, Row, bag, expected, join, less, side
 from tests.operators.kit import call, column, fields, literal, to_table
 from tests.operators.spill_kit import spill_folder  # noqa: F401 (a fixture for every test)
 from tests.operators.test_joins import KEYS, NAMES, SHAPES, rows, spec
@@ -36,7 +36,7 @@ DROPPING = [shape for shape in SHAPES if shape[0] in (J.INNER, J.LEFT_SEMI)] + [
 
 
 class Run:
-    """One run of a node: its rows and what was counted."""
+    """One execution of a node: its rows and counters."""
 
     def __init__(
         self, node: Node, *, on: bool = True, dop: int = 1, batch_rows: int = 1000, limit: int | None = None,
@@ -47,7 +47,7 @@ class Run:
             "join.runtimeFilter.inListValues": str(values), "debug.checkChunks": "true",
         }  # fmt: skip
         settings = Settings(ansi=True, time_zone="UTC", options=Options(options))
-        builder = Dealing(settings, dop=dop, scans={0: splits})
+        builder = RoundRobinBuilder(settings, dop=dop, scans={0: splits})
         queue = OutputQueue(8)
         sink = SinkFactory(ResultSink(), tuple(f.type for f in node.output), settings, StreamTransport(queue))
         builder.add_pipeline([*builder.decompose(node), sink])
@@ -81,11 +81,11 @@ def star(kinds: tuple[str, ...], shape: tuple[JoinType, bool], dice: random.Rand
 
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
 @pytest.mark.parametrize("most", [0.5, 1.0], ids=["chosen", "all"])
-def test_every_kind_of_join_gives_the_same_rows(
+def test_join_with_runtime_filter_returns_the_same_rows(
     shape: tuple[JoinType, bool], most: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With filters and without, also those that drop nothing, in memory and on disk."""
-    monkeypatch.setattr(row_filter, "MOST_PASSING", most)
+    """With and without filters, also filters that drop nothing, in memory and spilled."""
+    monkeypatch.setattr(row_filter, "MAX_PASS_RATE", most)
     for number, kinds in enumerate(KEYS):
         node, wanted = star(kinds, shape, random.Random(number))
         for on, dop, limit in ((True, 1, None), (False, 1, None), (True, 3, None)):
@@ -94,7 +94,7 @@ def test_every_kind_of_join_gives_the_same_rows(
 
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
 @pytest.mark.parametrize("dop", [1, 3])
-def test_joins_on_disk_give_the_same_rows(shape: tuple[JoinType, bool], dop: int) -> None:
+def test_spilled_join_with_runtime_filter_returns_the_same_rows(shape: tuple[JoinType, bool], dop: int) -> None:
     for number, kinds in enumerate((("bigint",), ("string", "int"))):
         node, wanted = star(kinds, shape, random.Random(number))
         found = Run(node, dop=dop, limit=600)
@@ -103,9 +103,9 @@ def test_joins_on_disk_give_the_same_rows(shape: tuple[JoinType, bool], dop: int
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
-def test_only_joins_that_drop_rows_without_a_match_have_filters(shape: tuple[JoinType, bool]) -> None:
+def test_only_joins_that_drop_unmatched_rows_have_row_filters(shape: tuple[JoinType, bool]) -> None:
     node, _ = star(("bigint",), shape, random.Random(1))
-    drops = not node.shape.keeps_probe and shape[0] not in (J.LEFT_ANTI, J.EXISTENCE)
+    drops = not node.shape.probe_outer and shape[0] not in (J.LEFT_ANTI, J.EXISTENCE)
     assert ("RuntimeFilter" in Run(node).names) == drops
     assert "RuntimeFilter" not in Run(node, on=False).names
 
@@ -121,7 +121,7 @@ FACTS: list[Row] = [(i * 7 % 100, i % 100) for i in range(3000)]
 
 
 @pytest.mark.parametrize("dop", [1, 3])
-def test_rows_are_dropped_below_the_first_join_of_the_pipeline(dop: int) -> None:
+def test_row_filter_applies_before_the_first_join_of_the_pipeline(dop: int) -> None:
     found = Run(dimensions(side("a:bigint, b:bigint", FACTS, 500), 10), dop=dop)
     assert len(found.rows) == 300
     assert found.counters["runtime_filter_rows"] == 2700
@@ -129,15 +129,15 @@ def test_rows_are_dropped_below_the_first_join_of_the_pipeline(dop: int) -> None
     assert found.counters["join_probe_rows"] == 300 + 300
 
 
-def test_a_filter_that_drops_few_rows_is_left_out_after_a_sample() -> None:
+def test_unselective_row_filter_is_disabled_after_a_sample() -> None:
     found = Run(dimensions(side("a:bigint, b:bigint", FACTS, 500), 1))
     assert len(found.rows) == 3000
     assert found.counters["runtime_filter_rows"] == 0
     assert found.counters["runtime_filters_off"] == 1
 
 
-def test_a_filter_that_drops_fewer_rows_than_the_first_join_is_left_out() -> None:
-    """The first join leaves one row in fifty, the other would drop nine in ten."""
+def test_row_filter_less_selective_than_the_first_join_is_disabled() -> None:
+    """The first join keeps one row in fifty, the other would drop nine in ten."""
     facts = side("a:bigint, b:bigint", FACTS, 500)
     some = [side(f"{name}:bigint, {name}s:string", [(i, "s") for i in range(0, 100, step)], 40)
             for name, step in (("a", 50), ("b", 10))]  # fmt: skip
@@ -149,8 +149,8 @@ def test_a_filter_that_drops_fewer_rows_than_the_first_join_is_left_out() -> Non
         assert found.counters["runtime_filter_rows"] == (0 if off else 2700)
 
 
-def test_a_filter_whose_rows_begin_to_pass_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_filter, "WATCHED_ROWS", 1000)
+def test_row_filter_that_becomes_unselective_is_disabled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_filter, "OBSERVED_ROWS", 1000)
     later: list[Row] = [(i % 100, 50 + i % 50 if i < 500 else 0) for i in range(5000)]
     node = dimensions(side("a:bigint, b:bigint", [(a, b + 1 if a < 90 and i < 500 else b) for i, (a, b) in
                                                  enumerate(later)], 500), 10)  # fmt: skip
@@ -160,7 +160,7 @@ def test_a_filter_whose_rows_begin_to_pass_is_left_out(monkeypatch: pytest.Monke
     assert bag(found.rows) == bag(Run(node, on=False).rows)
 
 
-def test_nothing_that_counts_or_raises_is_passed() -> None:
+def test_row_filter_is_not_pushed_past_limits_or_raising_expressions() -> None:
     facts = side("a:bigint, b:bigint", FACTS, 500)
     safe = call("GreaterThan", "boolean", column(facts, "b"), literal(3, "bigint"))
     sum_ = call("Add", "bigint", column(facts, "a"), column(facts, "b"), evalMode="ANSI")
@@ -202,7 +202,7 @@ POOLS: dict[str, list[Any]] = {
 PRUNED_BY_VALUES = ("bigint", "int", "date", "timestamp", "timestamp_ntz", "decimal(12;2)", "string")
 
 
-def stored(folder: Path, kind: str, pool: Sequence[Any]) -> tuple[ParquetScan, ScanSplit, list[Row]]:
+def stored(folder: Path, kind: str, pool: Sequence[Any]) -> tuple[FileScan, ScanSplit, list[Row]]:
     """Store ten row groups of (k, n): group i holds the value i of the pool, and NULLs."""
     output = fields(f"k:{kind}, n:int")
     given = [(None if i % 5 == 0 else pool[i // 10], i) for i in range(100)]
@@ -210,12 +210,12 @@ def stored(folder: Path, kind: str, pool: Sequence[Any]) -> tuple[ParquetScan, S
     path = folder.parent / f"{folder.name}-facts.parquet"
     pq.write_table(pa.table(arrays, names=["k", "n"]), path, row_group_size=10)
     split = ScanSplit(path=str(path), start=0, length=path.stat().st_size)
-    return ParquetScan(output=output, input_id=0, num_data_columns=2), split, given
+    return FileScan(format="parquet", output=output, input_id=0, num_data_columns=2), split, given
 
 
 @pytest.mark.parametrize("kind", POOLS)
-def test_row_groups_are_pruned_by_values_or_their_range(kind: str, spill_folder: Path) -> None:  # noqa: F811
-    """Two values three apart: as a list they leave two row groups of ten, as a range four."""
+def test_row_groups_are_pruned_by_key_values_or_their_range(kind: str, spill_folder: Path) -> None:  # noqa: F811
+    """Two values three apart: as a list they keep two row groups of ten, as a range four."""
     pool = POOLS[kind]
     node, split, given = stored(spill_folder, kind, pool)
     built: list[Row] = [(pool[2], "a"), (pool[5], "b"), (None, "c")]
@@ -232,7 +232,7 @@ def test_row_groups_are_pruned_by_values_or_their_range(kind: str, spill_folder:
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
-def test_only_joins_that_drop_rows_prune(shape: tuple[JoinType, bool], spill_folder: Path) -> None:  # noqa: F811
+def test_only_joins_that_drop_unmatched_rows_prune_row_groups(shape: tuple[JoinType, bool], spill_folder: Path) -> None:  # noqa: F811
     node, split, given = stored(spill_folder, "bigint", POOLS["bigint"])
     few: list[Row] = [(POOLS["bigint"][1], 1)]
     other = side("k:bigint, m:int", few, 2)
@@ -240,11 +240,11 @@ def test_only_joins_that_drop_rows_prune(shape: tuple[JoinType, bool], spill_fol
     made = join(left, right, *shape, ["k"])
     found = Run(made, splits=[split])
     assert bag(found.rows) == bag(expected(first, second, shape[0], 1))
-    drops = not made.shape.keeps_probe and shape[0] not in (J.LEFT_ANTI, J.EXISTENCE)
+    drops = not made.shape.probe_outer and shape[0] not in (J.LEFT_ANTI, J.EXISTENCE)
     assert found.counters["row_groups_pruned_by_joins"] == (9 if drops else 0)
 
 
-def test_several_keys_prune_each_by_its_own(spill_folder: Path) -> None:  # noqa: F811
+def test_each_of_several_keys_prunes_row_groups(spill_folder: Path) -> None:  # noqa: F811
     node, split, given = stored(spill_folder, "bigint", POOLS["bigint"])
     built: list[Row] = [(POOLS["bigint"][2], n) for n in (21, 22, 99)] + [(POOLS["bigint"][5], 51)]
     made = join(node, side("k:bigint, n:int", built, 2), J.INNER, False, ["k", "n"])
@@ -253,7 +253,7 @@ def test_several_keys_prune_each_by_its_own(spill_folder: Path) -> None:  # noqa
     assert found.counters["row_groups_pruned_by_joins"] == 8
 
 
-def test_a_scan_prunes_through_filters_projections_and_joins_up_to_one_that_may_raise(
+def test_scan_filter_is_pushed_down_unless_an_expression_may_raise(
     spill_folder: Path,  # noqa: F811
 ) -> None:
     node, split, _ = stored(spill_folder, "bigint", POOLS["bigint"])
@@ -276,7 +276,7 @@ def test_a_scan_prunes_through_filters_projections_and_joins_up_to_one_that_may_
     assert pruned(call("GreaterThan", "boolean", added, literal(3, "int"))) == 0
 
 
-def test_a_condition_beside_the_keys_of_a_lower_join_may_not_raise() -> None:
+def test_runtime_filter_is_not_pushed_past_a_raising_join_condition() -> None:
     facts = side("a:bigint, b:bigint", FACTS, 500)
     every = side("a:bigint, x:bigint", [(i, i) for i in range(100)], 40)
     few = side("b:bigint, y:string", [(i, f"y{i}") for i in range(0, 100, 10)], 40)

@@ -1,6 +1,6 @@
-"""Drivers share a scan's row groups: whoever is slow, in a file's footer or in a row group, holds nobody else.
+"""Drivers share a scan's row groups: a slow driver, in a file's footer or in a row group, does not block the others.
 
-What is slow waits at a gate which only the progress of the other drivers opens.
+A slow driver waits at a gate that only the progress of the other drivers opens.
 """
 
 from __future__ import annotations
@@ -18,19 +18,22 @@ import pytest
 from pyspark_pipeline.errors import CorruptFileError
 from pyspark_pipeline.exchange import SinkFactory, StreamTransport
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, execute
-from pyspark_pipeline.operators import parquet_scan
-from pyspark_pipeline.operators.parquet_file import ParquetFileReader
-from pyspark_pipeline.operators.scan_morsels import MorselQueue
-from pyspark_pipeline.plan.nodes import ParquetScan, ResultSink, ScanSplit
+from pyspark_pipeline.exec.blocking import Blocked, BlockingReason
+from pyspark_pipeline.exec.event import Waker
+from pyspark_pipeline.exec.operator_chain import OperatorChain
+from pyspark_pipeline.operators.scan.morsels import MorselQueue
+from pyspark_pipeline.operators.scan.parquet import format as parquet_format
+from pyspark_pipeline.operators.scan.parquet.file import ParquetFileReader
+from pyspark_pipeline.plan.nodes import FileScan, ResultSink, ScanSplit
 from tests.operators.kit import DEFAULTS, Builder, fields, to_table
 
 GATE_SECONDS = 20.0
-NODE = ParquetScan(output=fields("n:bigint"), input_id=0, num_data_columns=1)
+NODE = FileScan(format="parquet", output=fields("n:bigint"), input_id=0, num_data_columns=1)
 
 
 @pytest.fixture
 def splits(tmp_path: Path) -> list[ScanSplit]:
-    """Four files of 3 row groups of 10 rows; n counts on."""
+    """Write four files of 3 row groups of 10 rows; n ascends over all files."""
     made = []
     for number in range(4):
         path = tmp_path / f"{number}.parquet"
@@ -40,7 +43,7 @@ def splits(tmp_path: Path) -> list[ScanSplit]:
 
 
 def opened(split: ScanSplit) -> ParquetFileReader:
-    return ParquetFileReader(split.path, NODE.output, (), True)
+    return ParquetFileReader(split.path, NODE.output, True)
 
 
 def run(splits: list[ScanSplit], drivers: int) -> tuple[list[int], FragmentInstance]:
@@ -54,8 +57,8 @@ def run(splits: list[ScanSplit], drivers: int) -> tuple[list[int], FragmentInsta
     return sorted(table.column("n").to_pylist()), instance
 
 
-def test_what_is_being_opened_holds_nobody(splits: list[ScanSplit]) -> None:
-    """While the first file is opened another driver takes all the rest, then has to wait, then is woken."""
+def test_opening_a_file_does_not_block_other_drivers(splits: list[ScanSplit]) -> None:
+    """While the first file is opened, another driver takes all other morsels, then waits, then is woken."""
     taken: list[tuple[str, int]] = []
     woken: list[bool] = []
 
@@ -78,7 +81,7 @@ def test_what_is_being_opened_holds_nobody(splits: list[ScanSplit]) -> None:
     assert queue.is_ended() and queue.take_counts() == (4, 0, 0)
 
 
-def test_who_waits_for_a_file_that_cannot_be_opened_is_woken(splits: list[ScanSplit]) -> None:
+def test_driver_that_waits_for_a_file_is_woken_if_the_open_fails(splits: list[ScanSplit]) -> None:
     def fails(split: ScanSplit) -> ParquetFileReader:
         assert queue.must_wait()
         raise CorruptFileError(f"{split.path} is not Parquet")
@@ -91,18 +94,18 @@ def test_who_waits_for_a_file_that_cannot_be_opened_is_woken(splits: list[ScanSp
 
 
 @pytest.mark.parametrize("drivers", [2, 3])
-def test_a_file_that_opens_slowly_holds_only_its_driver(
+def test_slow_file_open_delays_only_its_driver(
     splits: list[ScanSplit], drivers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first file opens when the others' rows are read and another driver waits for it, blocked."""
+    """The first file opens when the other files are read and another driver is blocked on it."""
     gate = threading.Event()
-    must_wait = MorselQueue.must_wait
+    block = OperatorChain.block
 
-    def watched(queue: MorselQueue) -> bool:
-        waits = must_wait(queue)
-        if waits:
+    def watched(chain: OperatorChain, waker: Waker) -> Blocked | None:
+        blocked = block(chain, waker)
+        if blocked is not None and blocked.reason is BlockingReason.SPLIT:
             gate.set()
-        return waits
+        return blocked
 
     class Slow(ParquetFileReader):
         def __init__(self, path: str, *given: Any) -> None:
@@ -110,8 +113,8 @@ def test_a_file_that_opens_slowly_holds_only_its_driver(
                 assert gate.wait(GATE_SECONDS)
             super().__init__(path, *given)
 
-    monkeypatch.setattr(MorselQueue, "must_wait", watched)
-    monkeypatch.setattr(parquet_scan, "ParquetFileReader", Slow)
+    monkeypatch.setattr(OperatorChain, "block", watched)
+    monkeypatch.setattr(parquet_format, "ParquetFileReader", Slow)
     rows, instance = run(splits, drivers)
     assert rows == list(range(120))
     assert instance.missed_wakeups == 0
@@ -120,7 +123,7 @@ def test_a_file_that_opens_slowly_holds_only_its_driver(
 
 
 class Gated(ParquetFileReader):
-    """Has the first row group wait for the others, and notes which thread reads which."""
+    """Delays the first row group until the others are read, and records the thread that reads each."""
 
     gate: threading.Event
     readers: dict[int, list[int]]
@@ -134,12 +137,12 @@ class Gated(ParquetFileReader):
             self.gate.set()
 
 
-def test_a_driver_that_reads_slowly_leaves_the_other_row_groups(
+def test_slow_reader_leaves_other_row_groups_to_other_drivers(
     splits: list[ScanSplit], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One driver is in row group 0 for as long as the other takes for all others of the file."""
+    """One driver reads row group 0 while the other reads all other row groups of the file."""
     Gated.gate, Gated.readers = threading.Event(), {}
-    monkeypatch.setattr(parquet_scan, "ParquetFileReader", Gated)
+    monkeypatch.setattr(parquet_format, "ParquetFileReader", Gated)
     rows, instance = run(splits[:1], 2)
     assert rows == list(range(30))
     assert sorted(Gated.readers.values()) == [[0], [1, 2]]

@@ -1,4 +1,4 @@
-"""Sort gives Spark's order for every type and direction, stably, however many chunks and drivers there are."""
+"""Sort outputs Spark's order for every type and direction, stably, for any number of chunks and drivers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def cases(draw: st.DrawFn) -> tuple[list[str], list[Direction], list[tuple[Any, 
 
 @settings(max_examples=300, deadline=None)
 @given(cases())
-def test_order_is_that_of_the_oracle(case: Any) -> None:
+def test_sort_order_equals_the_oracle(case: Any) -> None:
     kinds, directions, rows, chunk_rows, dop = case
     table = table_of(kinds, rows)
     names = [f"k{i}" for i in range(len(kinds))]
@@ -64,13 +64,13 @@ def as_key(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("rows", [0, 1, 4, 5, 8, 9])
-def test_chunks_have_batch_rows(rows: int) -> None:
+def test_sorted_chunks_have_batch_rows(rows: int) -> None:
     table = pa.table({"row": pa.array(range(rows), pa.int64())})
     node = sort(leaf("row:bigint", chunks_of(table, 3)), ["row"], [Direction(descending=True)])
     assert run(node, builder=Builder(SMALL))["row"].to_pylist() == list(range(rows))[::-1]
 
 
-def test_keys_may_be_expressions() -> None:
+def test_sort_keys_may_be_expressions() -> None:
     table = pa.table({"a": pa.array([5, None, -7, 3], pa.int32())})
     child = leaf("a:int", chunks_of(table, 2))
     node = sort(child, ["a"], [Direction()])
@@ -81,7 +81,7 @@ def test_keys_may_be_expressions() -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([1, 2, 50, 10**9]), st.booleans())
-def test_many_rows_of_equal_and_unequal_strings(seed: int, distinct: int, descending: bool) -> None:
+def test_sort_of_many_equal_and_unequal_strings(seed: int, distinct: int, descending: bool) -> None:
     values = [f"customer of no. {(seed + i * 7919) % distinct:020d} in town {i % 3}" for i in range(3000)]
     table = pa.table({"row": pa.array(range(len(values)), pa.int64()), "k": values})
     direction = Direction(descending=descending)

@@ -1,4 +1,4 @@
-"""Sorting every type in every direction gives the order that Spark gives."""
+"""A sort of every type in every direction outputs Spark's order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES = [f"v{i}" for i in range(len(KINDS))]
 
 @pytest.fixture(scope="module")
 def given(tmp_path_factory: pytest.TempPathFactory, vanilla: Any) -> pa.Table:
-    """Make a row number and a column of every type, a tenth NULL, as a table here and a view there."""
+    """Build a table of a row number and a column of every type, a tenth NULL, also registered as a view in Spark."""
     chance = random.Random(11)
     columns = {"row": pa.array(range(ROWS), pa.int64())}
     for name, kind in zip(NAMES, KINDS, strict=True):
@@ -42,7 +42,7 @@ def sql_of(name: str, direction: Direction) -> str:
 
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("nulls_first", [False, True])
-def test_every_type(given: pa.Table, vanilla: Any, descending: bool, nulls_first: bool) -> None:
+def test_sort_of_every_type_equals_spark(given: pa.Table, vanilla: Any, descending: bool, nulls_first: bool) -> None:
     spec = "row:bigint, " + ", ".join(f"{name}:{kind}" for name, kind in zip(NAMES, KINDS, strict=True))
     child = leaf(spec, chunks_of(given, 90))
     directions = [Direction(descending, nulls_first), Direction()]
@@ -54,7 +54,7 @@ def test_every_type(given: pa.Table, vanilla: Any, descending: bool, nulls_first
         assert run(first)["row"].to_pylist() == wanted[5:37], kind
 
 
-def test_several_keys(given: pa.Table, vanilla: Any) -> None:
+def test_sort_by_several_keys_equals_spark(given: pa.Table, vanilla: Any) -> None:
     chance = random.Random(5)
     spec = "row:bigint, " + ", ".join(f"{name}:{kind}" for name, kind in zip(NAMES, KINDS, strict=True))
     child = leaf(spec, chunks_of(given, 90))

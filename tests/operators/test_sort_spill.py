@@ -1,4 +1,4 @@
-"""A sort that may not hold its rows spills them, gives the same order, and leaves no file behind."""
+"""A sort over its memory limit spills its rows, outputs the same order, and leaves no file behind."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 
 from pyspark_pipeline.errors import PipelineError, ResourceExhaustedError
 from pyspark_pipeline.exec.execute import execute
-from pyspark_pipeline.operators import sort_collect
-from pyspark_pipeline.operators.sort_runs import RunMerge
+from pyspark_pipeline.operators.sorting import collect as sort_collect
+from pyspark_pipeline.operators.sorting.runs import RunMerge
 from pyspark_pipeline.plan.nodes import Limit
 from pyspark_pipeline.plan.sorts import Sort, SortKey
 from tests.operators.aggregate_kit import chunks_of, leaf
@@ -29,9 +29,9 @@ ROWS = 2000
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Spill to a folder of the test; nothing may stay in it, or open."""
+    """Spill to a folder of the test; no file may remain there or open."""
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
-    monkeypatch.setattr(sort_collect, "_LEAST_CHUNK", 200)
+    monkeypatch.setattr(sort_collect, "_MIN_CHUNK", 200)
     before = len(os.listdir("/proc/self/fd"))
     yield tmp_path
     assert list(tmp_path.iterdir()) == []
@@ -60,7 +60,7 @@ def child(given: pa.Table, chunk_rows: int = 50) -> Any:
 @pytest.mark.parametrize("kind", ["random", "sorted", "backwards", "equal"])
 @pytest.mark.parametrize("dop", [1, 3])
 @pytest.mark.parametrize("limit", [1, 20_000, 10**9])
-def test_the_order_is_the_same(kind: str, dop: int, limit: int) -> None:
+def test_spilled_sort_equals_unspilled(kind: str, dop: int, limit: int) -> None:
     given = table(kind)
     directions = [Direction(descending=True, nulls_first=False), Direction()]
     node = sort(child(given), ["k", "t"], directions)
@@ -80,7 +80,7 @@ def test_the_order_is_the_same(kind: str, dop: int, limit: int) -> None:
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cases())
-def test_order_is_that_of_the_oracle(case: Any) -> None:
+def test_spilled_sort_order_equals_the_oracle(case: Any) -> None:
     kinds, directions, rows, chunk_rows, dop = case
     given = table_of(kinds, rows)
     names = [f"k{i}" for i in range(len(kinds))]
@@ -100,35 +100,35 @@ def test_order_is_that_of_the_oracle(case: Any) -> None:
 @pytest.mark.parametrize(
     ("names", "row_bytes"), [(["k"], 24), (["k", "row"], 48), (["t"], 88), (["t", "k"], 112)]
 )
-def test_what_ordering_needs_is_counted_or_the_copy_where_that_is_more(names: list[str], row_bytes: int) -> None:
+def test_sort_reserves_the_larger_of_order_and_copy(names: list[str], row_bytes: int) -> None:
     given = child(table("sorted"))
     for node, wider in ((sort(given, names, [Direction()] * len(names)), 0), (wide(given, names), 1000)):
         instance = limited(node, 1 << 30)
         list(execute(instance))
-        held = (16 + 4 + wider) * ROWS  # about, for the texts differ in length
+        held = (16 + 4 + wider) * ROWS  # approximately, because the texts differ in length
         operators = [o for p in instance.metrics()["pipelines"] for o in p["operators"]]
         peak = sum(operator.get("peak_bytes", 0) for operator in operators)
         assert peak == pytest.approx(held + max(held, row_bytes * ROWS), rel=0.25)
 
 
 def wide(given: Any, names: list[str]) -> Sort:
-    """Sort rows that have a payload of 1000 bytes."""
+    """Build a sort of rows with a payload of 1000 bytes."""
     payload = pa.array(["x" * 1000] * ROWS)
     whole = leaf("row:bigint, k:bigint, t:string, p:string", chunks_of(table("sorted").append_column("p", payload), 50))
     return sort(whole, names, [Direction()] * len(names))
 
 
-def test_few_files_are_open_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_spill_files_are_open_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     node = sort(child(table("random"), 5), ["k"], [Direction()])
     most = 0
-    written = sort_collect.RunCollector._written
+    written = sort_collect.RunCollector._write_run
 
     def watched(self: Any, *args: Any) -> Any:
         nonlocal most
         most = max(most, len(os.listdir("/proc/self/fd")))
         return written(self, *args)
 
-    monkeypatch.setattr(sort_collect.RunCollector, "_written", watched)
+    monkeypatch.setattr(sort_collect.RunCollector, "_write_run", watched)
     before = len(os.listdir("/proc/self/fd"))
     instance = limited(node, 1)
     assert to_table(node, list(execute(instance))).num_rows == ROWS
@@ -136,7 +136,7 @@ def test_few_files_are_open_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert most - before < 60
 
 
-def test_what_merging_runs_holds_is_counted_over_the_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_merge_memory_is_counted_over_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     held: list[tuple[int, int]] = []
     merge = RunMerge.next_chunk
 
@@ -153,7 +153,7 @@ def test_what_merging_runs_holds_is_counted_over_the_limit_too(monkeypatch: pyte
     assert instance.memory.held == 0
 
 
-def test_files_are_gone_after_a_row_that_breaks_a_rule() -> None:
+def test_files_are_removed_after_a_row_error() -> None:
     given = table("sorted")
     below = child(given)
     risky = call(
@@ -169,7 +169,7 @@ def test_files_are_gone_after_a_row_that_breaks_a_rule() -> None:
     assert instance.memory.held == 0
 
 
-def test_files_are_gone_after_the_reader_leaves() -> None:
+def test_files_are_removed_after_cancel() -> None:
     node = sort(child(table("random")), ["k"], [Direction()])
     instance = limited(node, 10_000, settings=SMALL)
     with closing(execute(instance)) as rows:
@@ -178,25 +178,25 @@ def test_files_are_gone_after_the_reader_leaves() -> None:
     assert instance.memory.held == 0
 
 
-def test_files_are_gone_after_a_limit() -> None:
+def test_files_are_removed_after_a_limit() -> None:
     below = sort(child(table("random")), ["k"], [Direction()])
     instance = limited(Limit(output=below.output, limit=3, child=below), 10_000, settings=SMALL)
     assert sum(row.rows for row in execute(instance)) == 3
     assert counted(instance, "spill_files") > 4
 
 
-def test_no_place_to_spill_is_a_resource_that_ran_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_spill_space_raises_resource_exhausted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path}/not-there")
     instance = limited(sort(child(table("random")), ["k"], [Direction()]), 10_000)
     with pytest.raises(ResourceExhaustedError, match="not-there"):
         list(execute(instance))
 
 
-def test_runs_that_are_handed_over_after_the_source_was_closed_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sink sorts, for long maybe, while a LIMIT elsewhere closes the source."""
+def test_runs_passed_after_the_source_closed_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sink may still sort while a LIMIT elsewhere closes the source."""
     node = sort(child(table("random")), ["k"], [Direction()])
     instance = limited(node, 1, settings=SMALL)
-    source = next(seat.operator for driver in instance.drivers for seat in driver.seats if seat.id.name == "SortSource")
+    source = next(slot.operator for driver in instance.drivers for slot in driver.slots if slot.id.name == "SortSource")
     finish = sort_collect.RunCollector.finish
 
     def closed_meanwhile(self: Any) -> None:

@@ -1,4 +1,4 @@
-"""Sorts, first rows, limits and expands come from the wire as Spark's operators mean them."""
+"""Sorts, top-n, limits and expands are decoded from the wire with the semantics of Spark's operators."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def order(name: str, direction: str = "Ascending", nulls: str = "NullsFirst") ->
     return {"class": "SortOrder", "type": "bigint", "nullable": True, "args": [REFS[name]], "fields": fields}
 
 
-def test_sort_keys() -> None:
+def test_sort_keys_are_decoded() -> None:
     keys = [order("b", "Descending", "NullsLast"), order("a")]
     node = decode_node(operator("SortExec", [A, B], sortOrder=keys, **{"global": True}))
     assert isinstance(node, Sort)
@@ -36,19 +36,19 @@ def test_sort_keys() -> None:
     assert [key.expr.ordinal for key in node.keys if isinstance(key.expr, ColumnRef)] == [1, 0]
 
 
-def test_an_order_not_known_is_refused() -> None:
+def test_unknown_sort_order_is_rejected() -> None:
     with pytest.raises(UnsupportedPlanError):
         decode_node(operator("SortExec", [A, B], sortOrder=[order("a", "Sideways")]))
 
 
-def test_first_rows_with_the_childs_columns_are_not_projected() -> None:
+def test_top_n_with_the_child_columns_has_no_projection() -> None:
     fields = {"limit": 8, "offset": 3, "sortOrder": [order("a")], "projectList": [REFS["a"], REFS["b"]]}
     node = decode_node(operator("TakeOrderedAndProjectExec", [A, B], **fields))
     assert isinstance(node, TopN)
     assert (node.limit, node.offset) == (8, 3)
 
 
-def test_first_rows_with_other_columns_are_projected_above() -> None:
+def test_top_n_with_other_columns_has_a_projection() -> None:
     fields = {"limit": 8, "offset": 0, "sortOrder": [order("a")], "projectList": [REFS["b"]]}
     node = decode_node(operator("TakeOrderedAndProjectExec", [B], **fields))
     assert isinstance(node, Project)
@@ -64,13 +64,13 @@ def test_first_rows_with_other_columns_are_projected_above() -> None:
         ("GlobalLimitExec", {"limit": -1, "offset": 2}, None, 2),
     ],
 )
-def test_limits(op: str, fields: dict[str, int], limit: int | None, offset: int) -> None:
+def test_limits_are_decoded(op: str, fields: dict[str, int], limit: int | None, offset: int) -> None:
     node = decode_node(operator(op, [A, B], **fields))
     assert isinstance(node, Limit)
     assert (node.limit, node.offset) == (limit, offset)
 
 
-def test_expand() -> None:
+def test_expand_is_decoded() -> None:
     null = {"literal": None, "type": "string"}
     node = decode_node(operator("ExpandExec", [A, B], projections=[[REFS["a"], REFS["b"]], [REFS["a"], null]]))
     assert isinstance(node, Expand)

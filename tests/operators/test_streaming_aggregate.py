@@ -1,4 +1,4 @@
-"""Partial aggregation that streams: reduces, or lets rows pass, and the final answer is the same."""
+"""Streaming partial aggregation: it reduces or is abandoned, and the final result is the same."""
 
 from __future__ import annotations
 
@@ -8,9 +8,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from pyspark_pipeline.errors import EngineBugError
+from pyspark_pipeline.exec.states import TableMachine
 from pyspark_pipeline.local import LocalQuery
 from pyspark_pipeline.local.write import fields, fragment, select, source
 from pyspark_pipeline.operators import spill_partitions
+from pyspark_pipeline.operators.aggregation.streaming import (
+    ACCEPTING,
+    EMITTING,
+    TRANSITIONS,
+    PartialState,
+    StreamingAggregateOperator,
+)
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.nodes import Aggregate, HashExchange, Range, Settings
 from tests.operators.aggregate_kit import (
@@ -27,6 +36,7 @@ from tests.operators.aggregate_kit import (
 from tests.operators.kit import Builder, call, column, literal, run, run_rows
 
 ROWS = 5000
+_FINISHED = PartialState.FINISHED
 
 
 def node(groups: int, *, seed: int = 1) -> tuple[Aggregate, Aggregate]:
@@ -60,14 +70,14 @@ def rows_out(first: Aggregate, made: Settings) -> int:
 
 
 @pytest.mark.parametrize("groups", [10, 3000, 10**12])
-def test_the_answer_does_not_depend_on_passing(groups: int) -> None:
+def test_result_does_not_depend_on_abandoned_partial_aggregation(groups: int) -> None:
     first, complete = node(groups)
     expected = rows_of(run(complete))
     for made in (settings(passThroughRatio=101), settings(passThroughRows=1000, passThroughRatio=1), settings()):
         assert rows_of(run_stages(first, settings=made)) == expected
 
 
-def test_rows_pass_where_nothing_is_reduced() -> None:
+def test_partial_aggregation_without_reduction_outputs_every_row() -> None:
     first, _ = node(10**12)
     assert rows_out(first, settings(passThroughRows=1000)) > 0.98 * ROWS
     many, _ = node(500)
@@ -76,7 +86,7 @@ def test_rows_pass_where_nothing_is_reduced() -> None:
     assert ROWS - 600 <= halfway < ROWS
 
 
-def test_drivers_have_their_own_groups() -> None:
+def test_each_driver_has_its_own_groups() -> None:
     first, complete = node(50)
     made = Builder(dop=3)
     rows = run_rows(first, builder=made, threads=3)
@@ -84,8 +94,8 @@ def test_drivers_have_their_own_groups() -> None:
     assert run(complete).num_rows == 51
 
 
-def test_without_calls_duplicates_never_pass() -> None:
-    """What removes duplicates for a DISTINCT above must give each group once."""
+def test_distinct_partial_aggregation_removes_all_duplicates() -> None:
+    """A stage that removes duplicates for a DISTINCT above must output each group once."""
     first, _ = node(10**12)
     twice = pa.concat_tables([pa.table({"k": [1, 2, None, 4] * 500})])
     child = leaf("k:bigint", chunks_of(twice, 100))
@@ -94,12 +104,12 @@ def test_without_calls_duplicates_never_pass() -> None:
     assert first.calls
 
 
-@pytest.mark.parametrize("limit", [None, 30_000, 60_000, 100_000, 200_000])
-def test_rows_that_begin_to_pass_as_memory_is_short_leave_behind_the_groups(
+@pytest.mark.parametrize("limit", [None, 30_000, 100_000])
+def test_groups_are_output_before_rows_of_an_aggregation_abandoned_by_memory(
     limit: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The table is flushed for a chunk, found to reduce too little, and that chunk is the first that passes."""
-    monkeypatch.setattr(spill_partitions, "LEAST_BYTES", 1000)
+    """A chunk makes the table flush and the aggregation abandoned; that chunk is the first that is not grouped."""
+    monkeypatch.setattr(spill_partitions, "MIN_SPILL_BYTES", 1000)
     numbers = Range(output=fields("n:bigint"), input_id=0)
     n = column(numbers, "n")
     few = call("Remainder", "bigint", n, literal(10, "bigint"), evalMode="ANSI")
@@ -111,11 +121,34 @@ def test_rows_that_begin_to_pass_as_memory_is_short_leave_behind_the_groups(
     exchange = HashExchange(keys=references(first.output)[:1], num_partitions=1)
     last = merge_node(first, "Final", source(first.output))
     fragments = [
-        fragment(1, first, exchange, splits={0: (0, 20_000, 1)}, options=options),
+        fragment(1, first, exchange, splits={0: (0, 8_000, 1)}, options=options),
         fragment(2, last, inputs={0: 1}),
     ]
     query = LocalQuery(fragments, memory_limit=limit)
     wanted = {k: [sum(range(k, 3000, 10)), max(map(str, range(k, 3000, 10)))] for k in range(10)}
-    wanted |= {k: [k, str(k)] for k in range(3000, 20_000)}
+    wanted |= {k: [k, str(k)] for k in range(3000, 8_000)}
     assert {k: rest for k, *rest in zip(*(c.to_pylist() for c in query.table().columns), strict=True)} == wanted
     assert query.memory.held == 0
+
+
+def test_table_has_every_state_and_only_the_final_one_has_no_moves() -> None:
+    assert set(TRANSITIONS) == set(PartialState)
+    assert [state for state in PartialState if not TRANSITIONS[state]] == [PartialState.FINISHED]
+    assert ACCEPTING | EMITTING | {PartialState.FINISHED} == set(PartialState) and not ACCEPTING & EMITTING
+    assert all(PartialState.FINISHED in moves for state, moves in TRANSITIONS.items() if state is not _FINISHED)
+
+
+def test_forbidden_move_raises_with_the_recent_states() -> None:
+    operator = StreamingAggregateOperator(node(10)[0], settings())
+    operator.machine.move(PartialState.REDUCING)
+    with pytest.raises(EngineBugError, match="from REDUCING to CONVERTED: DECIDING → REDUCING"):
+        operator.machine.move(PartialState.CONVERTED)
+
+
+def test_every_state_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    reached: set[PartialState] = set()
+    move = TableMachine.move
+    monkeypatch.setattr(TableMachine, "move", lambda self, to: (reached.add(to), move(self, to)))
+    for groups, options in ((10, {"passThroughRows": 600}), (10**12, {"passThroughRows": 600})):
+        rows_out(node(groups)[0], settings(**options))
+    assert reached >= set(PartialState) - {PartialState.DECIDING}

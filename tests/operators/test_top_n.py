@@ -1,4 +1,4 @@
-"""TopN gives what sorting everything and cutting would give, and keeps few rows while it runs."""
+"""TopN returns the rows of a sort with a limit, and holds few rows during execution."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.exec.execute import execute
-from pyspark_pipeline.operators.top_n_filter import WorstKey
+from pyspark_pipeline.operators.sorting.top_n_filter import TopNThreshold
 from tests.operators.aggregate_kit import chunks_of, leaf
 from tests.operators.kit import Builder, run
 from tests.operators.sort_kit import (
@@ -47,7 +47,7 @@ def cases(draw: st.DrawFn) -> tuple[Any, ...]:
 
 @settings(max_examples=300, deadline=None)
 @given(cases())
-def test_rows_are_those_of_the_oracle(case: Any) -> None:
+def test_top_n_rows_equal_the_oracle(case: Any) -> None:
     kinds, directions, rows, chunk_rows, dop, limit, offset = case
     table = table_of(kinds, rows)
     names = [f"k{i}" for i in range(len(kinds))]
@@ -63,7 +63,7 @@ def test_rows_are_those_of_the_oracle(case: Any) -> None:
 
 
 @pytest.mark.parametrize("direction", [False, True])
-def test_many_chunks(direction: bool) -> None:
+def test_top_n_of_many_chunks(direction: bool) -> None:
     values = [(i * 7919) % 100_003 for i in range(100_000)]
     table = pa.table({"row": pa.array(range(len(values)), pa.int64()), "k": pa.array(values, pa.int64())})
     child = leaf("row:bigint, k:bigint", chunks_of(table, 1000))
@@ -76,7 +76,7 @@ def test_many_chunks(direction: bool) -> None:
 @pytest.mark.parametrize("nulls_first", [False, True])
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
-def test_exactly_what_is_after_the_worst_is_dropped(
+def test_threshold_drops_exactly_rows_after_the_worst(
     kind: str, descending: bool, nulls_first: bool, data: st.DataObject
 ) -> None:
     direction, arrow = Direction(descending, nulls_first), parse_type(kind).arrow
@@ -84,18 +84,18 @@ def test_exactly_what_is_after_the_worst_is_dropped(
     worst = pa.array([data.draw(value)], arrow)
     column = pa.array(data.draw(st.lists(value, max_size=8)), arrow)
     child = leaf(f"k:{kind.replace(',', ';')}", [])
-    filtering = WorstKey(top_n(child, ["k"], [direction], 1).keys[0], worst)
+    filtering = TopNThreshold(top_n(child, ["k"], [direction], 1).keys[0], worst)
     wanted = [v for v in column_values(column) if compare(v, column_values(worst)[0], direction) <= 0]
     if not filtering.drops_any:
         assert len(wanted) == len(column)
         return
     for array in (column, column.dictionary_encode()):
-        stays = filtering.may_stay(array)
+        stays = filtering.keeps(array)
         assert stays.null_count == 0
         assert [as_key(v) for v in column_values(column.filter(stays))] == [as_key(v) for v in wanted]
 
 
-def test_few_rows_are_held() -> None:
+def test_top_n_holds_few_rows() -> None:
     values = pa.array([(i * 7919) % 100_003 for i in range(100_000)], pa.int64())
     node = top_n(leaf("k:bigint", chunks_of(pa.table({"k": values}), 1000)), ["k"], [Direction()], 10)
     instance = limited(node, 64_000)

@@ -1,4 +1,4 @@
-"""A task of a union runs one input: the one its control message names, and only that one's inputs are read."""
+"""A task of a union runs only the input named by its control message, and reads only that input."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from pyspark_pipeline.exec import OutputQueue
 from pyspark_pipeline.exec.execute import execute
 from pyspark_pipeline.exec.input_queue import InputFeed
 from pyspark_pipeline.exec.instance import FragmentInstance
+from pyspark_pipeline.plan.layout import WIRE_VERSION
 from pyspark_pipeline.plan.nodes import ExchangeSource, Fragment, Node, Project, ResultSink
 from pyspark_pipeline.plan.unions import Union
 from pyspark_pipeline.plan.wire import decode_fragment
@@ -32,12 +33,12 @@ def rows(first: int) -> list[ChunkRow]:
 
 
 def plus_nothing(child: Node) -> Project:
-    """Give a node above ``child``, so that the union is not the root."""
+    """Return a node above ``child``, so that the union is not the root."""
     return Project(output=child.output, exprs=(column(child, child.output[0].name),), child=child)
 
 
-def union(*inputs: Node) -> Union:
-    return Union(output=inputs[0].output, inputs=inputs)
+def union(*inputs: Node, number: int = 0) -> Union:
+    return Union(output=inputs[0].output, inputs=inputs, number=number)
 
 
 def run_fragment(
@@ -55,7 +56,7 @@ def run_fragment(
 
 
 @pytest.mark.parametrize("branch", [0, 1])
-def test_the_named_input_runs_alone(branch: int) -> None:
+def test_only_the_active_input_runs(branch: int) -> None:
     root = plus_nothing(union(LEFT, RIGHT))
     stream = [(branch, row) for row in rows(10 * branch)]
     assert run_fragment(root, {"branches": {"0": branch}}, stream) == [10 * branch + i for i in range(3)]
@@ -65,40 +66,41 @@ def test_the_named_input_runs_alone(branch: int) -> None:
     ("branches", "wanted"),
     [({"0": 0, "1": 0}, 0), ({"0": 0, "1": 1}, 1), ({"0": 1, "2": 0}, 2), ({"0": 1, "2": 1}, 3)],
 )
-def test_unions_are_numbered_from_the_root_depth_first(branches: dict[str, int], wanted: int) -> None:
+def test_nested_unions_run_the_input_named_for_their_number(branches: dict[str, int], wanted: int) -> None:
     leaves = [ExchangeSource(output=fields("a:bigint"), input_id=i) for i in range(4)]
-    root = union(plus_nothing(union(leaves[0], leaves[1])), plus_nothing(union(leaves[2], leaves[3])))
+    below = [union(leaves[0], leaves[1], number=1), union(leaves[2], leaves[3], number=2)]
+    root = union(*map(plus_nothing, below))
     assert run_fragment(root, {"branches": branches}, [(wanted, row) for row in rows(0)]) == [0, 1, 2]
 
 
-def test_equal_inputs_are_still_different_unions() -> None:
-    inner = [union(LEFT, RIGHT), union(LEFT, RIGHT)]
-    assert inner[0] == inner[1]
+def test_unions_with_equal_inputs_are_numbered_separately() -> None:
+    inner = [union(LEFT, RIGHT, number=1), union(LEFT, RIGHT, number=2)]
     assert run_fragment(union(*inner), {"branches": {"0": 1, "2": 1}}, [(1, row) for row in rows(5)]) == [5, 6, 7]
 
 
-def test_inputs_of_other_types_are_refused() -> None:
+def test_inputs_of_different_types_are_rejected() -> None:
     other = ExchangeSource(output=fields("b:int"), input_id=1)
     with pytest.raises(UnsupportedPlanError):
         run_fragment(union(LEFT, other), {"branches": {"0": 0}}, [])
 
 
-def test_it_decodes_from_the_wire() -> None:
+def test_union_is_decoded() -> None:
     attribute = {"id": 1, "name": "a", "type": "bigint", "nullable": True}
     inputs = [{"op": "Input", "output": [attribute], "input": i} for i in range(2)]
     text = {
+        "version": WIRE_VERSION,
         "id": 1,
-        "root": {"op": "UnionExec", "output": [attribute], "fields": {}, "children": inputs},
+        "root": {"op": "UnionExec", "output": [attribute], "union": 2, "fields": {}, "children": inputs},
         "sink": {"kind": "result"},
         "settings": {"ansi": True, "timeZone": "UTC", "options": {}},
     }
     root = decode_fragment(json.dumps(text)).root
-    assert isinstance(root, Union)
+    assert isinstance(root, Union) and root.number == 2
     assert [child.input_id for child in root.children if isinstance(child, ExchangeSource)] == [0, 1]
 
 
 @pytest.mark.parametrize("dop", [1, 3])
-def test_a_union_that_keeps_partitions_runs_all_its_inputs(dop: int) -> None:
+def test_partition_preserving_union_runs_all_inputs(dop: int) -> None:
     kept = union(LEFT, plus_nothing(RIGHT))
     given = [(place, row) for place in (0, 1) for row in rows(place * 10)]
     assert sorted(run_fragment(kept, {"branches": {}}, given, dop=dop)) == [0, 1, 2, 10, 11, 12]

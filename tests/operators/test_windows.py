@@ -1,4 +1,4 @@
-"""Window functions give what their definitions say, wherever chunks end, with several drivers, and in little memory."""
+"""Window functions match their definitions for all chunk boundaries, with several drivers, and with little memory."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def partition_of(row: dict[str, Any]) -> Any:
 
 
 def check(node: Window, names: list[str], made: pa.Table, given: pa.Table, order: list[str]) -> None:
-    """Compare every value with its definition over the rows of the partition, in order."""
+    """Assert that every value matches its definition over the sorted rows of the partition."""
     directions = [Direction(key.descending, key.nulls_first) for key in node.spec.order]
     rows = given.to_pylist()
     in_order = sorted_numbers([given[name].to_pylist() for name in order], directions) if order else range(len(rows))
@@ -83,7 +83,7 @@ def check(node: Window, names: list[str], made: pa.Table, given: pa.Table, order
     rows=ROWS, chunk_rows=st.integers(1, 9), partition=st.booleans(), direction=st.sampled_from([UP, DOWN]),
     dop=st.sampled_from([1, 3]), limit=st.sampled_from([100, 10**9]), some=st.integers(0, 2**40),
 )  # fmt: skip
-def test_every_function_is_what_its_definition_says(
+def test_window_functions_match_their_definitions(
     rows: list[Any], chunk_rows: int, partition: bool, direction: Direction, dop: int, limit: int, some: int
 ) -> None:
     given_rows = table_of(rows)
@@ -99,7 +99,7 @@ def test_every_function_is_what_its_definition_says(
 
 @pytest.mark.parametrize("name", ["rank", "count range", "sum x whole", "Lead 5", "Lag 5", "cume_dist"])
 @pytest.mark.parametrize("partitions", [1, 7, 2000])
-def test_partitions_of_many_chunks_and_of_few_rows(name: str, partitions: int) -> None:
+def test_window_over_large_and_small_partitions(name: str, partitions: int) -> None:
     rng = np.random.default_rng(5)
     columns = (rng.integers(least, most, 2000).tolist() for least, most in ((0, partitions), (0, 9), (-9, 9)))
     rows = [(float(p), o, x, None, None, f"s{x}") for p, o, x in zip(*columns, strict=True)]
@@ -121,7 +121,7 @@ def long_table(rows: int) -> pa.Table:
 
 
 @pytest.mark.parametrize("function", ["row_number", "count whole", "Lead 1"])
-def test_rows_that_must_wait_are_spilled_and_others_leave(function: str) -> None:
+def test_window_spills_only_rows_without_known_values(function: str) -> None:
     below = leaf(SPEC, chunks_of(long_table(2000), 50))
     node = window(below, ["p"], [], [], all_calls(below)[function])
     bare = window(below, ["p"], [], [], window_call("First", "string", column(below, "s")))
@@ -138,14 +138,14 @@ def test_rows_that_must_wait_are_spilled_and_others_leave(function: str) -> None
 
 @pytest.fixture
 def files(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """Count the files of held rows."""
+    """Return a list that grows with every file of the row buffer."""
     made: list[int] = []
     create = held_rows.SpillFiles.create
     monkeypatch.setattr(held_rows.SpillFiles, "create", lambda self: (made.append(1), create(self))[1])
     yield made
 
 
-def test_a_partition_that_waits_on_disk_is_one_file(files: list[int]) -> None:
+def test_spilled_partition_is_one_file(files: list[int]) -> None:
     below = leaf(SPEC, chunks_of(long_table(500), 50))
     node = window(below, [], [], [], window_call("Count", "bigint", column(below, "x"), frame="whole"))
     instance = limited(node, 1)
@@ -153,7 +153,7 @@ def test_a_partition_that_waits_on_disk_is_one_file(files: list[int]) -> None:
     assert len(files) == 1 and counted(instance, "spilled_bytes") > 500 * 8
 
 
-def test_files_are_gone_after_the_reader_leaves_and_after_a_limit() -> None:
+def test_spill_files_are_deleted_after_early_close_and_limit() -> None:
     below = leaf(SPEC, chunks_of(long_table(500), 50))
     node = window(below, [], ["o"], [UP], window_call("Count", "bigint", column(below, "x"), frame="whole"))
     with closing(execute(limited(node, 1, settings=SMALL))) as rows:
@@ -162,7 +162,7 @@ def test_files_are_gone_after_the_reader_leaves_and_after_a_limit() -> None:
     assert sum(row.rows for row in execute(limited(cut, 1, settings=SMALL))) == 3
 
 
-def test_no_place_to_spill_is_a_resource_that_ran_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_missing_spill_directory_raises_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path}/not-there")
     below = leaf(SPEC, chunks_of(long_table(500), 50))
     node = window(below, [], [], [], window_call("Count", "bigint", column(below, "x"), frame="whole"))
@@ -171,7 +171,7 @@ def test_no_place_to_spill_is_a_resource_that_ran_out(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("frame", ["rows", "range", "whole"])
-def test_a_long_sum_that_overflows_raises_in_ansi_mode_though_it_comes_back(frame: str) -> None:
+def test_intermediate_overflow_of_bigint_sum_raises_in_ansi_mode(frame: str) -> None:
     rows = [(1.0, i, x, None, None, None) for i, x in enumerate([2**63 - 1, 1, -5])]
     below = leaf(SPEC, chunks_of(table_of(rows), 2))
     ansi = window_call("Sum", "bigint", column(below, "x"), frame=frame, evalMode="ANSI")
@@ -184,7 +184,7 @@ def decimals(*values: str) -> Chunks:
     return leaf(SPEC, chunks_of(table_of(rows), 2))
 
 
-def test_a_decimal_sum_beyond_38_digits_that_comes_back_is_exact_where_no_frame_ends_beyond() -> None:
+def test_decimal_sum_is_exact_if_only_intermediate_sums_exceed_38_digits() -> None:
     large = "9" * 36
     below = decimals(large, large, "-" + large, "0.05")
     n = column(below, "n")
@@ -197,17 +197,17 @@ def test_a_decimal_sum_beyond_38_digits_that_comes_back_is_exact_where_no_frame_
         run(window(below, ["p"], ["o"], [UP], window_call("Sum", "decimal(38,2)", n, evalMode="ANSI")))
 
 
-def test_an_average_of_decimals_rounds_half_up_at_any_size() -> None:
+def test_decimal_average_rounds_half_up() -> None:
     below = decimals("1.00", "0.01", "-" + "9" * 30, "0.00")
     made = run(window(below, ["p"], ["o"], [UP], window_call("Average", "decimal(38,6)", column(below, "n"))))
     assert made["w0"].to_pylist()[:3] == [Decimal(1), Decimal("0.505"), Decimal("-" + "3" * 29 + "2.663333")]
 
 
-def test_windows_over_the_same_partitions_sort_once() -> None:
+def test_windows_with_compatible_order_share_one_sort() -> None:
     below = leaf(SPEC, chunks_of(long_table(20), 3))
     inner = window(below, ["p"], ["o"], [DOWN], window_call("RowNumber", "int"))
-    outer = window(inner, ["p"], ["o"], [DOWN], window_call("Rank", "int"))
-    other = window(inner, ["p"], ["o"], [UP], window_call("Rank", "int"))
+    outer = window(inner, ["p"], ["o"], [DOWN], window_call("Rank", "int", column(inner, "o")))
+    other = window(inner, ["p"], ["o"], [UP], window_call("Rank", "int", column(inner, "o")))
     for node, sorts in ((outer, 1), (other, 2)):
         builder = Builder(SMALL)
         builder.add_pipeline(builder.decompose(node))
@@ -218,7 +218,7 @@ def test_windows_over_the_same_partitions_sort_once() -> None:
 
 @pytest.mark.parametrize(("function", "kept"), [("RowNumber", [1, 2]), ("Rank", [1, 2, 3]), ("DenseRank", [1, 2, 3])])
 @pytest.mark.parametrize("dop", [1, 3])
-def test_a_group_limit_leaves_the_first_rows_of_every_partition(function: str, kept: list[int], dop: int) -> None:
+def test_group_limit_keeps_first_rows_of_each_partition(function: str, kept: list[int], dop: int) -> None:
     order = [1, 2, 2, 3, 4]
     rows = [(float(p), o, None, None, None, None) for o in reversed(order) for p in range(20)]
     below = leaf(SPEC, chunks_of(table_of(rows), 7))
@@ -229,7 +229,7 @@ def test_a_group_limit_leaves_the_first_rows_of_every_partition(function: str, k
         assert [row["o"] for row in made if row["p"] == p] == [order[k - 1] for k in kept]
 
 
-def test_what_it_cannot_run_it_refuses_before_it_runs() -> None:
+def test_unsupported_window_function_is_rejected_before_execution() -> None:
     below = leaf(SPEC, ())
     for call in (window_call("NoSuchFunction", "int"), window_call("Sum", "string", literal("a", "string"))):
         with pytest.raises(UnsupportedPlanError):

@@ -1,4 +1,4 @@
-"""Windows for tests: nodes, and an oracle that computes every function row by row from its definition."""
+"""Test kit for windows: nodes, and an oracle that computes every function row by row from its definition."""
 
 from __future__ import annotations
 
@@ -18,23 +18,27 @@ from tests.operators.sort_kit import Direction, compare, keys
 Rows = Sequence[dict[str, Any]]
 
 SLIDING = ("-1:0", "0:0", "-2:1", "0:3", "1:2", "-3:-2", "-40:40", "30:40", "-40:-30")
+_FIELDS = {
+    **dict.fromkeys(("Sum", "Average"), {"evalMode": "ANSI"}),
+    **dict.fromkeys(("First", "Last", "Lag", "Lead"), {"ignoreNulls": False}),
+}
 FRAMES = ("rows", "range", "whole", *SLIDING)
 
 
 def window_call(function: str, kind: str, *args: Expr, frame: str = "rows", **fields: Any) -> WindowCall:
-    """Make a call of type ``kind``; a ``frame`` such as "-1:0" slides."""
+    """Return a call of type ``kind``; a ``frame`` such as "-1:0" is a sliding frame."""
     bounds = (0, 0)
     if ":" in frame:
         (first, last), frame = map(int, frame.split(":")), "sliding"
         bounds = first, last
-    made = parse_type(kind)
+    made, fields = parse_type(kind), {**_FIELDS.get(function, {}), **fields}
     return WindowCall(function=function, frame=frame, bounds=bounds, args=args, type=made, fields=fields)
 
 
 def window(
     child: Node, partition: Sequence[str], order: Sequence[str], directions: Sequence[Direction], *calls: WindowCall
 ) -> Window:
-    """Make a window over columns; its results are the columns w0, w1, …"""
+    """Return a window over columns; its results are the columns w0, w1, …"""
     spec = WindowSpec(
         partition=tuple(column(child, name) for name in partition), order=keys(child, order, directions)
     )
@@ -43,13 +47,13 @@ def window(
 
 
 def all_calls(child: Node) -> dict[str, WindowCall]:
-    """Make a call of every function over columns ``x`` (bigint), ``d`` (double), ``n`` (decimal), ``s`` (string)."""
+    """Return a call of every function over columns ``x`` (bigint), ``d`` (double), ``n`` (decimal), ``s`` (string)."""
     x, d, n, s = (column(child, name) for name in "xdns")
     calls = {
         "row_number": window_call("RowNumber", "int"),
-        "rank": window_call("Rank", "int"),
-        "dense_rank": window_call("DenseRank", "int"),
-        "percent_rank": window_call("PercentRank", "double"),
+        "rank": window_call("Rank", "int", x),
+        "dense_rank": window_call("DenseRank", "int", x),
+        "percent_rank": window_call("PercentRank", "double", x),
         "cume_dist": window_call("CumeDist", "double", frame="range"),
         "ntile 3": window_call("NTile", "int", literal(3, "int")),
     }
@@ -69,6 +73,10 @@ def all_calls(child: Node) -> dict[str, WindowCall]:
             f"min n {frame}": window_call("Min", "decimal(38,2)", n, frame=frame),
             f"first s {frame}": window_call("First", "string", s, frame=frame),
             f"last s {frame}": window_call("Last", "string", s, frame=frame),
+            f"first valid s {frame}": window_call("First", "string", s, frame=frame, ignoreNulls=True),
+            f"last valid s {frame}": window_call("Last", "string", s, frame=frame, ignoreNulls=True),
+            f"variance d {frame}": window_call("VariancePop", "double", d, frame=frame),
+            f"covariance d {frame}": window_call("CovPopulation", "double", d, d, frame=frame),
         }
     return calls
 
@@ -90,7 +98,27 @@ def _average(found: list[int]) -> float | None:
     return functools.reduce(lambda a, b: a + float(b), found, 0.0) / len(found) if found else None
 
 
-#: Aggregates by name: the column they read and what they make of its values that are not NULL.
+def _variance(found: list[float]) -> float | None:
+    n = mean = moment = 0.0
+    for value in found:
+        n += 1.0
+        delta = value - mean
+        moment += delta * (delta - delta / n)
+        mean += delta / n
+    return moment / n if found else None
+
+
+def _covariance(found: list[float]) -> float | None:
+    n = mean = moment = 0.0
+    for value in found:
+        n += 1.0
+        delta = value - mean
+        mean += delta / n
+        moment += delta * (value - mean)
+    return moment / n if found else None
+
+
+#: Aggregates by name: the column they read and their function of its values that are not NULL.
 _TOTALS: dict[str, tuple[str, Callable[[list[Any]], Any]]] = {
     "count": ("x", len),
     "sum x": ("x", _wrapped),
@@ -99,22 +127,26 @@ _TOTALS: dict[str, tuple[str, Callable[[list[Any]], Any]]] = {
     "sum n": ("n", _sum),
     "min s": ("s", lambda found: min(found, key=str.encode) if found else None),
     "max d": ("d", _max_float),
+    "first valid s": ("s", lambda found: found[0] if found else None),
+    "last valid s": ("s", lambda found: found[-1] if found else None),
+    "variance d": ("d", _variance),
+    "covariance d": ("d", _covariance),
     "min n": ("n", lambda found: min(found) if found else None),
 }
 
 
 def expected(name: str, rows: Rows, at: int, peers: Callable[[int, int], bool]) -> Any:
-    """Compute one function for row ``at`` of the partition ``rows``, which is in order."""
+    """Return the value of one function for row ``at`` of the sorted partition ``rows``."""
     number, size = at + 1, len(rows)
     first_peer = next(i for i in range(size) if peers(i, at))
     end = max(i for i in range(size) if peers(i, at)) + 1
-    what, _, rest = name.rpartition(" ")
-    if what in ("Lag", "Lead"):
-        other = at + (int(rest) if what == "Lead" else -int(rest))
+    function, _, rest = name.rpartition(" ")
+    if function in ("Lag", "Lead"):
+        other = at + (int(rest) if function == "Lead" else -int(rest))
         return rows[other]["s"] if 0 <= other < size else "none"
-    if what == "ntile":
+    if function == "ntile":
         return next(b + 1 for b in range(int(rest)) if at < sum(_bucket(size, int(rest), i) for i in range(b + 1)))
-    if not what:
+    if not function:
         return {
             "row_number": number,
             "rank": first_peer + 1,
@@ -127,9 +159,9 @@ def expected(name: str, rows: Rows, at: int, peers: Callable[[int, int], bool]) 
         frame = rows[max(0, at + first) : max(0, at + last + 1)]
     else:
         frame = rows[: {"rows": number, "range": end, "whole": size}[rest]]
-    if what in ("first s", "last s"):
-        return None if not frame else frame[0 if what == "first s" else -1]["s"]
-    column_name, total = _TOTALS[what]
+    if function in ("first s", "last s"):
+        return None if not frame else frame[0 if function == "first s" else -1]["s"]
+    column_name, total = _TOTALS[function]
     return total([row[column_name] for row in frame if row[column_name] is not None])
 
 
@@ -138,7 +170,7 @@ def _bucket(size: int, buckets: int, number: int) -> int:
 
 
 def are_peers(rows: Rows, order: Sequence[str], directions: Sequence[Direction]) -> Callable[[int, int], bool]:
-    """Say whether two rows of a partition have equal keys."""
+    """Return a predicate: whether two rows of a partition have equal order keys."""
     return lambda a, b: all(
         compare(rows[a][name], rows[b][name], d) == 0 for name, d in zip(order, directions, strict=True)
     )

@@ -1,7 +1,7 @@
-"""The pipelines of a plan with many joins, which of them need which, and that they run in that order by themselves.
+"""The pipelines of a plan with many joins, their dependencies, and their execution in that order.
 
-The plan is TPC-H Q5 in one fragment: what each Asian nation's customers paid in 1994 to suppliers of their own nation.
-In two orders: a chain of builds, and one pipeline behind three builds (row C11).
+The plan is TPC-H Q5 in one fragment: the revenue of each Asian nation from customers and suppliers of that nation in
+1994. In two join orders: a chain of builds, and one pipeline that depends on three builds (row C11).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from benchmarks.tpch import data
 from pyspark_pipeline.exec.topology import dependencies
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.joins import HashJoin, JoinType
-from pyspark_pipeline.plan.nodes import Filter, Node, ParquetScan, ScanSplit
+from pyspark_pipeline.plan.nodes import FileScan, Filter, Node, ScanSplit
 from pyspark_pipeline.plan.sorts import Sort, SortKey
 from tests.operators.aggregate_kit import aggregate_call, complete_node
 from tests.operators.kit import Builder, call, column, fields, literal, run_rows, to_table
@@ -45,9 +45,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return data.make(0.01, tmp_path_factory.mktemp("tpch") / "small")
 
 
-def scan(table: str) -> ParquetScan:
+def scan(table: str) -> FileScan:
     output = fields(COLUMNS[table])
-    return ParquetScan(output=output, input_id=list(COLUMNS).index(table), num_data_columns=len(output))
+    return FileScan(format="parquet", output=output, input_id=list(COLUMNS).index(table), num_data_columns=len(output))
 
 
 def where(child: Node, name: str, condition: str, value: object) -> Filter:
@@ -66,12 +66,12 @@ def joined(probe: Node, build: Node, keys: Mapping[str, str]) -> HashJoin:
 
 
 def _days(year: int) -> int:
-    """Give the first of January as a date literal has it: days since 1970."""
+    """Return the first of January in the form of a date literal: days since 1970."""
     return (datetime.date(year, 1, 1) - datetime.date(1970, 1, 1)).days
 
 
 def q5() -> Node:
-    """Build the small sides first: region, nation, customer, orders; then stream lineitem past orders and suppliers."""
+    """Build the small sides first: region, nation, customer, orders; then probe orders and suppliers with lineitem."""
     asian = joined(scan("nation"), where(scan("region"), "r_name", "EqualTo", "ASIA"), {"n_regionkey": "r_regionkey"})
     customers = joined(scan("customer"), asian, {"c_nationkey": "n_nationkey"})
     year = where(scan("orders"), "o_orderdate", "GreaterThanOrEqual", _days(1994))
@@ -82,7 +82,7 @@ def q5() -> Node:
 
 
 def drawn_q5() -> Node:
-    """Build orders, customers, and the suppliers of Asian nations; stream lineitem past all three."""
+    """Build orders, customers, and the suppliers of Asian nations; probe all three with lineitem."""
     asian = joined(scan("nation"), where(scan("region"), "r_name", "EqualTo", "ASIA"), {"n_regionkey": "r_regionkey"})
     suppliers = joined(scan("supplier"), asian, {"s_nationkey": "n_nationkey"})
     year = where(scan("orders"), "o_orderdate", "GreaterThanOrEqual", _days(1994))
@@ -93,7 +93,7 @@ def drawn_q5() -> Node:
 
 
 def revenue_of(own: Node) -> Node:
-    """Sum by nation what was joined, the most first."""
+    """Sum the joined rows by nation, in descending order."""
     revenue = complete_node(own, [column(own, "n_name")], [aggregate_call("Sum", column(own, "l_extendedprice"))])
     key = SortKey(expr=column(revenue, "r1"), descending=True, nulls_first=False)
     return Sort(output=revenue.output, keys=(key,), child=revenue)
@@ -121,7 +121,9 @@ BUILDS = {SUPPLIER: [], REGION: [], NATION: [REGION], CUSTOMER: [NATION], ORDERS
     ],
     ids=["one driver", "three drivers and a local exchange before the groups"],
 )
-def test_the_graph_of_q5_in_one_fragment(folder: Path, dop: int, after: dict[int, list[int]]) -> None:
+def test_q5_fragment_has_the_expected_pipeline_dependencies(
+    folder: Path, dop: int, after: dict[int, list[int]]
+) -> None:
     made = builder(folder, dop)
     table = to_table(q5(), run_rows(q5(), builder=made, threads=dop))
     assert dependencies(made.pipelines) == {**BUILDS, **after}
@@ -129,12 +131,12 @@ def test_the_graph_of_q5_in_one_fragment(folder: Path, dop: int, after: dict[int
     probing, last = ["HashJoinProbe", "HashJoinBuild"], [["AggregateSource", "SortSink"], ["SortSource", "ResultSink"]]
     grouping = [["AggregateSink"]] if dop == 1 else [["LocalExchangeSink"], ["LocalExchangeSource", "AggregateSink"]]
     assert names == [
-        ["ParquetScan", "HashJoinBuild"],
-        ["ParquetScan", "Filter", "HashJoinBuild"],
-        ["ParquetScan", *probing],
-        ["ParquetScan", *probing],
-        ["ParquetScan", "Filter", "Filter", *probing],
-        ["ParquetScan", "HashJoinProbe", "HashJoinProbe", *grouping[0]],
+        ["FileScan", "HashJoinBuild"],
+        ["FileScan", "Filter", "HashJoinBuild"],
+        ["FileScan", *probing],
+        ["FileScan", *probing],
+        ["FileScan", "Filter", "Filter", *probing],
+        ["FileScan", "HashJoinProbe", "HashJoinProbe", *grouping[0]],
         *grouping[1:],
         *last,
     ]
@@ -142,8 +144,8 @@ def test_the_graph_of_q5_in_one_fragment(folder: Path, dop: int, after: dict[int
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_the_graph_of_q5_as_it_is_drawn(folder: Path, threads: int) -> None:
-    """P2 needs P1, P3 P2, P6 all of P3, P4 and P5, P7 P6, P8 P7; by the table each pipeline reads."""
+def test_bushy_q5_has_the_expected_pipeline_dependencies(folder: Path, threads: int) -> None:
+    """P2 depends on P1, P3 on P2, P6 on P3, P4 and P5, P7 on P6, P8 on P7; named by the table each pipeline reads."""
     made = builder(folder, 1)
     table = to_table(drawn_q5(), run_rows(drawn_q5(), builder=made, threads=threads))
     region, nation, supplier, customer, orders, lineitem, groups, order = range(8)
@@ -152,13 +154,13 @@ def test_the_graph_of_q5_as_it_is_drawn(folder: Path, threads: int) -> None:
         lineitem: [orders, customer, supplier], groups: [lineitem], order: [groups],
     }  # fmt: skip
     assert [pipeline.factories[0].name for pipeline in made.pipelines] == [
-        *["ParquetScan"] * 6, "AggregateSource", "SortSource"
+        *["FileScan"] * 6, "AggregateSource", "SortSource"
     ]  # fmt: skip
     assert_is_q5(table, folder)
 
 
 def assert_is_q5(table: pa.Table, folder: Path) -> None:
-    """Compare with what DuckDB gives for the query."""
+    """Compare with DuckDB's result of the query."""
     with duckdb.connect() as database:
         for name, path in data.tables(folder).items():
             database.execute(f"create view {name} as select * from '{path}'")

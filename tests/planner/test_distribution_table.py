@@ -1,6 +1,6 @@
-"""Which local exchange an aggregation gets: a table of how its rows come and of what its stage needs.
+"""The local exchange below an aggregation: a table by the distribution of its input and the needs of its stage.
 
-Between fragments Spark decides (``EnsureRequirements``). As there, rows dealt by some of the keys will do for all.
+Between fragments Spark decides (``EnsureRequirements``). As there, a partitioning by a subset of the keys suffices.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ ROWS = ExchangeSource(output=fields("k:bigint, x:bigint"), input_id=0)
 K, X = column(ROWS, "k"), column(ROWS, "x")
 NONE, SHUFFLE, GATHER = "", "to 3 drivers", "to 1 driver"
 
-#: How the rows come: drivers of the instance, the keys by which the sender dealt them to drivers, and for how many.
-GIVEN = {
+#: The input distribution: drivers of the instance, the sender's partitioning keys, and its number of drivers.
+DISTRIBUTIONS = {
     "one driver": (1, (), 1),
     "any": (3, (), 1),
-    "dealt by the key": (3, (K,), 3),
-    "dealt by another column": (3, (X,), 3),
-    "dealt by the key and another": (3, (K, X), 3),
-    "dealt to fewer drivers": (3, (K,), 2),
+    "partitioned by the key": (3, (K,), 3),
+    "partitioned by another column": (3, (X,), 3),
+    "partitioned by the key and another": (3, (K, X), 3),
+    "partitioned to fewer drivers": (3, (K,), 2),
 }
 STAGES = {"first of two": "Partial", "second of two": "Final", "only one": "Complete"}
 
-#: What comes before a stage that must meet its groups: without keys, by k, by k and x.
+#: The local exchange below a stage that needs whole groups: without keys, by k, by k and x.
 TABLE = {
     "one driver": (NONE, NONE, NONE),
     "any": (GATHER, SHUFFLE, SHUFFLE),
-    "dealt by the key": (GATHER, NONE, NONE),
-    "dealt by another column": (GATHER, SHUFFLE, NONE),
-    "dealt by the key and another": (GATHER, SHUFFLE, NONE),
-    "dealt to fewer drivers": (GATHER, SHUFFLE, SHUFFLE),
+    "partitioned by the key": (GATHER, NONE, NONE),
+    "partitioned by another column": (GATHER, SHUFFLE, NONE),
+    "partitioned by the key and another": (GATHER, SHUFFLE, NONE),
+    "partitioned to fewer drivers": (GATHER, SHUFFLE, SHUFFLE),
 }
 
 
-def exchanges(given: str, stage: str, num_keys: int) -> str:
-    """Cut the aggregation; say what its local exchange does."""
-    drivers, dealt_by, dealt_to = GIVEN[given]
-    child = dataclasses.replace(ROWS, dealt_by=dealt_by, drivers=dealt_to)
+def exchanges(distribution: str, stage: str, num_keys: int) -> str:
+    """Decompose the aggregation; return the kind of its local exchange."""
+    drivers, partitioning, sender_drivers = DISTRIBUTIONS[distribution]
+    child = dataclasses.replace(ROWS, partitioning=partitioning, drivers=sender_drivers)
     mode = STAGES[stage]
     call = dataclasses.replace(aggregate_call("Count", X), mode=mode, args=() if mode == "Final" else (X,))
     grouping = (K, X)[:num_keys]
@@ -59,9 +59,9 @@ def exchanges(given: str, stage: str, num_keys: int) -> str:
     return {(): NONE, (3,): SHUFFLE, (1,): GATHER}[tuple(opened)]
 
 
-@pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("stage", STAGES)
-def test_an_exchange_stands_where_what_comes_is_not_what_is_needed(given: str, stage: str) -> None:
-    """The first of two stages needs nothing; one that is alone needs what the second of two needs."""
-    found = tuple(exchanges(given, stage, num_keys) for num_keys in range(3))
-    assert found == ((NONE, NONE, NONE) if stage == "first of two" else TABLE[given])
+def test_local_exchange_is_inserted_iff_the_input_distribution_is_insufficient(distribution: str, stage: str) -> None:
+    """The first of two stages needs no exchange; a single stage has the needs of the second of two."""
+    found = tuple(exchanges(distribution, stage, num_keys) for num_keys in range(3))
+    assert found == ((NONE, NONE, NONE) if stage == "first of two" else TABLE[distribution])

@@ -1,9 +1,9 @@
-"""A fragment from its JSON to its last row, without Spark: decoded, cut, run, counted, ended by its statistics."""
+"""A fragment from its JSON to its last row, without Spark: decoded, decomposed, executed, ended by its statistics."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_type_hints
 
 import pyarrow as pa
 import pytest
@@ -22,7 +22,8 @@ from pyspark_pipeline.exchange import (
 from pyspark_pipeline.exec import OperatorFactory, OutputQueue
 from pyspark_pipeline.operators import PipelineBuilder, decompose_node, implements, registry
 from pyspark_pipeline.operators.range import RangeFactory
-from pyspark_pipeline.options import OPTIONS, Options
+from pyspark_pipeline.options import OPTION_FIELDS, OPTIONS, Options
+from pyspark_pipeline.plan.layout import WIRE_VERSION
 from pyspark_pipeline.plan.nodes import Filter
 from pyspark_pipeline.plan.wire import decode_fragment
 from pyspark_pipeline.planner import FragmentBuilder
@@ -58,8 +59,9 @@ AGGREGATE = node(
 
 def run_json(root: dict[str, Any], sink: dict[str, Any], cpus: int = 1, **options: str) -> list[ChunkRow]:
     settings = {"ansi": True, "timeZone": "UTC", "options": options}
-    text = json.dumps({"version": 1, "id": 4, "root": root, "sink": sink, "settings": settings})
-    control = {"partition": 3, "cpus": cpus, "splits": {"0": [0, 10, 1]}}
+    text = json.dumps({"version": WIRE_VERSION, "id": 4, "root": root, "sink": sink, "settings": settings})
+    layout = {"version": WIRE_VERSION, "counts": {"scan": 1}}
+    control = {"partition": 3, "cpus": cpus, "splits": {"0": [0, 10, 1]}, **layout}
     row = ChunkRow(partition=CONTROL, rows=0, data=pa.py_buffer(json.dumps(control).encode()))
     rows = [row for batch in run_fragment(text, iter([pack_rows([row])])) for row in unpack_rows(batch)]
     assert rows[0].partition == STATISTICS  # before the rows, for a reader that stops early
@@ -71,7 +73,7 @@ def values(rows: list[ChunkRow]) -> list[int]:
     return [value for row in rows for value in decode_chunk(row.data, schema).column(0).to_pylist()]
 
 
-def test_a_fragment_runs_from_its_json_and_tells_its_statistics() -> None:
+def test_fragment_runs_from_its_json_and_reports_statistics() -> None:
     *data, last = run_json(AGGREGATE, {"kind": "single", "numPartitions": 1})
     assert [(row.partition, row.rows, row.sender, row.sequence) for row in data] == [(0, 1, 3, 0)]
     assert values(data) == [sum(range(2, 10))]
@@ -83,7 +85,7 @@ def test_a_fragment_runs_from_its_json_and_tells_its_statistics() -> None:
 
 
 @pytest.mark.parametrize("cpus", [1, 3])
-def test_the_pipelines_are_cut_at_the_blocking_operator_and_numbered(cpus: int) -> None:
+def test_pipelines_break_at_the_blocking_operator_and_are_numbered(cpus: int) -> None:
     told = json.loads(run_json(AGGREGATE, {"kind": "result"}, cpus)[-1].data.to_pybytes())
     pipelines = json.loads(told["profile"])["pipelines"]
     names = [[operator["name"] for operator in pipeline["operators"]] for pipeline in pipelines]
@@ -96,12 +98,12 @@ def test_the_pipelines_are_cut_at_the_blocking_operator_and_numbered(cpus: int) 
     assert {driver["state"] for pipeline in pipelines for driver in pipeline["drivers"]} == {"finished"}
 
 
-def test_chunks_are_cut_to_the_wanted_rows() -> None:
+def test_chunks_have_at_most_batch_rows() -> None:
     *data, _ = run_json(FILTER, {"kind": "result"}, batchRows="3")
     assert [row.rows for row in data] == [1, 3, 3, 1] and values(data) == list(range(2, 10))
 
 
-def test_what_has_no_node_or_no_operator_is_refused_before_it_runs() -> None:
+def test_plan_without_node_or_operator_is_rejected_before_execution() -> None:
     with pytest.raises(UnsupportedPlanError, match="GenerateExec has no node"):
         run_json(node("GenerateExec", [ID], SCAN), {"kind": "result"})
     with pytest.raises(UnsupportedPlanError, match="no operator implements Chunks"):
@@ -112,14 +114,21 @@ def test_what_has_no_node_or_no_operator_is_refused_before_it_runs() -> None:
     ("key", "text"),
     [("batchRows", "0"), ("batchRows", "many"), ("enabled", "maybe"), ("jvmInput", "sometimes"), ("unheardOf", "1")],
 )
-def test_options_are_typed_and_named_where_they_are_wrong(key: str, text: str) -> None:
+def test_invalid_option_raises_with_its_name(key: str, text: str) -> None:
     with pytest.raises(OptionError, match=rf"spark\.pysparkPipeline\.{key} is"):
         Options({key: text})
-    assert all(Options()[name] == option.parse(option.default) for name, option in OPTIONS.items())
 
 
-def test_an_option_checks_every_chunk_that_moves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The range is made to give a NULL where the plan says there is none; the filter above would hide it."""
+def test_option_fields_have_the_type_of_their_defaults() -> None:
+    types = get_type_hints(Options)
+    for name, option in OPTION_FIELDS.items():
+        assert getattr(Options(), name) == option.parse(option.default)
+        assert type(option.parse(option.default)) is types[name]
+    assert len(OPTION_FIELDS) == len(OPTIONS)
+
+
+def test_check_chunks_option_checks_every_moved_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The range is patched to return a NULL in a column that is not nullable; the filter downstream would hide it."""
     made = RangeFactory.next_chunk
 
     def holed(factory: RangeFactory) -> pa.RecordBatch | None:
@@ -136,9 +145,9 @@ def test_an_option_checks_every_chunk_that_moves(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("cpus", [1, 3])
-def test_the_check_knows_the_columns_of_every_operator_that_ends_a_node(cpus: int) -> None:
+def test_chunk_check_has_the_columns_of_the_last_operator_of_every_node(cpus: int) -> None:
     fragment = decode_fragment(json.dumps({
-        "version": 1, "id": 4, "root": AGGREGATE, "sink": {"kind": "result"},
+        "version": WIRE_VERSION, "id": 4, "root": AGGREGATE, "sink": {"kind": "result"},
         "settings": {"ansi": True, "timeZone": "UTC", "options": {"debug.checkChunks": "true"}},
     }))  # fmt: skip
     control = {"partition": 0, "splits": {"0": [0, 10, 1]}}
@@ -153,7 +162,7 @@ def test_the_check_knows_the_columns_of_every_operator_that_ends_a_node(cpus: in
     assert names == [["Range", "Filter", "AggregateSink"], ["AggregateSource", "ResultSink"]]
 
 
-def test_an_operator_registered_outside_the_package_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_operator_registered_outside_the_package_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_DECOMPOSERS", dict(registry._DECOMPOSERS))
     monkeypatch.setattr(registry, "_OPERATORS", dict(registry._OPERATORS))
 

@@ -1,4 +1,4 @@
-"""Where local exchanges go, and how many drivers each pipeline gets."""
+"""The places of local exchanges and the parallelism of each pipeline."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SOURCE = ExchangeSource(output=fields("k:bigint, x:bigint"), input_id=0)
 MERGING = ExchangeSource(output=fields("k:bigint, s:bigint"), input_id=0)
 
 
-def cut(node: Node, dop: int, **options: str) -> list[Pipeline]:
+def decomposed(node: Node, dop: int, **options: str) -> list[Pipeline]:
     builder = Builder(Settings(ansi=True, time_zone="UTC", options=Options(options)), dop=dop)
     builder.add_pipeline(builder.decompose(node))
     return builder.pipelines
 
 
 def shapes(node: Node, dop: int = 3, **options: str) -> list[tuple[int, list[str]]]:
-    return [(p.dop, [factory.name for factory in p.factories]) for p in cut(node, dop, **options)]
+    return [(p.dop, [factory.name for factory in p.factories]) for p in decomposed(node, dop, **options)]
 
 
 def aggregate(*modes: str, keys: int = 1, results: bool = False) -> Aggregate:
@@ -40,18 +40,18 @@ def aggregate(*modes: str, keys: int = 1, results: bool = False) -> Aggregate:
 EXCHANGED = (3, ["ExchangeSource", "LocalExchangeSink"])
 
 
-def test_one_thread_needs_no_local_exchange() -> None:
+def test_single_thread_has_no_local_exchange() -> None:
     for node in (aggregate("Final", results=True), aggregate("Final", keys=0, results=True)):
         assert shapes(node, 1) == [(1, ["ExchangeSource", "AggregateSink"]), (1, ["AggregateSource"])]
 
 
-def test_a_final_aggregation_with_keys_meets_its_groups_by_a_local_shuffle() -> None:
+def test_final_aggregation_with_keys_follows_a_local_shuffle() -> None:
     blocking = (3, ["LocalExchangeSource", "AggregateSink"])
     for node in (aggregate("Final", results=True), aggregate("Complete", results=True), aggregate(results=True)):
         assert shapes(node) == [EXCHANGED, blocking, (3, ["AggregateSource"])]
 
 
-def test_a_final_aggregation_without_keys_gathers() -> None:
+def test_final_aggregation_without_keys_follows_a_gather() -> None:
     assert shapes(aggregate("Final", keys=0, results=True)) == [
         EXCHANGED,
         (1, ["LocalExchangeSource", "AggregateSink"]),
@@ -59,16 +59,16 @@ def test_a_final_aggregation_without_keys_gathers() -> None:
     ]
 
 
-def test_a_stage_that_only_merges_makes_each_group_once() -> None:
+def test_merge_only_stage_follows_a_local_shuffle() -> None:
     assert shapes(aggregate("PartialMerge"))[0] == EXCHANGED
 
 
 @pytest.mark.parametrize("node", [aggregate("Partial", keys=0), aggregate("PartialMerge", keys=0)])
-def test_partial_without_keys_stays_parallel(node: Node) -> None:
+def test_partial_aggregation_without_keys_stays_parallel(node: Node) -> None:
     assert shapes(node) == [(3, ["ExchangeSource", "AggregateSink"]), (3, ["AggregateSource"])]
 
 
-def test_partial_with_keys_streams_in_as_many_drivers_as_its_rows_are_worth() -> None:
+def test_partial_aggregation_with_keys_streams_with_adaptive_parallelism() -> None:
     held, streaming = (3, ["ExchangeSource", "CollectSink"]), (3, ["CollectSource", "StreamingAggregate"])
     assert shapes(aggregate("Partial")) == [held, streaming]
     assert shapes(aggregate("Partial"), 1) == [(1, ["ExchangeSource", "StreamingAggregate"])]
@@ -77,7 +77,7 @@ def test_partial_with_keys_streams_in_as_many_drivers_as_its_rows_are_worth() ->
     ]
 
 
-def test_operators_above_a_gather_have_one_driver_and_a_shuffle_widens_again() -> None:
+def test_parallelism_is_one_after_a_gather_and_full_after_a_shuffle() -> None:
     single = aggregate("Final", keys=0, results=True)
     limited = Limit(output=single.output, limit=1, child=single)
     assert shapes(limited)[-1] == (1, ["AggregateSource", "Limit"])
@@ -88,4 +88,4 @@ def test_operators_above_a_gather_have_one_driver_and_a_shuffle_widens_again() -
 
 
 def test_pipelines_are_numbered_from_zero() -> None:
-    assert [pipeline.id for pipeline in cut(aggregate("Final", results=True), 2)] == [0, 1, 2]
+    assert [pipeline.id for pipeline in decomposed(aggregate("Final", results=True), 2)] == [0, 1, 2]

@@ -1,1 +1,1 @@
-"""What the tests share: comparing results, the session that is both engines, tables, gold files."""
+"""Support shared by the tests: comparing results, the session that runs both engines, tables, gold files."""

@@ -1,4 +1,4 @@
-"""Compare two results of one query: every row and value, with the types as Spark's ``collect`` shows them.
+"""Compares two results of one query: every row and value, with the types that Spark's ``collect`` returns.
 
 Values are equal when their Python types are the same and: floats are bitwise alike (NaN equals NaN,
 infinities by sign, ±0 by sign unless the rule says otherwise) or within the rule's relative tolerance;
@@ -20,11 +20,14 @@ _SHOWN_ROWS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """How two results are compared: with or without row order, how exact floats are, whether ±0 differ."""
+    """The rule of a comparison: whether row order counts, the relative tolerance of floats, whether ±0 differ, and
+    whether messages of errors count.
+    """
 
     ordered: bool = False
     relative: float = 0.0
     signed_zeros: bool = True
+    exact_errors: bool = False
 
 
 EXACT = Rule()
@@ -32,7 +35,7 @@ _FLOAT_SLOT = ("float",)
 
 
 def difference(expected: Sequence[Any], actual: Sequence[Any], rule: Rule = EXACT) -> str | None:
-    """Describe the first differences between two lists of rows, or return None where there are none."""
+    """Return a description of the first differences between two lists of rows, or None if there are none."""
     if rule.ordered:
         return _ordered_difference(expected, actual, rule)
     if rule.relative:
@@ -48,7 +51,7 @@ def difference(expected: Sequence[Any], actual: Sequence[Any], rule: Rule = EXAC
 
 
 def equal(expected: Any, actual: Any, rule: Rule = EXACT) -> bool:
-    """Say whether two values (or rows) are equal under ``rule``."""
+    """Return whether two values (or rows) are equal under ``rule``."""
     if type(expected) is not type(actual):
         return False
     if isinstance(expected, float):
@@ -66,8 +69,8 @@ def equal(expected: Any, actual: Any, rule: Rule = EXACT) -> bool:
 
 
 def fingerprint(value: Any, rule: Rule = EXACT) -> Hashable:
-    """Give ``value`` a hashable form that is equal exactly where the values are (floats exact, or left out
-    where the rule has a tolerance)."""
+    """Return a hashable form of ``value`` that is equal exactly if the values are (floats exact, or left out
+    if the rule has a tolerance)."""
     if isinstance(value, float):
         return _fingerprint_float(value, rule)
     if isinstance(value, Decimal):
@@ -117,7 +120,7 @@ def _ordered_difference(expected: Sequence[Any], actual: Sequence[Any], rule: Ru
 
 
 def _tolerant_difference(expected: Sequence[Any], actual: Sequence[Any], rule: Rule) -> str | None:
-    """Match rows that agree in all but their floats, nearest floats first."""
+    """Compare rows with a float tolerance: match rows that agree in all but their floats, nearest floats first."""
     groups: dict[Hashable, list[Any]] = defaultdict(list)
     for row in actual:
         groups[fingerprint(row, rule)].append(row)

@@ -1,4 +1,4 @@
-"""The only place where the tests touch the extension itself: install it, and ask what it converted."""
+"""The only module of the tests that uses the extension itself: installs it, and reads its conversion report."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversion:
-    """What became of an executed plan: operators of all, converted ones, transitions, reasons for the rest."""
+    """The conversion of an executed plan: all operators, converted ones, transitions, reasons for the others."""
 
     operators: int
     converted: int
@@ -21,14 +21,14 @@ class Conversion:
 
 
 def install(builder: SparkSession.Builder) -> SparkSession.Builder:
-    """Put the extension into a session's settings."""
+    """Add the extension to a session's settings."""
     from pyspark_pipeline.spark.install import install as with_extension  # here: --vanilla needs no extension
 
     return with_extension(builder)
 
 
 def summary_of(frame: DataFrame) -> Conversion:
-    """Ask what of the plan that ``frame`` ran was converted."""
+    """Return the conversion of the plan that ``frame`` ran."""
     from pyspark_pipeline.spark import explain  # here: as in ``install``
 
     summary = explain.summary(frame)

@@ -1,4 +1,4 @@
-"""Tables whose *files* are the difficulty: layouts, writers, partitions, row groups, missing columns."""
+"""Tables with difficult *files*: layouts, writers, partitions, row groups, missing columns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ZONE_KEY = "org.apache.spark.timeZone"
 
 @table
 def lineitem_tiny(_spark: SparkSession, folder: Path) -> None:
-    """TPC-H's lineitem in small: 3 000 rows with the types and value ranges of the real one."""
+    """A small lineitem of TPC-H: 3 000 rows with the types and value ranges of the real one."""
     rows = 3000
     hundredth = Decimal("0.01")
     price = [((index * 7919) % 9000000 + 90000) * hundredth for index in range(rows)]
@@ -83,7 +83,7 @@ def batch_plus_one(_spark: SparkSession, folder: Path) -> None:
 
 @table
 def empty(_spark: SparkSession, folder: Path) -> None:
-    """No rows at all: one file without row groups, one with an empty row group."""
+    """No rows: one file without row groups, one with an empty row group."""
     schema = pa.schema([("id", pa.int64()), ("s", pa.string()), ("n", pa.decimal128(10, 2)), ("d", pa.float64())])
     folder.mkdir(parents=True)
     with pq.ParquetWriter(folder / "part-00000.parquet", schema):
@@ -94,7 +94,7 @@ def empty(_spark: SparkSession, folder: Path) -> None:
 
 @table
 def evolved(_spark: SparkSession, folder: Path) -> str:
-    """Files of three ages: columns missing, reordered, and named in another case."""
+    """Files of three schema versions: columns missing, reordered, and named in another case."""
     folder.mkdir(parents=True)
     pq.write_table(pa.table({"id": [1, 2], "a": ["x", None]}), folder / "part-0.parquet")
     pq.write_table(pa.table({"b": [1.5, None], "a": ["y", "z"], "id": [3, 4]}), folder / "part-1.parquet")
@@ -104,7 +104,7 @@ def evolved(_spark: SparkSession, folder: Path) -> str:
 
 @table
 def widened(_spark: SparkSession, folder: Path) -> str:
-    """Files whose types are narrower than the schema they are read with, as Spark's reader allows."""
+    """Files whose types are narrower than the schema of the read, as Spark's reader allows."""
     data = {
         "i": v.column([1, -2, None, 2147483647], pa.int32()),
         "f": v.column([1.5, None, float("nan"), -0.0], pa.float32()),
@@ -198,7 +198,7 @@ _OLD_DAYS = """(SELECT dt, CAST(IF(dt < DATE'0001-01-03', DATE'0001-01-03', dt) 
 def legacy_dates(spark: SparkSession, folder: Path) -> str:
     """Dates and timestamps in the hybrid Julian calendar, as Spark 2 wrote them: in several zones and encodings.
 
-    The last file has what no Spark of today writes: leap days that only the Julian calendar has.
+    The last file has values that no current Spark writes: leap days that only the Julian calendar has.
     """
     for zone in ("UTC", "America/Los_Angeles", "Asia/Kolkata", "Africa/Monrovia"):
         for stored in ("INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"):
@@ -223,7 +223,7 @@ def legacy_dates(spark: SparkSession, folder: Path) -> str:
 
 @table
 def legacy_partitioned(spark: SparkSession, folder: Path) -> str:
-    """Files in the old calendar below partitions of old days, whose names are of the new one."""
+    """Files in the Julian calendar below partitions whose names are days of the Gregorian one."""
     query = f"SELECT midnight AS ts, dt AS p_day FROM {_OLD_DAYS}"
     _write_under(spark, folder, {**_OLD_CALENDAR, _STORED_AS: "TIMESTAMP_MICROS"}, query, partition="p_day")
     return "ts timestamp, p_day date"
@@ -231,7 +231,7 @@ def legacy_partitioned(spark: SparkSession, folder: Path) -> str:
 
 @table
 def legacy_groups(_spark: SparkSession, folder: Path) -> None:
-    """Row groups whose statistics are in the old calendar, stored as dictionaries and plainly."""
+    """Row groups whose statistics are in the Julian calendar, with dictionary and plain encoding."""
     days = [index * 29 - 719160 for index in range(24000)]
     moments = [day * 86_400_000_000 + index * 3_599_000_001 for index, day in enumerate(days)]
     data = pa.table({"dt": v.column(days, pa.date32()), "ts": v.column(moments, pa.timestamp("us", "UTC"))})
@@ -253,7 +253,7 @@ def _write_under(
 
 @table
 def seconds(_spark: SparkSession, folder: Path) -> None:
-    """Timestamps in milliseconds as Arrow writers make them, and nanoseconds kept out (Spark refuses them)."""
+    """Timestamps in milliseconds as Arrow writers store them; nanoseconds are left out because Spark rejects them."""
     start = datetime.datetime(2024, 3, 10, 6, 59, 59)
     stamps = [start + datetime.timedelta(milliseconds=index * 1001) for index in range(30)]
     data = {"ms": pa.array(stamps, pa.timestamp("ms", "UTC")), "ntz_ms": pa.array(stamps, pa.timestamp("ms"))}

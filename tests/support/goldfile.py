@@ -1,22 +1,24 @@
-"""Read gold files: SQL statements with directives in comments.
+"""Reads gold files: SQL statements with directives in comments.
 
-A file starts with directives for all of it; comment lines right before a statement hold directives for
-that statement alone. Everything else in comments is prose. The directives::
+A file starts with directives for the whole file; comment lines right before a statement hold directives for
+that statement only. All other comments are prose. The directives::
 
     -- tables: numbers, texts            views the file needs (file only)
     -- matrix: ansi=true,false ; tz=UTC  combinations to run (file only); default ansi=true,false ; aqe=true
+    -- answers: by plan                  Spark's rows depend on AQE and reuse, as those of a sample do (file only)
     -- set: key=value ; key=value        settings of Spark
-    -- oracle: key=value                 settings for vanilla Spark alone, where it would answer wrongly
+    -- oracle: key=value                 settings for vanilla Spark only, if its answer would be wrong without them
     -- expect: converted                 every operator of the plan runs in the pipeline engine (the default)
     -- expect: some                      at least one operator does
     -- expect: partly [regex]            some operators do, not all; a reason of the rest matches
     -- expect: declined [regex]          none does; a reason matches
     -- expect: any                       same rows, converted or not
     -- expect: error CONDITION           both engines raise this condition, and the engine ran it
-    -- expect[ansi=true,spark=4.1]: …    the same, only where the combination (or Spark's minor version) matches
+    -- expect[ansi=true,spark=4.1]: …    the same, only if the combination (or Spark's minor version) matches
     -- rows: ordered                     the order of rows counts
     -- floats: approximate               floats to a relative 1e-9 (sums and averages of doubles)
     -- zeros: unsigned                   0.0 and -0.0 count as equal
+    -- errors: exact                     messages and query contexts of errors are equal (one task decides the error)
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ from pathlib import Path
 
 from tests.support.compare import Rule
 
-_DIRECTIVE = re.compile(r"--\s*(tables|matrix|set|oracle|expect|rows|floats|zeros)(?:\[([^\]]*)\])?:\s*(.*)")
+_DIRECTIVE = re.compile(
+    r"--\s*(tables|matrix|answers|set|oracle|expect|rows|floats|zeros|errors)(?:\[([^\]]*)\])?:\s*(.*)"
+)
 _DEFAULT_MATRIX = {"ansi": ("true", "false"), "aqe": ("true",)}
 _SETTING_OF = {
     "ansi": "spark.sql.ansi.enabled",
@@ -42,12 +46,12 @@ _KINDS = ("converted", "some", "partly", "declined", "any", "error")
 
 
 class GoldFileError(ValueError):
-    """A gold file says something that has no meaning; names the file and line."""
+    """A gold file is invalid; names the file and line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """What a statement must do where ``when`` matches the combination: ``kind`` and its regex or condition."""
+    """The expected outcome of a statement if ``when`` matches the combination: ``kind`` and its regex or condition."""
 
     kind: str
     detail: str = ""
@@ -59,7 +63,7 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One SQL statement with what it must do and how its rows are compared."""
+    """One SQL statement with its expected outcomes and the rule that compares its rows."""
 
     sql: str
     line: int
@@ -69,7 +73,7 @@ class Statement:
     rule: Rule
 
     def expected(self, combination: Mapping[str, str]) -> Expectation:
-        """Give the last expectation whose conditions the combination meets."""
+        """Return the last expectation whose conditions the combination meets."""
         matching = [
             item
             for item in self.expectations
@@ -80,21 +84,22 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldFile:
-    """A parsed gold file."""
+    """A parsed gold file; ``by_plan`` if the rows depend on how Spark plans a statement."""
 
     path: Path
     tables: tuple[str, ...]
     combinations: tuple[Mapping[str, str], ...]
     statements: tuple[Statement, ...]
+    by_plan: bool = False
 
 
 def settings_of(combination: Mapping[str, str]) -> dict[str, str]:
-    """Turn a combination (``ansi=true``) into Spark settings; a key with a dot is a setting itself."""
+    """Return the Spark settings of a combination (``ansi=true``); a key with a dot is a setting itself."""
     return {_SETTING_OF.get(key, key): value for key, value in combination.items()}
 
 
 def read(path: Path) -> GoldFile:
-    """Read one gold file; raise :class:`GoldFileError` where it makes no sense."""
+    """Read one gold file; raise :class:`GoldFileError` if it is invalid."""
     header: dict[str, list[tuple[str, str]]] = {}
     statements = []
     for number, (line, comments, sql) in enumerate(_split(path.read_text(encoding="utf-8"))):
@@ -110,16 +115,23 @@ def read(path: Path) -> GoldFile:
     matrix = dict(_DEFAULT_MATRIX)
     for _, text in header.get("matrix", []):
         matrix.update({key: tuple(value.split(",")) for key, value in _pairs(text).items()})
+    answers = [text for _, text in header.get("answers", [])]
+    if set(answers) - {"by plan"}:
+        raise GoldFileError(f"{path}: 'answers' can only be 'by plan', not {answers}")
     combinations = [dict(zip(matrix, values, strict=True)) for values in itertools.product(*matrix.values())]
     return GoldFile(
-        path=path, tables=tuple(tables), combinations=tuple(combinations), statements=tuple(statements)
+        path=path,
+        tables=tuple(tables),
+        combinations=tuple(combinations),
+        statements=tuple(statements),
+        by_plan=bool(answers),
     )
 
 
 def _statement(
     path: Path, line: int, sql: str, header: dict[str, list[tuple[str, str]]], own: dict[str, list[tuple[str, str]]]
 ) -> Statement:
-    for name in ("tables", "matrix"):
+    for name in ("tables", "matrix", "answers"):
         if name in own:
             raise GoldFileError(f"{path}:{line}: '{name}' belongs into the file's first paragraph")
     last = {name: entries[-1][1] for name, entries in [*header.items(), *own.items()]}
@@ -134,6 +146,7 @@ def _statement(
         ordered=last.get("rows") == "ordered",
         relative=1e-9 if last.get("floats") == "approximate" else 0.0,
         signed_zeros=last.get("zeros") != "unsigned",
+        exact_errors=last.get("errors") == "exact",
     )
     return Statement(
         sql=sql, line=line, expectations=tuple(expectations), settings=settings, oracle=oracle, rule=rule
@@ -165,7 +178,7 @@ def _pairs(text: str) -> dict[str, str]:
 
 
 def _split(text: str) -> Iterator[tuple[int, list[str], str]]:
-    """Cut ``text`` into (line of the statement, comment lines before it with "" for blanks, statement)."""
+    """Yield (line of the statement, comment lines before it with "" for blanks, statement) of ``text``."""
     comments: list[str] = []
     lines: list[str] = []
     start = 0

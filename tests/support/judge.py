@@ -1,6 +1,6 @@
-"""Judge one statement of a gold file: the two outcomes and the conversion against what the file expects.
+"""Judges one statement of a gold file: compares both outcomes and the conversion with the file's expectation.
 
-A statement that should prove the engine right but ran nowhere in it is *vacuous*, which is a failure.
+A statement that should test the engine but did not run in it is *vacuous*, which is a failure.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _MESSAGE_LENGTH = 1800
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """One thing that is wrong with a statement: ``kind`` is gold-file, error, rows, vacuous or conversion."""
+    """One failure of a statement: ``kind`` is gold-file, error, rows, vacuous or conversion."""
 
     kind: str
     text: str
 
 
 def judge(expected: Expectation, rule: Rule, vanilla: Outcome, pipeline: Outcome | None) -> list[Fault]:
-    """List the faults of a statement; with ``pipeline`` None only the file is checked against vanilla Spark."""
+    """Return the faults of a statement; if ``pipeline`` is None, only the file is checked against vanilla Spark."""
     faults = list(_file_faults(expected, vanilla))
     if pipeline is not None and not faults:
         faults += _answer_faults(rule, vanilla, pipeline)
@@ -48,21 +48,30 @@ def _answer_faults(rule: Rule, vanilla: Outcome, pipeline: Outcome) -> Iterator[
     if vanilla.error != pipeline.error:
         message = _shortened(pipeline.message)
         yield Fault(kind="error", text=f"vanilla Spark: {vanilla.error}, pipeline: {pipeline.error} {message}")
+    elif rule.exact_errors and _condition_text(vanilla) != _condition_text(pipeline):
+        texts = f"vanilla Spark: {_condition_text(vanilla)!r}, pipeline: {_condition_text(pipeline)!r}"
+        yield Fault(kind="error", text=f"the messages differ: {texts}")
     elif vanilla.rows is not None and pipeline.rows is not None:
         text = difference(vanilla.rows, pipeline.rows, rule)
         if text is not None:
             yield Fault(kind="rows", text=text)
 
 
+def _condition_text(outcome: Outcome) -> str | None:
+    """Return the message of a condition, its query context included; None for an error without a condition."""
+    has_condition = outcome.error is not None and outcome.error[1] is not None
+    return outcome.message.split("\n\nJVM stacktrace:")[0].rstrip() if has_condition else None
+
+
 def _shortened(message: str) -> str:
-    """Keep both ends: Spark's condition stands first, the last frame of a Python traceback last."""
+    """Return both ends of ``message``: Spark's condition is first, the last frame of a Python traceback last."""
     half = _MESSAGE_LENGTH // 2
     return message if len(message) <= 2 * half else f"{message[:half]} … {message[-half:]}"
 
 
 def _conversion_faults(expected: Expectation, done: Conversion | None) -> Iterator[Fault]:
     if done is None:
-        yield Fault(kind="conversion", text="the engine did not say what it converted")
+        yield Fault(kind="conversion", text="the engine reported no conversion")
         return
     reason_found = not expected.detail or any(re.search(expected.detail, reason) for reason in done.reasons)
     if expected.kind in ("converted", "some", "partly", "error") and done.converted == 0:

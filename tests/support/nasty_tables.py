@@ -1,4 +1,4 @@
-"""Tables of values that break engines: numbers, texts, times, and grouping keys of every type."""
+"""Tables of edge-case values: numbers, texts, times, and grouping keys of every type."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROWS = 330
 
 
 def numbers_data(rows: int = _ROWS) -> pa.Table:
-    """Every numeric type, its limits and NULLs, in many combinations; ``id`` is unique and never NULL."""
+    """Return every numeric type, its limits and NULLs, in many combinations; ``id`` is unique and never NULL."""
     columns = {
         "id": v.column(range(rows), pa.int32()),
         "t": v.column(v.cycle(v.TINYINTS, rows), pa.int8()),
@@ -42,7 +42,7 @@ def numbers(_spark: SparkSession, folder: Path) -> None:
 
 @table
 def tame(_spark: SparkSession, folder: Path) -> None:
-    """Small values that break no ANSI rule, with NULLs, for arithmetic that must succeed in both modes."""
+    """Small values that violate no ANSI rule, with NULLs, for arithmetic that must succeed in both modes."""
     rows = 211
     data = {
         "id": v.column(range(rows), pa.int32()),
@@ -123,3 +123,16 @@ def keys(_spark: SparkSession, folder: Path) -> None:
         "one": v.column([1] * rows, pa.int32()),
     }
     write(folder, pa.table(data), files=3, row_group=70)
+
+
+@table
+def raising(_spark: SparkSession, folder: Path) -> None:
+    """Rows of one row group, some of which violate a rule: ``s`` of row 1 is not a number, ``a`` of row 5 is 0."""
+    rows = range(1000)
+    data = {
+        "k": pa.array(rows, pa.int64()),
+        "g": pa.array([k % 7 for k in rows], pa.int32()),
+        "s": pa.array(["x" if k == 1 else str(k) for k in rows]),
+        "a": pa.array([0 if k == 5 else 1 for k in rows], pa.int32()),
+    }
+    write(folder, pa.table(data), files=1, row_group=len(rows))

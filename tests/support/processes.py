@@ -1,4 +1,4 @@
-"""Run Spark's own launchers in processes of their own, as a user would, with or without the extension."""
+"""Runs Spark's own launchers in subprocesses, as a user would, with or without the extension."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ _TIME_LIMIT_S = 240
 
 
 def submit_args() -> list[str]:
-    """Ask ``pyspark-pipeline submit-args`` what to add to a launcher's command line."""
+    """Return the arguments that ``pyspark-pipeline submit-args`` prints for a launcher's command line."""
     command = [sys.executable, "-m", "pyspark_pipeline.cli.main", "submit-args"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment(), timeout=_TIME_LIMIT_S)
     return shlex.split(done.stdout)
 
 
 def environment() -> dict[str, str]:
-    """Give the environment of a child: this Python for driver and workers, this source tree importable."""
+    """Return the environment of a child: this Python for driver and workers, this source tree importable."""
     known = {key: value for key, value in os.environ.items() if not key.startswith(("PYSPARK_", "SPARK_"))}
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     return {**known, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(SPARK_HOME), "TZ": "UTC"}
 
 
 def launch(tool: str, arguments: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run ``bin/<tool>`` of the installed Spark in ``folder``; what it printed is in the result."""
+    """Run ``bin/<tool>`` of the installed Spark in ``folder``; return the completed process with its output."""
     command = [str(SPARK_HOME / "bin" / tool), *_QUIET, *arguments]
     return subprocess.run(
         command, capture_output=True, text=True, cwd=folder, env=environment(), timeout=_TIME_LIMIT_S, check=False
     )
 
 
-def told(done: subprocess.CompletedProcess[str]) -> str:
-    """Give the end of what a launcher printed; a job's own traceback is on its standard output."""
+def output_tail(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the end of a launcher's output; a job's own traceback is on its standard output."""
     return f"{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
 
 
 def wait_until(holds: Callable[[], bool], expected: str, limit_s: float = 10) -> None:
-    """Ask again and again until ``holds``; after ``limit_s`` seconds fail with ``expected``."""
+    """Poll ``holds`` until it returns true; fail with ``expected`` after ``limit_s`` seconds."""
     end = time.monotonic() + limit_s
     while not holds():
         assert time.monotonic() < end, expected
@@ -55,14 +55,14 @@ def wait_until(holds: Callable[[], bool], expected: str, limit_s: float = 10) ->
 
 
 def descendants(parent: int) -> Iterator[int]:
-    """List the processes below ``parent``, children before grandchildren."""
+    """Yield the processes below ``parent``, children before grandchildren."""
     for child in _children(parent):
         yield child
         yield from descendants(child)
 
 
 def python_workers(jvm: int) -> list[int]:
-    """List Spark's Python workers below the process ``jvm``: forks of the daemon that it started."""
+    """Return Spark's Python workers below the process ``jvm``: forks of the daemon that it started."""
     return [
         worker
         for daemon in descendants(jvm)
@@ -72,7 +72,7 @@ def python_workers(jvm: int) -> list[int]:
 
 
 def kill(process: int) -> bool:
-    """Send SIGKILL to one process; say whether it was there."""
+    """Send SIGKILL to one process; return whether it existed."""
     try:
         os.kill(process, signal.SIGKILL)
     except ProcessLookupError:
@@ -81,7 +81,7 @@ def kill(process: int) -> bool:
 
 
 def _children(parent: int) -> list[int]:
-    """Read every process's parent: the kernel's own list of children leaves some out while another one ends."""
+    """Return the processes with this parent; the kernel's own list of children omits some while another one ends."""
     found = []
     for process in Path("/proc").glob("[0-9]*/stat"):
         try:

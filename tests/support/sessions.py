@@ -1,7 +1,7 @@
-"""The one Spark session of the tests, which is both engines: vanilla Spark is the extension switched off.
+"""The one Spark session of the tests, which runs both engines: vanilla Spark is the extension switched off.
 
-``run`` runs a query under settings on one engine and keeps everything that a user could observe of it:
-rows, or exception class and error condition, and what the engine says it converted.
+``run`` runs a query under settings on one engine and returns everything that a user can observe of it:
+rows, or exception class and error condition, and the reported conversion.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SETTINGS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a query did: its rows, or its error as ``(exception class, condition)``, and its conversion."""
+    """The outcome of a query: its rows, or its error as ``(exception class, condition)``, and its conversion."""
 
     rows: list[Any] | None = None
     error: tuple[str, str | None] | None = None
@@ -54,12 +54,12 @@ class Outcome:
 
 
 def spark_minor() -> str:
-    """Say which Spark runs, as ``4.1``."""
+    """Return the minor version of the running Spark, as ``4.1``."""
     return ".".join(pyspark.__version__.split(".")[:2])
 
 
 def start(folder: Path, *, task_cpus: int = 1, vanilla: bool = False) -> SparkSession:
-    """Start the session of the tests; ``vanilla`` leaves the extension out altogether."""
+    """Start the session of the tests; ``vanilla`` omits the extension."""
     os.environ["TZ"] = "UTC"
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
@@ -76,7 +76,7 @@ def start(folder: Path, *, task_cpus: int = 1, vanilla: bool = False) -> SparkSe
 
 
 def condition_of(error: Exception) -> str | None:
-    """Give Spark's error condition of an exception that a query raised, also where py4j wraps Spark's own."""
+    """Return Spark's error condition of an exception that a query raised, also if py4j wraps Spark's own."""
     if isinstance(error, PySparkException):
         return error.getCondition()
     found = re.search(r"\bSparkException: \[([A-Z0-9_.]+)\]", str(error))
@@ -85,7 +85,7 @@ def condition_of(error: Exception) -> str | None:
 
 @contextlib.contextmanager
 def configured(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Set run-time settings for the length of a ``with`` block."""
+    """Set run-time settings for the duration of a ``with`` block."""
     before = {key: spark.conf.get(key, None) for key in settings}
     try:
         for key, value in settings.items():
@@ -101,7 +101,7 @@ def configured(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[Non
 
 @contextlib.contextmanager
 def time_limit(spark: SparkSession, seconds: float = TIME_LIMIT_S) -> Iterator[None]:
-    """Cancel the session's jobs when the ``with`` block takes longer than ``seconds``: a hang becomes a failure."""
+    """Cancel the session's jobs if the ``with`` block takes longer than ``seconds``: a hang becomes a failure."""
     timer = threading.Timer(seconds, spark.sparkContext.cancelAllJobs)
     timer.daemon = True
     timer.start()
@@ -112,7 +112,7 @@ def time_limit(spark: SparkSession, seconds: float = TIME_LIMIT_S) -> Iterator[N
 
 
 def run(spark: SparkSession, sql: str, *, pipeline: bool, settings: Mapping[str, str] | None = None) -> Outcome:
-    """Run ``sql`` on the pipeline engine or on vanilla Spark and collect what it did."""
+    """Run ``sql`` on the pipeline engine or on vanilla Spark and return its outcome."""
     frame: DataFrame | None = None
     with configured(spark, {**(settings or {}), ENABLED: str(pipeline).lower()}), time_limit(spark):
         try:
@@ -125,6 +125,6 @@ def run(spark: SparkSession, sql: str, *, pipeline: bool, settings: Mapping[str,
             return Outcome(rows=rows, conversion=summary_of(frame) if pipeline else None)
         conversion = None
         if pipeline and frame is not None:
-            with contextlib.suppress(PySparkException):  # it failed as it was planned
+            with contextlib.suppress(PySparkException):  # it failed during planning
                 conversion = summary_of(frame)
         return Outcome(error=failure, message=message, conversion=conversion)

@@ -1,7 +1,7 @@
 """The tables of the gold files: each written as Parquet once per session, and a view of the same name.
 
 ``@table`` declares a builder of one table: it writes files below the folder it is given and returns
-read options for Spark. Files differ on purpose: several per table, several row groups, with and without
+a schema for Spark. Files differ on purpose: several per table, several row groups, with and without
 dictionaries, data pages of both versions, every codec that pip's Spark and pyarrow share.
 """
 
@@ -52,12 +52,12 @@ class TableShelf:
         self._known: set[str] = set()
 
     def path(self, name: str) -> Path:
-        """Say where the files of ``name`` are, building them where they are not yet there."""
+        """Return the folder of the files of ``name``; build them if they do not exist."""
         self.use([name])
         return self._folder / name
 
     def use(self, names: Iterable[str]) -> None:
-        """Make the views ``names`` exist."""
+        """Register the views ``names``; build their tables if they do not exist."""
         for name in names:
             if name not in self._known:
                 self._register(name)

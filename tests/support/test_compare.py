@@ -1,4 +1,4 @@
-"""Mutate a result in every way that matters and see the comparator notice; leave it alone and see silence."""
+"""Tests of the comparator: it reports every relevant mutation of a result, and none for an equal result."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _name(pair: tuple[Any, Any]) -> str:
 
 @pytest.mark.parametrize("rule", _RULES, ids=lambda rule: f"ordered={rule.ordered} relative={rule.relative}")
 @pytest.mark.parametrize("pair", _PAIRS, ids=_name)
-def test_a_changed_value_is_noticed(pair: tuple[Any, Any], rule: Rule) -> None:
+def test_comparator_reports_changed_value(pair: tuple[Any, Any], rule: Rule) -> None:
     before, after = pair
     rows = [Row(k=1, v=before), Row(k=2, v=before), Row(k=2, v=before)]
     assert difference(rows, list(rows), rule) is None
@@ -74,7 +74,7 @@ def test_a_changed_value_is_noticed(pair: tuple[Any, Any], rule: Rule) -> None:
 
 
 @pytest.mark.parametrize("rule", _RULES)
-def test_missing_duplicates_and_rows_are_noticed(rule: Rule) -> None:
+def test_comparator_reports_missing_duplicates_and_rows(rule: Rule) -> None:
     rows = [Row(v=1.5), Row(v=1.5), Row(v=None)]
     assert difference(rows, rows[1:], rule) is not None
     assert difference(rows[1:], rows, rule) is not None
@@ -84,26 +84,26 @@ def test_missing_duplicates_and_rows_are_noticed(rule: Rule) -> None:
     assert difference([], [], rule) is None
 
 
-def test_order_matters_only_where_asked() -> None:
+def test_comparator_checks_order_only_if_ordered() -> None:
     rows = [Row(v=1), Row(v=2)]
     assert difference(rows, rows[::-1]) is None
     assert difference(rows, rows[::-1], _ORDERED) is not None
 
 
-def test_zeros_are_one_where_asked() -> None:
+def test_comparator_equates_zeros_if_unsigned() -> None:
     unsigned = Rule(signed_zeros=False)
     assert difference([Row(v=0.0)], [Row(v=-0.0)], unsigned) is None
     assert difference([Row(v=0.0)], [Row(v=5e-324)], unsigned) is not None
 
 
-def test_tolerance_is_relative_and_narrow() -> None:
+def test_comparator_tolerance_is_relative_and_narrow() -> None:
     assert difference([Row(v=1e300)], [Row(v=1e300 * (1 + 1e-12))], _TOLERANT) is None
     assert difference([Row(v=1e300)], [Row(v=1e300 * (1 + 1e-8))], _TOLERANT) is not None
     assert difference([Row(v=1e-300)], [Row(v=2e-300)], _TOLERANT) is not None
     assert difference([Row(v=1.0)], [Row(v=1.0 + 1e-12)]) is not None
 
 
-def test_tolerant_rows_match_whatever_their_order() -> None:
+def test_tolerant_comparison_matches_rows_in_any_order() -> None:
     rows = [Row(k=None, a=float(number), b=-float(number)) for number in range(50)]
     noisy = [Row(k=None, a=row.a * (1 + 1e-12), b=row.b * (1 - 1e-12)) for row in reversed(rows)]
     assert difference(rows, noisy, _TOLERANT) is None
@@ -111,7 +111,7 @@ def test_tolerant_rows_match_whatever_their_order() -> None:
     assert difference(rows, swapped, _TOLERANT) is not None
 
 
-def test_differences_are_described() -> None:
+def test_comparator_describes_differences() -> None:
     text = difference([Row(v=number) for number in range(9)], [Row(v=1)])
     assert text is not None and "9 rows expected, 1 rows given" in text and "missing: Row(v=0)" in text
     assert "4 more rows" in text

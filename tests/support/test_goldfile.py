@@ -1,4 +1,4 @@
-"""The reader of gold files: directives, combinations, overrides, and mistakes that must not pass silently."""
+"""Tests of the gold file reader: directives, combinations, overrides, and mistakes that must raise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.goldfile import GoldFileError, read, settings_of
 
-_TEXT = """-- What this file is about.
+_TEXT = """-- The subject of this file.
 -- tables: numbers, texts
 -- matrix: tz=UTC,Asia/Kathmandu
 -- set: spark.a=1
@@ -34,7 +34,7 @@ def _read(folder: Path, text: str) -> object:
     return read(path)
 
 
-def test_a_file_is_read(tmp_path: Path) -> None:
+def test_reader_parses_file(tmp_path: Path) -> None:
     path = tmp_path / "file.sql"
     path.write_text(_TEXT)
     gold = read(path)
@@ -60,12 +60,21 @@ def test_a_file_is_read(tmp_path: Path) -> None:
         "-- expcet: converted\nSELECT 1;",
         "-- expect: sometimes\nSELECT 1;",
         "SELECT 1;\n-- tables: numbers\nSELECT 2;",
+        "-- answers: by luck\n\nSELECT 1;",
+        "SELECT 1;\n-- answers: by plan\nSELECT 2;",
     ],
 )
-def test_mistakes_are_errors(tmp_path: Path, text: str) -> None:
+def test_reader_rejects_mistakes(tmp_path: Path, text: str) -> None:
     with pytest.raises(GoldFileError):
         _read(tmp_path, text)
 
 
-def test_combinations_become_settings() -> None:
+@pytest.mark.parametrize(("line", "by_plan"), [("-- answers: by plan\n", True), ("", False)])
+def test_reader_reads_whether_rows_depend_on_the_plan(tmp_path: Path, line: str, by_plan: bool) -> None:
+    path = tmp_path / "file.sql"
+    path.write_text(f"-- The subject.\n{line}\nSELECT 1;")
+    assert read(path).by_plan is by_plan
+
+
+def test_settings_of_combination() -> None:
     assert settings_of({"ansi": "true", "spark.x": "1"}) == {"spark.sql.ansi.enabled": "true", "spark.x": "1"}

@@ -1,4 +1,4 @@
-"""A judge that cannot say "guilty" is no judge: every kind of fault is provoked once."""
+"""Tests of the judge: every kind of fault is provoked at least once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import Row
 
-from tests.support.compare import EXACT
+from tests.support.compare import EXACT, Rule
 from tests.support.conversion import Conversion
 from tests.support.goldfile import Expectation
 from tests.support.judge import judge
@@ -50,11 +50,11 @@ def _kinds(expect: str, vanilla: Outcome, pipeline: Outcome | None) -> list[str]
         ("any", _NONE, []),
     ],
 )
-def test_conversion(expect: str, conversion: Any, faults: list[str]) -> None:
+def test_judge_checks_conversion(expect: str, conversion: Any, faults: list[str]) -> None:
     assert _kinds(expect, Outcome(rows=_ROWS), Outcome(rows=_ROWS, conversion=conversion)) == faults
 
 
-def test_rows_and_errors() -> None:
+def test_judge_checks_rows_and_errors() -> None:
     good = Outcome(rows=_ROWS, conversion=_ALL)
     assert _kinds("converted", Outcome(rows=_ROWS), Outcome(rows=[], conversion=_ALL)) == ["rows"]
     assert _kinds("any", Outcome(rows=_ROWS), Outcome(error=_ZERO, conversion=_ALL)) == ["error"]
@@ -64,8 +64,17 @@ def test_rows_and_errors() -> None:
     assert _kinds("error DIVIDE_BY_ZERO", Outcome(error=_ZERO), Outcome(error=_ZERO, conversion=_ALL)) == []
 
 
-def test_a_wrong_gold_file_is_a_fault_without_the_engine() -> None:
+def test_judge_reports_wrong_gold_file_without_engine() -> None:
     assert _kinds("error DIVIDE_BY_ZERO", Outcome(rows=_ROWS), None) == ["gold-file"]
     assert _kinds("error DIVIDE_BY_ZERO", Outcome(error=_OVERFLOW), None) == ["gold-file"]
     assert _kinds("converted", Outcome(error=_ZERO), None) == ["gold-file"]
     assert _kinds("converted", Outcome(rows=_ROWS), None) == []
+
+
+def test_judge_compares_error_messages_if_exact() -> None:
+    expected = Expectation(kind="error", detail=_ZERO[1], when={})
+    here, there = (Outcome(error=_ZERO, message=f"[DIVIDE_BY_ZERO] position {n}", conversion=_ALL) for n in (8, 9))
+    assert judge(expected, EXACT, here, there) == []
+    exact = Rule(exact_errors=True)
+    assert judge(expected, exact, here, here) == []
+    assert [fault.kind for fault in judge(expected, exact, here, there)] == ["error"]

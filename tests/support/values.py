@@ -1,4 +1,4 @@
-"""The values that break engines, by Spark type: limits, NaN, ±0, NULL, odd strings, dates before 1582."""
+"""Edge-case values by Spark type: limits, NaN, ±0, NULL, odd strings, dates before 1582."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ NAN, INF = float("nan"), float("inf")
 
 
 def date(text: str) -> int:
-    """Days since 1970-01-01 of an ISO date (proleptic Gregorian)."""
+    """Return the days since 1970-01-01 of an ISO date (proleptic Gregorian)."""
     return (datetime.date.fromisoformat(text) - datetime.date(1970, 1, 1)).days
 
 
 def moment(text: str) -> int:
-    """Microseconds since 1970-01-01T00:00:00 of an ISO date-time."""
+    """Return the microseconds since 1970-01-01T00:00:00 of an ISO date-time."""
     return (datetime.datetime.fromisoformat(text) - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
 
 
@@ -69,27 +69,27 @@ BYTES = [b"", b"\x00", b"a", b"\xff\xfe", None, b"\x80", "日本".encode(), b"\x
 
 
 def cycle(values: Sequence[Any], rows: int, step: int = 1) -> list[Any]:
-    """Repeat ``values`` to ``rows`` rows, walking with ``step`` so that columns meet in many combinations."""
+    """Return ``rows`` repetitions of ``values`` with stride ``step``, so that columns combine in many ways."""
     return [values[(index * step) % len(values)] for index in range(rows)]
 
 
 def decimals(texts: Sequence[str | None]) -> list[Decimal | None]:
-    """Turn texts into decimals, NULL kept."""
+    """Return texts as decimals, NULL kept."""
     return [None if text is None else Decimal(text) for text in texts]
 
 
 def dates(texts: Sequence[str | None]) -> list[int | None]:
-    """Turn ISO dates into day numbers, NULL kept."""
+    """Return ISO dates as day numbers, NULL kept."""
     return [None if text is None else date(text) for text in texts]
 
 
 def moments(texts: Sequence[str | None]) -> list[int | None]:
-    """Turn ISO date-times into microseconds, NULL kept."""
+    """Return ISO date-times as microseconds, NULL kept."""
     return [None if text is None else moment(text) for text in texts]
 
 
 def column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Build an Arrow array; dates and timestamps come as integers."""
+    """Build an Arrow array; dates and timestamps are given as integers."""
     if pa.types.is_date(kind):
         return pa.array(values, pa.int32()).cast(kind)
     if pa.types.is_timestamp(kind):

@@ -1,1 +1,1 @@
-"""Whole processes as a user runs them: spark-submit, the SQL shell, dying workers, broken files."""
+"""Tests of whole processes as a user runs them: spark-submit, the SQL shell, killed workers, broken files."""

@@ -15,7 +15,7 @@ _QUERY = "SELECT id % 1000 AS k, count(*) AS n, sum(id) AS s FROM range(0, 40000
 
 
 def _runs(spark: SparkSession) -> bool:
-    """Say whether a task runs that is not the first of its stage, so that its worker is at work."""
+    """Return whether a task runs in a stage with completed tasks, so that its worker is active."""
     tracker = spark.sparkContext.statusTracker()
     stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
     return any(stage is not None and stage.numCompletedTasks and stage.numActiveTasks for stage in stages)
@@ -24,7 +24,7 @@ def _runs(spark: SparkSession) -> bool:
 def main(kills: int) -> None:
     spark = SparkSession.builder.appName("killed job").getOrCreate()
     spark.sql("SELECT id % 10, count(*) FROM range(0, 1000, 1, 2) GROUP BY 1").collect()
-    wait_until(lambda: bool(python_workers(os.getppid())), "the query before should have left idle workers")
+    wait_until(lambda: bool(python_workers(os.getppid())), "the previous query should have left idle workers")
     spark.sparkContext.setJobGroup("killed", "killed")
     killed: list[int] = []
     over = threading.Event()

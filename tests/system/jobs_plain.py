@@ -1,4 +1,4 @@
-"""A job that knows nothing of the extension: writes a table, reads it, aggregates, prints plan and rows."""
+"""A job independent of the extension: writes a table, reads it, aggregates, joins, prints plan and rows."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ def main(folder: str) -> None:
     for row in sorted(frame.collect()):
         print("ROW", *row)
     frame.explain()
+    small = spark.range(7).select(F.col("id").alias("k"), F.concat(F.lit("name "), "id").alias("name"))
+    joined = table.join(F.broadcast(small), "k").where("id < 20").select("id", "name")
+    for row in joined.orderBy(F.col("id").desc()).collect():
+        print("JOINED", *row)
+    joined.explain()
     spark.stop()
 
 

@@ -1,4 +1,4 @@
-"""Broken files, broken rows, broken options: what the user is told, beside what vanilla Spark tells."""
+"""Broken files, invalid rows, invalid options: error messages compared with vanilla Spark's."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _broken_table(spark: SparkSession, folder: Path, damage: Callable[[Path], No
 
 
 @pytest.mark.parametrize("damage", [_truncate, _empty, _scribble, _remove], ids=lambda damage: damage.__name__[1:])
-def test_a_broken_file_is_named(spark: SparkSession, tmp_path: Path, damage: Callable[[Path], None]) -> None:
+def test_error_names_broken_file(spark: SparkSession, tmp_path: Path, damage: Callable[[Path], None]) -> None:
     conditions = []
     for name, settings in (("vanilla", _OFF), ("pipeline", _ON)):
         with configured(spark, settings):
@@ -79,7 +79,7 @@ def test_a_broken_file_is_named(spark: SparkSession, tmp_path: Path, damage: Cal
     ],
     ids=["truncate", "empty", "remove"],
 )
-def test_broken_files_are_passed_over_where_asked(
+def test_broken_files_are_skipped_if_configured(
     spark: SparkSession, tmp_path: Path, damage: Callable[[Path], None], setting: str
 ) -> None:
     rows = []
@@ -106,23 +106,23 @@ def test_broken_files_are_passed_over_where_asked(
         "SELECT n380 * n380 FROM numbers WHERE n380 > 100",
     ],
 )
-def test_ansi_errors_tell_the_same(spark: SparkSession, tables: TableShelf, query: str) -> None:
-    """Class, condition, message parameters, SQL state and the marked part of the query are Spark's."""
+def test_ansi_errors_equal_spark(spark: SparkSession, tables: TableShelf, query: str) -> None:
+    """Class, condition, message parameters, SQL state and the query context's fragment are Spark's."""
     tables.use(["tame", "numbers", "texts", "wide_sums"])
-    told = []
+    errors = []
     for settings in (_OFF, _ON):
         with configured(spark, {**settings, "spark.sql.ansi.enabled": "true"}):
             frame = spark.sql(query)
             with pytest.raises(PySparkException) as caught:
                 frame.collect()
             error = caught.value
-            # Spark itself loses the fragment of some sums; that one may be told.
+            # Spark itself loses the fragment of some sums; the engine may report it.
             fragments = [context.fragment() for context in error.getQueryContext() or []] if "sum(" not in query else []
-            told.append(
+            errors.append(
                 (type(error), error.getCondition(), error.getSqlState(), error.getMessageParameters(), fragments)
             )
     assert summary_of(frame).converted > 0
-    assert told[0] == told[1]
+    assert errors[0] == errors[1]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_ansi_errors_tell_the_same(spark: SparkSession, tables: TableShelf, quer
         ("spark.pysparkPipeline.jvmInput", "maybe", ["maybe", "auto", "always", "never"]),
     ],
 )
-def test_bad_options_are_named(
+def test_error_names_invalid_option(
     spark: SparkSession, tables: TableShelf, key: str, value: str, hints: list[str]
 ) -> None:
     tables.use(["tame"])
@@ -145,8 +145,8 @@ def test_bad_options_are_named(
         assert hint in str(caught.value)
 
 
-def test_switched_off_means_vanilla(spark: SparkSession, tables: TableShelf) -> None:
-    """The switch works per session and at run time, in both directions."""
+def test_disabled_session_runs_vanilla_plans(spark: SparkSession, tables: TableShelf) -> None:
+    """The option works per session and at run time, in both directions."""
     tables.use(["tame"])
     query = f"SELECT i, count(*) FROM parquet.`{tables.path('tame')}` GROUP BY i"
     other = spark.newSession()

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyspark_pipeline.exchange import CONTROL, ERROR, STATISTICS, ChunkRow, pack_rows, unpack_rows
-from pyspark_pipeline.plan.nodes import Fragment, Node, ParquetScan, ResultSink, Settings, Sink
+from pyspark_pipeline.plan.layout import WIRE_VERSION, numbers_of
+from pyspark_pipeline.plan.nodes import FileScan, Fragment, Node, ResultSink, Settings, Sink
 from pyspark_pipeline.task.run import run_plan
 from tests.operators.kit import DEFAULTS, fields, to_table
 from tests.planner.test_mechanism_fragment import REF, node
@@ -35,19 +36,19 @@ def one_by(child: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass
 class Outcome:
-    """What a task gave: data rows, its statistics or its error."""
+    """The output of a task: data rows, statistics, and its error if any."""
 
     node: Node
     rows: list[ChunkRow] = field(default_factory=list)
     statistics: dict[str, Any] | None = None
     error: dict[str, Any] | None = None
 
-    def tell(self, told: dict[str, Any]) -> None:
-        """Add a statistics message: of metrics what was added, of the profile all."""
+    def add_statistics(self, message: dict[str, Any]) -> None:
+        """Add a statistics message: sum up metric deltas, replace the profile."""
         before = self.statistics or {"metrics": {}, "task": {}}
         for name in ("metrics", "task"):
-            told[name] = {key: before[name].get(key, 0) + value for key, value in told[name].items()}
-        self.statistics = told
+            message[name] = {key: before[name].get(key, 0) + value for key, value in message[name].items()}
+        self.statistics = message
 
     def table(self, partition: int | None = None) -> pa.Table:
         return to_table(self.node, [row for row in self.rows if partition in (None, row.partition)])
@@ -57,17 +58,24 @@ def fragment(root: Node, sink: Sink | None = None, settings: Settings = DEFAULTS
     return Fragment(id=0, root=root, sink=sink or ResultSink(), settings=settings)
 
 
-def control(cpus: int, splits: Mapping[int, Any] | None = None) -> ChunkRow:
-    message = {"partition": 0, "cpus": cpus, "splits": {str(key): value for key, value in (splits or {}).items()}}
+def layout_of(root: Node) -> dict[str, Any]:
+    """Return the part of a control message that describes the plan."""
+    counts = {kind: len(numbers) for kind, numbers in numbers_of(root).items()}
+    return {"version": WIRE_VERSION, "counts": counts}
+
+
+def control(root: Node, cpus: int, splits: Mapping[int, Any] | None = None) -> ChunkRow:
+    given = {str(key): value for key, value in (splits or {}).items()}
+    message = {"partition": 0, "cpus": cpus, "splits": given, **layout_of(root)}
     return ChunkRow(partition=CONTROL, rows=0, data=pa.py_buffer(json.dumps(message).encode()))
 
 
 def start(
     plan: Fragment, *, cpus: int = 1, splits: Mapping[int, Any] | None = None, inputs: Sequence[ChunkRow] = ()
 ) -> Iterator[pa.RecordBatch]:
-    """Begin a task; ``inputs`` are rows of input 0."""
+    """Start a task; ``inputs`` are rows of input 0."""
     moved = [dataclasses.replace(row, partition=0) for row in inputs]
-    return run_plan(plan, iter([pack_rows([row]) for row in (control(cpus, splits), *moved)]))
+    return run_plan(plan, iter([pack_rows([row]) for row in (control(plan.root, cpus, splits), *moved)]))
 
 
 def run_task(root: Node, sink: Sink | None = None, *, settings: Settings = DEFAULTS, **task: Any) -> Outcome:
@@ -77,7 +85,7 @@ def run_task(root: Node, sink: Sink | None = None, *, settings: Settings = DEFAU
         for row in unpack_rows(batch):
             assert outcome.error is None, "an error is the last row"
             if row.partition == STATISTICS:
-                outcome.tell(json.loads(row.data.to_pybytes()))
+                outcome.add_statistics(json.loads(row.data.to_pybytes()))
             elif row.partition == ERROR:
                 outcome.error = json.loads(row.data.to_pybytes())
             else:
@@ -92,7 +100,7 @@ def engine_threads() -> list[str]:
 
 
 def write_files(folder: Path, table: pa.Table, files: int, row_group: int) -> list[dict[str, Any]]:
-    """Write ``table`` to Parquet files; give one split for each."""
+    """Write ``table`` to Parquet files; return one split for each."""
     rows = -(-table.num_rows // files)
     splits = []
     for number in range(files):
@@ -102,6 +110,6 @@ def write_files(folder: Path, table: pa.Table, files: int, row_group: int) -> li
     return splits
 
 
-def scan(spec: str) -> ParquetScan:
+def scan(spec: str) -> FileScan:
     output = fields(spec)
-    return ParquetScan(output=output, input_id=0, num_data_columns=len(output))
+    return FileScan(format="parquet", output=output, input_id=0, num_data_columns=len(output))

@@ -1,4 +1,4 @@
-"""A capture that is not as it was written is refused before anything of it is decoded; the message names the file."""
+"""A damaged capture is rejected before it is decoded; the message names the file."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 from pyspark_pipeline.cli.main import main
 from pyspark_pipeline.errors import CaptureError
+from pyspark_pipeline.plan.layout import WIRE_VERSION
 from pyspark_pipeline.task import run_fragment
 from pyspark_pipeline.task.capture import Capture
 from pyspark_pipeline.task.capture_files import CaptureFiles
@@ -24,10 +25,11 @@ FILES = ["fragment.json", "input.arrow", CHUNKS]
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A complete capture, with the chunks of an operator."""
+    """Return a complete capture, with the chunks of an operator."""
     options = {"capture.folder": str(tmp_path_factory.mktemp("captures")), "capture.operator": "Filter"}
     settings = {"ansi": True, "timeZone": "UTC", "options": options}
-    text = json.dumps({"version": 1, "id": 4, "root": FILTER, "sink": {"kind": "result"}, "settings": settings})
+    content = {"version": WIRE_VERSION, "id": 4, "root": FILTER, "sink": {"kind": "result"}}
+    text = json.dumps({**content, "settings": settings})
     assert list(run_fragment(text, iter(given(0, list(range(50)), [4]))))
     (folder,) = Path(options["capture.folder"]).iterdir()
     return folder
@@ -40,15 +42,15 @@ def copy(whole: Path, tmp_path: Path) -> Path:
 
 
 def refused(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """Replay a capture that is refused; give the one line that says why."""
+    """Replay a damaged capture; return the one line of its error."""
     assert main(["replay", str(folder), *words]) == 1
-    told = capsys.readouterr()
-    assert told.out == ""
-    (line,) = told.err.splitlines()
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    (line,) = printed.err.splitlines()
     return line
 
 
-def test_a_whole_one_is_complete(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_undamaged_capture_is_complete(whole: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert sorted(path.name for path in whole.iterdir()) == sorted([*FILES, "journal.txt"])
     assert Capture(whole).journal.notes() == [] and Capture(whole).journal.ending is Ending.FINISHED
     for words in ([], ["--operator", "Filter"]):
@@ -69,7 +71,7 @@ DAMAGES: list[Callable[[bytes], bytes]] = [
 @pytest.mark.parametrize("words", [(), ("--operator", "Filter")], ids=["task", "operator"])
 @pytest.mark.parametrize("damage", DAMAGES, ids=["empty", "half", "no end", "longer", "garbage", "ones"])
 @pytest.mark.parametrize("name", FILES)
-def test_a_damaged_file_is_named(
+def test_damaged_file_is_named(
     name: str, damage: Callable[[bytes], bytes], words: tuple[str], copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (copy / name).write_bytes(damage((copy / name).read_bytes()))
@@ -77,13 +79,13 @@ def test_a_damaged_file_is_named(
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_is_gone_is_named(name: str, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_file_is_named(name: str, copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (copy / name).unlink()
     assert refused(copy, capsys).startswith(f"pyspark-pipeline: {copy / name} cannot be read: ")
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_any_changed_bytes_are_found(name: str, copy: Path) -> None:
+def test_changed_bytes_are_detected(name: str, copy: Path) -> None:
     chance, content = random.Random(3), (copy / name).read_bytes()
     for _ in range(200):
         changed = bytearray(content)
@@ -95,7 +97,7 @@ def test_any_changed_bytes_are_found(name: str, copy: Path) -> None:
             Capture(copy)
 
 
-def test_any_changed_byte_of_the_journal_is_found(copy: Path) -> None:
+def test_changed_byte_of_journal_is_detected(copy: Path) -> None:
     path = copy / "journal.txt"
     content = path.read_bytes()
     for place in range(len(content) - 1):
@@ -106,7 +108,7 @@ def test_any_changed_byte_of_the_journal_is_found(copy: Path) -> None:
             Capture(copy)
 
 
-def test_a_journal_that_is_cut_is_one_without_an_end(copy: Path) -> None:
+def test_truncated_journal_has_no_end(copy: Path) -> None:
     path = copy / "journal.txt"
     content = path.read_bytes()
     begin = content.index(b"\n") + 1
@@ -119,7 +121,7 @@ def test_a_journal_that_is_cut_is_one_without_an_end(copy: Path) -> None:
             Capture(copy)
 
 
-def test_a_journal_of_another_release_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_journal_of_other_release_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyspark_pipeline.task.capture_journal._VERSION", 2)
     JournalWriter(tmp_path)
     monkeypatch.undo()
@@ -128,14 +130,14 @@ def test_a_journal_of_another_release_is_named(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "7", '{"root": 1}', '{"root": {"op": "FilterExec"}}'])
-def test_what_is_no_fragment_is_named(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_fragment_is_named(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = CaptureFiles(tmp_path, 1 << 20)
     files.keep("fragment.json", text.encode())
     files.end(Ending.FINISHED)
     assert f"{tmp_path / 'fragment.json'} is no fragment of this release: " in refused(tmp_path, capsys)
 
 
-def test_a_capture_without_its_first_files_says_what_it_lacks(tmp_path: Path) -> None:
+def test_capture_without_first_files_names_missing_file(tmp_path: Path) -> None:
     files = CaptureFiles(tmp_path, 1 << 20)
     why = "the capture is incomplete: it has no end, so the task was killed or still runs$"
     with pytest.raises(CaptureError, match=rf"has no whole fragment\.json; {why}"):

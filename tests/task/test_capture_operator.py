@@ -1,4 +1,4 @@
-"""The chunks that enter an operator are kept, and the operator runs again over them, alone, the same each time."""
+"""Input chunks of an operator are recorded, and replaying the operator alone over them is deterministic."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from pyspark_pipeline.exchange import STATISTICS, ChunkRow, pack_rows, unpack_ro
 from pyspark_pipeline.local import write
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.joins import JoinType
+from pyspark_pipeline.plan.layout import WIRE_VERSION
 from pyspark_pipeline.plan.nodes import Fragment, Node, Range, Settings
-from pyspark_pipeline.task.capture import Capture, captured
+from pyspark_pipeline.plan.wire import decode_fragment
+from pyspark_pipeline.task.capture import Capture, capture_task
 from pyspark_pipeline.task.capture_files import CaptureFiles, read_chunks
 from pyspark_pipeline.task.capture_journal import Ending
-from pyspark_pipeline.task.capture_operator import OperatorRecorder, Place
+from pyspark_pipeline.task.capture_operator import OperatorPosition, OperatorRecorder
 from pyspark_pipeline.task.replay_operator import OperatorReplay
 from pyspark_pipeline.task.run import run_fragment, run_plan
 from tests.operators.join_kit import join
@@ -65,19 +67,19 @@ def task(root: Node, **options: str) -> Fragment:
 def capture(
     plan: Fragment, folder: Path, wanted: str = EVERYTHING, cpus: int = 1, splits: dict[int, Any] = SPLITS
 ) -> tuple[Capture, dict[str, Any]]:
-    """Run a task and keep what entered ``wanted``; give the capture and the task's profile."""
+    """Run a task and record the input of ``wanted``; return the capture and the task's profile."""
     options = Options({**plan.settings.options.given, "capture.folder": str(folder)})
     plan = dataclasses.replace(plan, settings=dataclasses.replace(plan.settings, options=options))
-    given = captured("{}", plan, iter([pack_rows([control(cpus, splits)])]), lambda _: [])
+    given = capture_task("{}", plan, iter([pack_rows([control(plan.root, cpus, splits)])]), lambda _: [])
     assert given.files is not None
     recorder = OperatorRecorder(given.files, wanted)
-    batches = given.watched(run_plan(plan, given.batches, given.read_broadcast, recorder))
+    batches = given.record_ending(run_plan(plan, given.batches, given.read_broadcast, recorder))
     rows = [row for batch in batches for row in unpack_rows(batch)]
     assert rows[0].partition == STATISTICS
     return Capture(given.files.folder), json.loads(json.loads(rows[0].data.to_pybytes())["profile"])
 
 
-def entered(kept: Capture, place: Place, drivers: int) -> list[pa.RecordBatch]:
+def entered(kept: Capture, place: OperatorPosition, drivers: int) -> list[pa.RecordBatch]:
     names = [f"chunks-{place.number}-driver-{driver}.arrow" for driver in range(drivers)]
     return [chunk for name in names for chunk in kept.chunks(name)]
 
@@ -86,7 +88,7 @@ def bag(chunks: list[pa.RecordBatch]) -> Counter[str]:
     return Counter(str(row) for chunk in chunks for row in zip(*(c.to_pylist() for c in chunk.columns), strict=True))
 
 
-def found(report: dict[str, Any], place: Place) -> dict[str, Any]:
+def found(report: dict[str, Any], place: OperatorPosition) -> dict[str, Any]:
     (pipeline,) = (p for p in report["pipelines"] if p["id"] == place.pipeline)
     (operator,) = (o for o in pipeline["operators"] if o["name"] == place.name)
     return {key: value for key, value in operator.items() if not key.endswith("_s") and key != "peak_bytes"}
@@ -94,7 +96,7 @@ def found(report: dict[str, Any], place: Place) -> dict[str, Any]:
 
 @pytest.mark.parametrize("cpus", [1, 3])
 @pytest.mark.parametrize("plan", [joined, sorted_join])
-def test_each_operator_alone_gives_what_it_gave_in_the_task(
+def test_replayed_operator_returns_same_output(
     plan: Callable[[], Node], cpus: int, tmp_path: Path
 ) -> None:
     given = task(plan())
@@ -103,13 +105,13 @@ def test_each_operator_alone_gives_what_it_gave_in_the_task(
     for pipeline in report["pipelines"]:
         names = [operator["name"] for operator in pipeline["operators"]]
         for index, name in enumerate(names[:-1]):
-            place = Place(pipeline["id"], index, name)
+            place = OperatorPosition(pipeline["id"], index, name)
             if name in ("Range", "LocalExchangeSource"):
                 continue
             replay = OperatorReplay(kept, given, place.number)
             chunks = list(replay.outputs())
             assert all(isinstance(chunk, pa.RecordBatch) for chunk in chunks)
-            left = entered(kept, Place(place.pipeline, index + 1, ""), pipeline["dop"])
+            left = entered(kept, OperatorPosition(place.pipeline, index + 1, ""), pipeline["dop"])
             assert bag(chunks) == bag(left) and bag(left)
             assert cpus > 1 or chunks == left
             alone.add(name)
@@ -118,35 +120,36 @@ def test_each_operator_alone_gives_what_it_gave_in_the_task(
 
 
 @pytest.mark.parametrize(("wanted", "rows"), [("HashJoinBuild", 250), ("SortSink", 250), ("ResultSink", 250)])
-def test_a_sink_alone_takes_what_it_took_in_the_task(wanted: str, rows: int, tmp_path: Path) -> None:
+def test_replayed_sink_accepts_same_input(wanted: str, rows: int, tmp_path: Path) -> None:
     given = task(sorted_join())
     kept, report = capture(given, tmp_path, wanted)
     replay = OperatorReplay(kept, given, wanted)
     sent = list(replay.outputs())
-    counts = found(replay.profile(), replay.place)
-    before = found(report, replay.place)
-    for told in (counts, before):  # times
-        told["counters"] = {name: value for name, value in told.get("counters", {}).items() if "_ns" not in name}
+    counts = found(replay.profile(), replay.position)
+    before = found(report, replay.position)
+    for operator in (counts, before):  # times
+        counters = operator.get("counters", {})
+        operator["counters"] = {name: value for name, value in counters.items() if "_ns" not in name}
     assert counts == before and counts["rows_in"] == rows
     assert sum(row.rows for row in sent if isinstance(row, ChunkRow)) == (rows if wanted == "ResultSink" else 0)
 
 
-def test_a_replay_is_the_same_each_time(tmp_path: Path) -> None:
+def test_operator_replay_is_deterministic(tmp_path: Path) -> None:
     given = task(sorted_join())
     kept, _ = capture(given, tmp_path, "HashJoinProbe", cpus=3)
     first, second = (list(OperatorReplay(kept, given, "HashJoinProbe").outputs()) for _ in range(2))
     assert first == second and sum(chunk.num_rows for chunk in first if isinstance(chunk, pa.RecordBatch)) == 250
 
 
-def test_the_probe_of_an_outer_join_gives_the_rows_left_over_too(tmp_path: Path) -> None:
+def test_replayed_outer_join_probe_returns_unmatched_build_rows(tmp_path: Path) -> None:
     given = task(join(where(numbers(0), 395), numbers(1), JoinType.FULL_OUTER, build_left=False, keys=["n"]))
     kept, _ = capture(given, tmp_path, "HashJoinProbe,ResultSink", cpus=3)
     chunks = [c for c in OperatorReplay(kept, given, "HashJoinProbe").outputs() if isinstance(c, pa.RecordBatch)]
-    left = entered(kept, Place(1, 3, "ResultSink"), 3)
+    left = entered(kept, OperatorPosition(1, 3, "ResultSink"), 3)
     assert bag(chunks) == bag(left) and sum(chunk.num_rows for chunk in chunks) == 5 + 100 + 300 - 5
 
 
-def test_what_cannot_run_alone_says_what_it_works_with(tmp_path: Path) -> None:
+def test_operator_with_dependencies_is_not_replayed_alone(tmp_path: Path) -> None:
     both = {0: [0, 500, 1], 1: [100, 300, 1], 2: [0, 200, 1]}
     inner = join(numbers(0), numbers(1), JoinType.INNER, build_left=False, keys=["n"])
     root = join(inner, numbers(2), JoinType.LEFT_SEMI, build_left=False, keys=["n"])
@@ -158,7 +161,7 @@ def test_what_cannot_run_alone_says_what_it_works_with(tmp_path: Path) -> None:
         OperatorReplay(kept, task(root), names["RuntimeFilter"])
 
 
-def test_a_wrong_name_tells_the_operators_there_are(tmp_path: Path) -> None:
+def test_unknown_operator_name_lists_operators(tmp_path: Path) -> None:
     given = task(joined())
     kept, _ = capture(given, tmp_path, "Filtr")
     assert sorted(path.name for path in kept.folder.iterdir()) == ["fragment.json", "input.arrow", "journal.txt"]
@@ -173,7 +176,7 @@ def test_a_wrong_name_tells_the_operators_there_are(tmp_path: Path) -> None:
         OperatorReplay(kept, given, "Project")
 
 
-def test_chunks_of_changing_types_come_back_as_they_were(tmp_path: Path) -> None:
+def test_captured_chunks_of_changing_types_round_trip(tmp_path: Path) -> None:
     plain, dictionary = pa.array(["a", None, "b"]), pa.array(["b", "b", None]).dictionary_encode()
     chunks = [
         pa.RecordBatch.from_arrays([plain], ["c0"]),
@@ -204,13 +207,14 @@ def test_chunks_of_changing_types_come_back_as_they_were(tmp_path: Path) -> None
 def run_captured(root: dict[str, Any], parent: Path, operators: str) -> Path:
     options = {"capture.folder": str(parent), "capture.operator": operators}
     settings = {"ansi": True, "timeZone": "UTC", "options": options}
-    text = json.dumps({"version": 1, "id": 4, "root": root, "sink": {"kind": "result"}, "settings": settings})
-    assert list(run_fragment(text, iter([pack_rows([control(1, {0: [0, 10, 1]})])])))
+    content = {"version": WIRE_VERSION, "id": 4, "root": root, "sink": {"kind": "result"}}
+    text = json.dumps({**content, "settings": settings})
+    assert list(run_fragment(text, iter([pack_rows([control(decode_fragment(text).root, 1, {0: [0, 10, 1]})])])))
     (folder,) = parent.iterdir()
     return folder
 
 
-def test_the_command_runs_one_operator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_replay_command_runs_one_operator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = run_captured(AGGREGATE, tmp_path, "Filter, AggregateSink")
     assert main(["replay", str(folder), "--operator", "Filter", "--rows", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -227,7 +231,7 @@ def test_the_command_runs_one_operator(tmp_path: Path, capsys: pytest.CaptureFix
     assert "--cpus is for a whole task" in capsys.readouterr().err
 
 
-def test_an_error_of_spark_ends_the_replay_of_an_operator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_operator_replay_reports_spark_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project = one_by({"op": "RangeExec", "output": [ID], "scan": 0})
     folder = run_captured(project, tmp_path, "Project")
     assert main(["replay", str(folder), "--operator", "Project"]) == 1

@@ -1,4 +1,4 @@
-"""How a task ends that does not end well: every kind of error, from any thread, and being told to stop."""
+"""Failed tasks: every kind of error, from any thread, and cancellation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def project(*exprs: Any) -> Project:
 
 @pytest.fixture
 def trackers(monkeypatch: pytest.MonkeyPatch) -> list[MemoryTracker]:
-    """The trackers of all instances that are made."""
+    """Collect the trackers of all instances."""
     made: list[MemoryTracker] = []
     original = task_run.instance_memory
 
@@ -55,7 +55,7 @@ def trackers(monkeypatch: pytest.MonkeyPatch) -> list[MemoryTracker]:
     return made
 
 
-def test_a_rule_of_spark_broken_by_a_row_is_the_last_message(cpus: int) -> None:
+def test_spark_condition_is_last_message(cpus: int) -> None:
     node = project(call("IntegralDivide", "bigint", literal(1, "bigint"), call(
         "Subtract", "bigint", N, literal(700_000, "bigint"), evalMode="ANSI"), evalMode="ANSI"))
     done = run_task(node, cpus=cpus, splits=MANY)
@@ -65,7 +65,7 @@ def test_a_rule_of_spark_broken_by_a_row_is_the_last_message(cpus: int) -> None:
     assert done.statistics is not None and done.statistics["metrics"]["inputRows"] >= 650_000 * (cpus == 1)
 
 
-def test_a_corrupt_file_is_the_last_message_and_named(cpus: int, tmp_path: Path) -> None:
+def test_corrupt_file_is_named_in_last_message(cpus: int, tmp_path: Path) -> None:
     splits = write_files(tmp_path, pa.table({"n": range(1000)}), files=4, row_group=100)
     bad = Path(splits[2]["path"])
     bad.write_bytes(bad.read_bytes()[:-20])
@@ -74,17 +74,17 @@ def test_a_corrupt_file_is_the_last_message_and_named(cpus: int, tmp_path: Path)
     assert str(bad) in done.error["message"]
 
 
-def test_a_bug_of_the_engine_says_where(cpus: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engine_bug_names_location(cpus: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(self: ProjectOperator, chunk: Chunk) -> Chunk:
         return {}["no such key"]  # type: ignore[no-any-return]
 
     monkeypatch.setattr(ProjectOperator, "transform", broken)
-    told: list[ChunkRow] = []
+    rows: list[ChunkRow] = []
     with pytest.raises(EngineBugError) as caught:
         for batch in start(fragment(project(N_PLUS_1)), cpus=cpus, splits=MANY):
-            told += unpack_rows(batch)
-    assert [row.partition for row in told] == [STATISTICS]
-    assert json.loads(json.loads(told[0].data.to_pybytes())["profile"])["pipelines"]
+            rows += unpack_rows(batch)
+    assert [row.partition for row in rows] == [STATISTICS]
+    assert json.loads(json.loads(rows[0].data.to_pybytes())["profile"])["pipelines"]
     message = str(caught.value)
     where = r"in push_chunk of operator 1 \(Project\) of pipeline 0, driver \d"
     assert re.search(rf"KeyError: 'no such key'\n{where}", message)
@@ -92,7 +92,7 @@ def test_a_bug_of_the_engine_says_where(cpus: int, monkeypatch: pytest.MonkeyPat
     assert not engine_threads()
 
 
-def test_closing_cancels_and_releases(
+def test_closing_task_cancels_and_releases_memory(
     cpus: int, trackers: list[MemoryTracker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed: list[int] = []
@@ -107,9 +107,9 @@ def test_closing_cancels_and_releases(
     assert [tracker.held for tracker in trackers] == [0]
 
 
-def test_an_error_of_the_input_stream_arrives_as_it_is(cpus: int) -> None:
+def test_error_of_input_stream_propagates_unchanged(cpus: int) -> None:
     def batches() -> Iterator[pa.RecordBatch]:
-        yield pack_rows([control(cpus)])
+        yield pack_rows([control(source, cpus)])
         raise ConnectionResetError("the other side has gone")
 
     source = ExchangeSource(output=fields("n:bigint"), input_id=0)
@@ -118,7 +118,7 @@ def test_an_error_of_the_input_stream_arrives_as_it_is(cpus: int) -> None:
     assert not engine_threads()
 
 
-def test_a_stream_without_control_message_is_a_bug(cpus: int) -> None:
+def test_stream_without_control_message_is_engine_bug(cpus: int) -> None:
     with pytest.raises(EngineBugError, match="control message"):
         list(task_run.run_plan(fragment(NUMBERS), iter([])))
 
@@ -133,7 +133,7 @@ def spilling(**options: str) -> Settings:
 
 
 @pytest.mark.parametrize("codec", ["none", "lz4", "zstd"])
-def test_memory_over_the_limit_goes_to_disk(
+def test_memory_over_limit_is_spilled(
     codec: str, cpus: int, trackers: list[MemoryTracker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, "1")
@@ -146,13 +146,13 @@ def test_memory_over_the_limit_goes_to_disk(
     assert task["memoryBytesSpilled"] > 16 << 20
     assert (task["diskBytesSpilled"] < task["memoryBytesSpilled"]) == (codec != "none")
     assert [tracker.held for tracker in trackers] == [0]
-    # Granted is at most twice the limit to who can make room; queues, what little is held in any case, and copies add.
+    # Reclaimable operators get at most twice the limit; queues, minimum reservations and copies are added.
     most = min((16 << 20) * (1 + cpus), (2 * 16 << 20) + (8 << 20) + cpus * (4 << 20))
     assert trackers[0].limit == 16 << 20 and trackers[0].peak < most
     assert not engine_threads()
 
 
-def test_spill_files_over_their_limit_fail_by_name(
+def test_spill_files_over_limit_raise_named_error(
     cpus: int, trackers: list[MemoryTracker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, "1")
@@ -163,7 +163,7 @@ def test_spill_files_over_their_limit_fail_by_name(
     assert not engine_threads()
 
 
-def test_an_allocator_without_memory_tells_what_is_held(cpus: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_allocation_failure_reports_memory_holders(cpus: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def huge(self: ProjectOperator, chunk: Chunk) -> Chunk:
         return pa.allocate_buffer(1 << 60)  # type: ignore[no-any-return]
 
@@ -172,8 +172,8 @@ def test_an_allocator_without_memory_tells_what_is_held(cpus: int, monkeypatch: 
         list(start(fragment(project(N_PLUS_1)), cpus=cpus, splits=MANY))
 
 
-def test_a_limited_address_space_is_an_error_not_a_death(cpus: int) -> None:
-    """What Spark does for ``spark.executor.pyspark.memory``: RLIMIT_AS in the worker; here no tracker helps."""
+def test_address_space_limit_raises_error_without_crash(cpus: int) -> None:
+    """With ``spark.executor.pyspark.memory`` Spark sets RLIMIT_AS in the worker; no tracker intervenes here."""
     program = f"""
         import resource
         from pyspark_pipeline.errors import ResourceExhaustedError
@@ -193,7 +193,7 @@ def test_a_limited_address_space_is_an_error_not_a_death(cpus: int) -> None:
     assert done.stdout.startswith("exhausted"), done.stdout
 
 
-def test_the_limit_leaves_room_for_what_is_not_counted(cpus: int) -> None:
+def test_operator_limit_reserves_uncounted_memory(cpus: int) -> None:
     gib = 1 << 30
     assert operator_bytes(None, gib) is None
     assert operator_bytes("-1", gib) is None
@@ -201,9 +201,9 @@ def test_the_limit_leaves_room_for_what_is_not_counted(cpus: int) -> None:
     assert operator_bytes("1024", 2 * gib) == 16 << 20
 
 
-def test_the_error_message_is_json_in_one_row(cpus: int) -> None:
+def test_error_message_is_json_in_one_row(cpus: int) -> None:
     node = project(call("IntegralDivide", "bigint", N, literal(0, "bigint"), evalMode="ANSI"))
     *_, last = start(fragment(node), cpus=cpus, splits={0: [0, 10, 1]})
-    told, row = unpack_rows(last)
-    assert (told.partition, row.partition) == (STATISTICS, ERROR)
+    statistics, row = unpack_rows(last)
+    assert (statistics.partition, row.partition) == (STATISTICS, ERROR)
     assert json.loads(row.data.to_pybytes())["context"] == -1

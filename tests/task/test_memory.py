@@ -1,4 +1,4 @@
-"""What a task says of its memory, and what it leaves of it."""
+"""Memory of a task: profile, trimming and trackers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.task.kit import run_task
 NUMBERS = Range(output=fields("n:bigint"), input_id=0)
 
 
-def test_the_profile_names_the_process_and_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_profile_has_process_and_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     for allowed, limit in ((None, None), ("1", 16 << 20)):
         monkeypatch.delenv(memory.VARIABLE, raising=False)
         if allowed is not None:
@@ -33,17 +33,17 @@ def test_the_profile_names_the_process_and_the_limit(monkeypatch: pytest.MonkeyP
         assert (profile["process"], profile["limit_bytes"]) == (os.getpid(), limit)
 
 
-def test_only_a_large_instance_gives_its_pages_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_large_instance_trims_allocators(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[bool] = []
-    monkeypatch.setattr(memory, "release_kept", lambda: given.append(True))
-    memory.give_back(memory.LARGE_BYTES - 1)
+    monkeypatch.setattr(memory, "trim_allocators", lambda: given.append(True))
+    memory.trim_after_instance(memory.LARGE_BYTES - 1)
     assert given == []
-    memory.give_back(memory.LARGE_BYTES)
+    memory.trim_after_instance(memory.LARGE_BYTES)
     assert given == [True]
 
 
 @pytest.mark.parametrize("cpus", [1, 3])
-def test_a_task_gives_back_once_what_it_held_is_gone(cpus: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_task_trims_allocators_after_release(cpus: int, monkeypatch: pytest.MonkeyPatch) -> None:
     peaks: list[int] = []
     instances: list[weakref.ref[FragmentInstance]] = []
     make = FragmentBuilder.instance
@@ -59,12 +59,12 @@ def test_a_task_gives_back_once_what_it_held_is_gone(cpus: int, monkeypatch: pyt
         peaks.append(peak)
 
     monkeypatch.setattr(FragmentBuilder, "instance", made)
-    monkeypatch.setattr("pyspark_pipeline.task.run.give_back", given_back)
+    monkeypatch.setattr("pyspark_pipeline.task.run.trim_after_instance", given_back)
     run_task(NUMBERS, splits={0: [0, 10, 1]}, cpus=cpus)
     assert len(peaks) == 1
 
 
-def test_the_worker_holds_what_its_instance_and_its_broadcasts_hold() -> None:
+def test_worker_tracker_sums_instance_and_broadcasts() -> None:
     tables = memory.broadcast_memory()
     instance = memory.instance_memory()
     worker = instance.parent
@@ -74,12 +74,12 @@ def test_the_worker_holds_what_its_instance_and_its_broadcasts_hold() -> None:
     cache.begin_task([1])
     cache.value(1, "table", lambda: np.zeros(100, np.int8))
     operator = instance.child("operator")
-    operator.hold(50)
+    operator.reserve(50)
     assert worker.held - before == 150
-    assert f"worker holds {before + 150} bytes without a limit" in operator.account()
+    assert f"worker holds {before + 150} bytes without a limit" in operator.describe()
     instance.limit = 60
-    assert "instance holds 50 of its limit 60 bytes" in operator.account()
-    assert operator.account().endswith(f"; with it worker holds {before + 150}")
+    assert "instance holds 50 of its limit 60 bytes" in operator.describe()
+    assert operator.describe().endswith(f"; with it worker holds {before + 150}")
     assert instance.close() == 50
     assert worker.held - before == 100
     cache.begin_task([])
@@ -87,7 +87,7 @@ def test_the_worker_holds_what_its_instance_and_its_broadcasts_hold() -> None:
     tables.close()
 
 
-def test_a_task_leaves_nothing_counted_in_its_worker() -> None:
+def test_ended_task_leaves_no_memory_in_worker_tracker() -> None:
     tracker = memory.instance_memory()
     worker = tracker.parent
     tracker.close()

@@ -1,4 +1,4 @@
-"""An instance gives the same rows with one thread and with several."""
+"""An instance returns the same rows with one and with several threads."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def splits(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> list[di
 def two_stages(
     first: Aggregate, splits: list[dict[str, Any]], cpus: int, drivers: int = 1
 ) -> list[tuple[Any, ...]]:
-    """Partial, exchange that names one of ``drivers``, final: every task with ``cpus`` threads."""
+    """Run partial, exchange to one of ``drivers``, final; every task with ``cpus`` threads."""
     keys = tuple(column(first, f.name) for f in first.output[: len(first.grouping)])
     sink = HashExchange(keys=keys, num_partitions=PARTITIONS, drivers=drivers) if keys else SingleExchange()
     sent = run_task(first, sink, cpus=cpus, splits={0: splits})
@@ -68,7 +68,7 @@ def two_stages(
 
 def received(first: Aggregate, drivers: int) -> ExchangeSource:
     keys = tuple(column(first, f.name) for f in first.output[: len(first.grouping)])
-    return ExchangeSource(output=first.output, input_id=0, dealt_by=keys, drivers=drivers)
+    return ExchangeSource(output=first.output, input_id=0, partitioning=keys, drivers=drivers)
 
 
 def drivers(outcome: Outcome) -> list[int]:
@@ -92,14 +92,14 @@ def test_two_stage_aggregation_by_keys(table: pa.Table, splits: list[dict[str, A
     assert sorted((row[:4] for row in three), key=repr) == expected
 
 
-def test_what_the_sender_dealt_is_not_dealt_again(splits: list[dict[str, Any]]) -> None:
+def test_rows_partitioned_by_sender_are_not_repartitioned(splits: list[dict[str, Any]]) -> None:
     first = partial_node(SCAN, [column(SCAN, "k")], [aggregate_call("Count", column(SCAN, "x"))])
-    sink = HashExchange(keys=received(first, 3).dealt_by, num_partitions=1, drivers=3)
+    sink = HashExchange(keys=received(first, 3).partitioning, num_partitions=1, drivers=3)
     sent = run_task(first, sink, cpus=3, splits={0: splits}).rows
-    dealt = run_task(merge_node(first, "Final", received(first, 3)), cpus=3, inputs=sent)
-    anew = run_task(merge_node(first, "Final", received(first, 2)), cpus=3, inputs=sent)
-    assert drivers(dealt) == [3, 3] and drivers(anew) == [3, 3, 3]
-    assert rows_of(dealt.table()) == rows_of(anew.table())
+    partitioned = run_task(merge_node(first, "Final", received(first, 3)), cpus=3, inputs=sent)
+    repartitioned = run_task(merge_node(first, "Final", received(first, 2)), cpus=3, inputs=sent)
+    assert drivers(partitioned) == [3, 3] and drivers(repartitioned) == [3, 3, 3]
+    assert rows_of(partitioned.table()) == rows_of(repartitioned.table())
 
 
 def test_two_stage_aggregation_without_keys(table: pa.Table, splits: list[dict[str, Any]]) -> None:
@@ -110,14 +110,14 @@ def test_two_stage_aggregation_without_keys(table: pa.Table, splits: list[dict[s
         assert two_stages(first, splits, cpus) == expected
 
 
-def test_no_rows_at_all_give_one_row_without_keys(splits: list[dict[str, Any]]) -> None:
+def test_aggregation_of_no_rows_without_keys_returns_one_row(splits: list[dict[str, Any]]) -> None:
     calls = [aggregate_call("Count", column(SCAN, "x")), aggregate_call("Max", column(SCAN, "s"))]
     first = partial_node(SCAN, [], calls)
     for cpus in CPUS:
         assert two_stages(first, [], cpus) == [(0, None)]
 
 
-def test_one_stage_aggregation_and_its_drivers(table: pa.Table, splits: list[dict[str, Any]]) -> None:
+def test_one_stage_aggregation_with_drivers(table: pa.Table, splits: list[dict[str, Any]]) -> None:
     node = complete_node(SCAN, [column(SCAN, "s")], [aggregate_call("Sum", column(SCAN, "x"))])
     one, three = (run_task(node, cpus=cpus, splits={0: splits}) for cpus in CPUS)
     assert rows_of(one.table()) == rows_of(three.table())
@@ -127,8 +127,8 @@ def test_one_stage_aggregation_and_its_drivers(table: pa.Table, splits: list[dic
     assert three.statistics is not None and three.statistics["metrics"]["inputRows"] == ROWS
 
 
-def test_distinct_rows_meet(table: pa.Table, splits: list[dict[str, Any]]) -> None:
-    """Removing duplicates after an exchange must be complete: the stage above counts the rows."""
+def test_distinct_is_complete_after_exchange(table: pa.Table, splits: list[dict[str, Any]]) -> None:
+    """Deduplication after an exchange is complete: the stage above counts the rows."""
     first = partial_node(SCAN, [column(SCAN, "k"), column(SCAN, "s")], [])
     one, three = (two_stages(first, splits, cpus) for cpus in CPUS)
     assert one == three
@@ -136,7 +136,7 @@ def test_distinct_rows_meet(table: pa.Table, splits: list[dict[str, Any]]) -> No
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2000, ROWS + 1])
-def test_a_limit_counts_over_all_drivers(limit: int, splits: list[dict[str, Any]]) -> None:
+def test_limit_counts_rows_of_all_drivers(limit: int, splits: list[dict[str, Any]]) -> None:
     node = Limit(output=SCAN.output, limit=limit, child=SCAN)
     for cpus in CPUS:
         done = run_task(node, cpus=cpus, splits={0: splits})
@@ -144,7 +144,7 @@ def test_a_limit_counts_over_all_drivers(limit: int, splits: list[dict[str, Any]
 
 
 @pytest.mark.parametrize(("rows", "at_work"), [(0, 0), (1, 1), (99, 1), (60_000, None)])
-def test_the_rows_that_come_choose_the_drivers_of_a_sort(rows: int, at_work: int | None) -> None:
+def test_sort_parallelism_adapts_to_input_rows(rows: int, at_work: int | None) -> None:
     numbers = Range(output=fields("n:bigint"), input_id=0)
     sent = run_task(numbers, SingleExchange(), splits={0: [0, rows, 1]}, settings=SMALL)
     source = ExchangeSource(output=numbers.output, input_id=0)
@@ -158,7 +158,7 @@ def test_the_rows_that_come_choose_the_drivers_of_a_sort(rows: int, at_work: int
     assert used == at_work or (at_work is None and used >= 1)
 
 
-def test_streaming_rows_of_an_exchange_source_and_a_range() -> None:
+def test_exchange_source_and_range_stream_rows() -> None:
     numbers = Range(output=fields("n:bigint"), input_id=0)
     doubled = Project(
         output=numbers.output,

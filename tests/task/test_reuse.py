@@ -1,4 +1,4 @@
-"""Spark keeps a worker for the next task only when the task's input was read to its end."""
+"""Spark reuses a worker only if the task's input was read to its end."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ CHUNK = ChunkRow(partition=0, rows=2, data=encode_chunk(pa.record_batch({"c0": [
 
 @pytest.mark.parametrize("cpus", CPUS)
 @pytest.mark.parametrize(("root", "chunks"), [(NUMBERS, []), (SOURCE, []), (SOURCE, [CHUNK, CHUNK])])
-def test_the_input_is_read_to_its_end(root: Node, chunks: list[ChunkRow], cpus: int) -> None:
+def test_input_is_read_to_end(root: Node, chunks: list[ChunkRow], cpus: int) -> None:
     ended = []
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for row in (control(cpus, {0: [0, 10, 1]}), *chunks):
+        for row in (control(root, cpus, {0: [0, 10, 1]}), *chunks):
             yield pack_rows([row])
         ended.append(True)
 
@@ -33,6 +33,6 @@ def test_the_input_is_read_to_its_end(root: Node, chunks: list[ChunkRow], cpus: 
     assert ended == [True]
 
 
-def test_chunks_that_nobody_takes_are_a_bug() -> None:
+def test_chunks_without_input_raise_engine_bug() -> None:
     with pytest.raises(EngineBugError, match="a chunk came for input 0 of a fragment that has no input"):
-        list(run_plan(fragment(NUMBERS), iter([pack_rows([control(1, {0: [0, 10, 1]})]), pack_rows([CHUNK])])))
+        list(run_plan(fragment(NUMBERS), iter([pack_rows([control(NUMBERS, 1, {0: [0, 10, 1]})]), pack_rows([CHUNK])])))

@@ -1,4 +1,4 @@
-"""Calls of operators come in the order that a test gives, or the test fails and says what was waited for."""
+"""Operator calls come in the order that a test gives, or the test fails and names the missing calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.exec.kit import Sink, Source, Step, chunks, pipeline, values
 
 
 class Noted(Step):
-    """Notes its number when it gets a chunk, and when it is closed."""
+    """Records its number when a chunk is pushed, and when it is closed."""
 
     def __init__(self, number: int, order: list[str]) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class Noted(Step):
 
 
 def two(order: list[str], chunks_each: int = 2) -> FragmentInstance:
-    """Two pipelines of a driver each."""
+    """Return an instance of two pipelines of one driver each."""
     queue = OutputQueue(100)
     return FragmentInstance(
         [pipeline(Source(chunks(chunks_each)), Noted(i, order), Sink(queue), number=i) for i in range(2)], queue
@@ -45,7 +45,7 @@ def close(pipeline: int) -> Call:
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_a_driver_makes_a_call_only_after_another_has(first: int) -> None:
+def test_call_waits_for_the_call_ordered_before_it(first: int) -> None:
     order: list[str] = []
     instance = two(order)
     with Sequencer(instance) as sequencer:
@@ -57,7 +57,7 @@ def test_a_driver_makes_a_call_only_after_another_has(first: int) -> None:
     ]
 
 
-def test_drivers_take_turns_where_a_test_says_so() -> None:
+def test_order_alternates_the_calls_of_two_drivers() -> None:
     order: list[str] = []
     instance = two(order, 3)
     turns = [push(1, 1), push(0, 1), push(0, 2), push(1, 2), push(1, 3), push(0, 3)]
@@ -67,7 +67,7 @@ def test_drivers_take_turns_where_a_test_says_so() -> None:
     assert [name for name in order if name.startswith("push")] == [f"push {call.pipeline}" for call in turns]
 
 
-def test_the_tests_own_code_takes_part() -> None:
+def test_order_includes_steps_of_test_code() -> None:
     order: list[str] = []
     instance = two(order)
     with Sequencer(instance) as sequencer:
@@ -84,7 +84,7 @@ def test_the_tests_own_code_takes_part() -> None:
     assert order.index("push 0") < order.index("published") < order.index("push 1")
 
 
-def test_one_thread_meets_an_order_that_is_its_own_and_no_other() -> None:
+def test_one_thread_fails_at_once_on_an_order_it_cannot_meet() -> None:
     order: list[str] = []
     with Sequencer(instance := two(order)) as sequencer:
         sequencer.order(push(0), push(1))
@@ -99,15 +99,15 @@ def test_one_thread_meets_an_order_that_is_its_own_and_no_other() -> None:
     assert isinstance(caught.value.__cause__, EngineBugError)
 
 
-def test_what_a_driver_has_ended_without_cannot_be_waited_for() -> None:
+def test_wait_for_a_call_of_a_finished_driver_fails_at_once() -> None:
     with pytest.raises(OrderNotMetError, match="driver 0 of pipeline 0 has ended without it"):
         with Sequencer(instance := two([]), bound_s=1000) as sequencer:
             sequencer.order(push(0, number=9), push(1))
             list(execute(instance, 2))
 
 
-def test_an_order_that_is_never_met_fails_after_the_bound() -> None:
-    """Each of both threads waits for what only the test's code could do."""
+def test_unmet_order_fails_after_the_bound() -> None:
+    """Both threads wait for a step that only the test's code could make."""
     with pytest.raises(OrderNotMetError, match="has to wait for go: not within 0.2 s") as caught:
         with Sequencer(instance := two([]), bound_s=0.2) as sequencer:
             sequencer.order("go", push(0))
@@ -116,14 +116,14 @@ def test_an_order_that_is_never_met_fails_after_the_bound() -> None:
     assert "waiting: push_chunk of operator 1" in str(caught.value)
 
 
-def test_a_step_that_never_came_shows_nothing() -> None:
+def test_step_that_never_came_fails_the_test() -> None:
     with pytest.raises(OrderNotMetError, match=f"{push(1, 7)} never came"):
         with Sequencer(instance := two([])) as sequencer:
             sequencer.order(push(0), push(1, 7))
             list(execute(instance, 2))
 
 
-def test_a_run_that_is_closed_lets_its_waiting_calls_go_and_says_so() -> None:
+def test_closed_run_releases_waiting_calls_and_reports_them() -> None:
     with pytest.raises(OrderNotMetError, match=r"had to wait for go, but all was stopped\ngo never came"):
         with Sequencer(instance := two([]), bound_s=1000) as sequencer:
             sequencer.order("go", push(1))
@@ -132,7 +132,7 @@ def test_a_run_that_is_closed_lets_its_waiting_calls_go_and_says_so() -> None:
             items.close()
 
 
-def test_the_runs_own_error_is_the_tests() -> None:
+def test_error_of_the_run_propagates() -> None:
     queue = OutputQueue()
     instance = FragmentInstance([pipeline(Source(chunks(1), fails="pull_chunk"), Sink(queue))], queue)
     with pytest.raises(EngineBugError, match="told to fail in pull_chunk"):
@@ -141,7 +141,7 @@ def test_the_runs_own_error_is_the_tests() -> None:
             list(execute(instance, 2))
 
 
-def test_orders_that_cannot_be_are_refused() -> None:
+def test_impossible_orders_raise_value_error() -> None:
     sequencer = Sequencer(two([]))
     sequencer.order(push(0), push(1), close(0))
     with pytest.raises(ValueError, match="cannot come before"):

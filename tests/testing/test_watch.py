@@ -1,4 +1,4 @@
-"""A run that cannot go on fails within a bound, with every driver told, whatever it hangs in."""
+"""A hung run fails within a bound, with a dump of every driver, whatever it hangs in."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ both = pytest.mark.parametrize("threads", [1, 3])
 
 
 class Never(Recorded):
-    """A source that never has anything, although background work is under way."""
+    """A source without output, with unending background work ``work``."""
 
     def __init__(self, work: str = "") -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Never(Recorded):
 
 
 @both
-def test_a_run_that_ends_gives_its_items(threads: int) -> None:
+def test_watched_returns_the_items_of_a_run(threads: int) -> None:
     queue = OutputQueue(1)
     instance = FragmentInstance([pipeline(Source(chunks(50)), Step(), Sink(queue))], queue)
     assert values(watched(execute(instance, threads), instance, bound_s=5)) == list(range(200))
@@ -47,7 +47,7 @@ def test_a_run_that_ends_gives_its_items(threads: int) -> None:
 
 
 @both
-def test_the_runs_own_error_is_the_tests(threads: int) -> None:
+def test_error_of_the_run_propagates(threads: int) -> None:
     queue = OutputQueue()
     instance = FragmentInstance([pipeline(Source(chunks(1), fails="pull_chunk"), Sink(queue))], queue)
     with pytest.raises(EngineBugError, match="told to fail in pull_chunk"):
@@ -55,7 +55,7 @@ def test_the_runs_own_error_is_the_tests(threads: int) -> None:
 
 
 @both
-def test_drivers_that_nothing_can_wake_are_told_at_once(threads: int) -> None:
+def test_deadlocked_drivers_are_reported_at_once(threads: int) -> None:
     queue = OutputQueue()
     fine, stuck = pipeline(Source(chunks(2)), Sink(queue)), pipeline(Never(), Sink(queue), number=1)
     instance = FragmentInstance([fine, stuck], queue)
@@ -66,7 +66,7 @@ def test_drivers_that_nothing_can_wake_are_told_at_once(threads: int) -> None:
 
 
 @both
-def test_background_work_that_never_ends_is_told_after_the_bound(threads: int) -> None:
+def test_unending_background_work_is_reported_after_the_bound(threads: int) -> None:
     queue, background = OutputQueue(), BackgroundWork()
     fine = pipeline(Source(chunks(2)), Sink(queue))
     instance = FragmentInstance([fine, pipeline(Never("reader"), Sink(queue), number=1)], queue, background=background)
@@ -79,7 +79,7 @@ def test_background_work_that_never_ends_is_told_after_the_bound(threads: int) -
 
 
 @both
-def test_a_stream_that_never_gives_is_told_after_the_bound(threads: int) -> None:
+def test_blocked_input_stream_is_reported_after_the_bound(threads: int) -> None:
     go_on = threading.Event()
 
     def stream() -> Iterator[tuple[int, Any]]:
@@ -96,8 +96,8 @@ def test_a_stream_that_never_gives_is_told_after_the_bound(threads: int) -> None
         go_on.set()
 
 
-def test_threads_that_wait_for_each_other_inside_calls_are_told_with_where_they_stand() -> None:
-    """Each holds a lock and wants the other's; operators that would have to answer for the dump hang as well."""
+def test_deadlock_inside_calls_is_reported_with_thread_stacks() -> None:
+    """Each thread holds a lock and waits for the other's; polls for the dump hang as well."""
     queue, locks, both_hold = OutputQueue(), (threading.Lock(), threading.Lock()), threading.Barrier(2)
     given_up = threading.Event()
 
@@ -133,7 +133,7 @@ def test_threads_that_wait_for_each_other_inside_calls_are_told_with_where_they_
     assert said.count("while not locks[1 - self.own].acquire") == 2
 
 
-def test_waiting_for_drivers_to_come_to_rest_has_a_bound() -> None:
+def test_wait_until_blocked_has_a_bound() -> None:
     queue, go_on = OutputQueue(), threading.Event()
 
     def work(given: Chunk) -> Chunk:

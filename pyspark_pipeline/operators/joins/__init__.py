@@ -1,10 +1,10 @@
-"""Joins: one side is built into a table, the other streams past it.
+"""Joins: a hash table is built of one side, the other side probes it.
 
-Contents: which columns are needed (:mod:`~.columns`), the built side (:mod:`~.build_side`) and its sink
-(:mod:`~.build`), what the drivers of both pipelines share (:mod:`~.shared`), the condition beside the keys
-(:mod:`~.residual`), what comes out for a probe chunk (:mod:`~.emission`), the probe (:mod:`~.probe`), runtime
-filters (:mod:`~.trace`, :mod:`~.key_conditions`, :mod:`~.row_filter`), and how a node becomes these
-(:mod:`~.decompose`).
+Contents: the columns a join needs (:mod:`~.columns`), the build side (:mod:`~.build_side`) and its sink
+(:mod:`~.build`), the state shared by the drivers of both pipelines (:mod:`~.shared`), the residual condition
+(:mod:`~.residual`), the output for a probe chunk (:mod:`~.emission`), the probe (:mod:`~.probe`), runtime
+filters (:mod:`~.trace`, :mod:`~.key_conditions`, :mod:`~.row_filter`), and the decomposition of a join node into
+pipelines (:mod:`~.decompose`).
 """
 
 from pyspark_pipeline.operators.joins import decompose

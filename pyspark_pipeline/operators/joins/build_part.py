@@ -1,4 +1,4 @@
-"""What one build driver has taken: in memory, or on disk where that is too much."""
+"""The build rows of one driver, in memory or spilled."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pyspark_pipeline.operators.joins.spill import JoinSpill
 from pyspark_pipeline.operators.spill_partitions import SpillPartitions, first_columns
 
 
-class BuildPart:
-    """A collector that puts its rows aside once the join spills. ``spill`` None: this join cannot."""
+class LocalBuild:
+    """A collector that spills its rows once the join spills. ``spill`` None: this join cannot spill."""
 
     def __init__(self, collector: BuildCollector, spill: JoinSpill | None) -> None:
         self.collector = collector
@@ -20,20 +20,20 @@ class BuildPart:
         self._spill = spill
 
     def add(self, chunk: Chunk, context: OperatorContext) -> None:
-        """Take a chunk. Raises :class:`ResourceExhaustedError` where memory is short and this join cannot spill."""
+        """Add a chunk. Raises :class:`ResourceExhaustedError` if memory is short and this join cannot spill."""
         self.collector.add(chunk)
         self.rows += chunk.num_rows
         spill, nbytes = self._spill, self.collector.nbytes
         if spill is None:
-            context.memory.hold(nbytes)
-        elif spill.is_on:
-            self._put_aside(context)
-        elif not context.memory.try_hold(nbytes):
-            if nbytes < spill_partitions.LEAST_BYTES:
-                context.memory.force(nbytes)
+            context.memory.reserve(nbytes)
+        elif spill.is_spilling:
+            self._spill_rows(context)
+        elif not context.memory.try_reserve(nbytes):
+            if nbytes < spill_partitions.MIN_SPILL_BYTES:
+                context.memory.reserve_unchecked(nbytes)
             else:
-                spill.is_on = True
-                self._put_aside(context)
+                spill.is_spilling = True
+                self._spill_rows(context)
 
     @property
     def nbytes(self) -> int:
@@ -41,26 +41,26 @@ class BuildPart:
         return self.collector.nbytes + (self.partitions.nbytes if self.partitions is not None else 0)
 
     def flush(self, context: OperatorContext) -> None:
-        """Write everything that is in memory."""
-        self._dealt_out(context).flush(context.memory)
+        """Spill all rows in memory."""
+        self._move_to_partitions(context).flush(context.memory)
 
     def finish(self, context: OperatorContext) -> SpillPartitions:
-        """Put aside what is left; give the partitions."""
-        partitions = self._dealt_out(context)
+        """Spill the remaining rows; return the partitions."""
+        partitions = self._move_to_partitions(context)
         partitions.finish(context)
         return partitions
 
     def close(self) -> None:
-        """Drop everything. Repeatable."""
+        """Release the rows and files. Idempotent."""
         self.collector.clear()
         if self.partitions is not None:
             self.partitions.close()
 
-    def _put_aside(self, context: OperatorContext) -> None:
-        context.memory.force(self._dealt_out(context).nbytes)
+    def _spill_rows(self, context: OperatorContext) -> None:
+        context.memory.reserve_unchecked(self._move_to_partitions(context).nbytes)
 
-    def _dealt_out(self, context: OperatorContext) -> SpillPartitions:
-        """Deal out the rows that are in memory; the last may wait for more before they are written."""
+    def _move_to_partitions(self, context: OperatorContext) -> SpillPartitions:
+        """Move the rows in memory to the spill partitions, which may buffer the last ones before writing."""
         if self.partitions is None:
             self.partitions = SpillPartitions(0, first_columns(len(self.collector.key_types)), context.spill)
         for chunk in self.collector.drain():

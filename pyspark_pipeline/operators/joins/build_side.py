@@ -1,6 +1,6 @@
-"""The built side of a join: its kept columns, whole, and the table that finds their rows by key.
+"""The build side of a join: its kept columns, and the hash table that finds their rows by key.
 
-A :class:`BuildCollector` takes one driver's chunks; :func:`build_side` makes the side of all of them.
+A :class:`BuildCollector` collects one driver's chunks; :class:`BuildSide` is built of all collectors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import Array, count_nulls, fixed_array, make_chunk
-from pyspark_pipeline.kernels.join_table import JoinTable, most_index_bytes
+from pyspark_pipeline.kernels.join_table import JoinTable, max_index_bytes
 from pyspark_pipeline.kernels.key_filter import KeyFilter
 from pyspark_pipeline.plan.expr import Expr
 
@@ -26,9 +26,9 @@ _LARGE = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 
 
 class BuildCollector:
-    """Chunks of the build side: their keys evaluated, of their columns those that are kept.
+    """Chunks of the build side: their evaluated keys and their kept columns.
 
-    ``null_keys`` counts the NULLs in the key columns of all chunks taken.
+    ``null_keys`` counts the NULLs in the key columns of all chunks added.
     """
 
     def __init__(self, keys: Sequence[Expr], kept: Sequence[int], settings: ExpressionSettings) -> None:
@@ -43,30 +43,30 @@ class BuildCollector:
         self._bytes = ChunkBytes()
 
     def add(self, chunk: Chunk) -> None:
-        """Take a chunk."""
+        """Add a chunk."""
         kept = [chunk.column(ordinal) for ordinal in self._kept]
         keys = self._expressions.evaluate(chunk)
         self.null_keys += count_nulls(keys)
-        self._take(chunk, keys, kept)
+        self._append(chunk, keys, kept)
 
     def restore(self, chunk: Chunk) -> None:
-        """Take a chunk that :meth:`drain` of a collector like this one gave."""
+        """Add a chunk that :meth:`drain` of a collector of the same join yielded."""
         count = len(self.keys)
-        self._take(chunk, chunk.columns[:count], chunk.columns[count:])
+        self._append(chunk, chunk.columns[:count], chunk.columns[count:])
 
     def drain(self) -> Iterator[Chunk]:
-        """Give everything as chunks of the keys and the kept columns, and forget it."""
+        """Remove all rows and yield them as chunks of the keys and the kept columns."""
         chunks = [make_chunk(list(arrays), len(arrays[0])) for arrays in zip(*self.keys, *self.columns, strict=True)]
         self.clear()
         yield from chunks
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all rows."""
         self.rows = self.nbytes = 0
         self.keys = [[] for _ in self.keys]
         self.columns = [[] for _ in self.columns]
 
-    def _take(self, chunk: Chunk, keys: Sequence[pa.Array], kept: Sequence[pa.Array]) -> None:
+    def _append(self, chunk: Chunk, keys: Sequence[pa.Array], kept: Sequence[pa.Array]) -> None:
         self.rows += chunk.num_rows
         self.nbytes += self._bytes.estimate(chunk)
         for chunks, key in zip(self.keys, keys, strict=True):
@@ -76,14 +76,15 @@ class BuildCollector:
 
 
 def build_bytes(nbytes: int, rows: int) -> int:
-    """Estimate what :class:`BuildSide` needs while it is made, besides the ``nbytes`` of the chunks it is made of."""
-    return nbytes + most_index_bytes(rows)
+    """Estimate the bytes to build a :class:`BuildSide`, beside the ``nbytes`` of its chunks."""
+    return nbytes + max_index_bytes(rows)
 
 
 class BuildSide:
-    """The built rows. Its rows never change: any number of threads, and of tasks, may use it.
+    """The build rows and their table. The rows are immutable: any number of threads and tasks may share them.
 
-    ``types``: the types of the kept columns. ``lists``: whether rows will be asked for, not only whether there is one.
+    ``types``: the types of the kept columns. ``lists``: whether the probe needs the matching rows, not only whether
+    a match exists.
     """
 
     def __init__(self, parts: Sequence[BuildCollector], types: Sequence[pa.DataType], *, lists: bool = True) -> None:
@@ -106,7 +107,7 @@ class BuildSide:
         self._lock = threading.Lock()
 
     def key_filter(self) -> KeyFilter:
-        """Give the filter of the keys, made for who asks first."""
+        """Return the filter of the keys, built by the first call."""
         with self._lock:
             if self._filter is None:
                 self._filter = KeyFilter(self.table)
@@ -114,25 +115,25 @@ class BuildSide:
             return self._filter
 
     def take(self, place: int, rows: pa.Array) -> pa.Array:
-        """Give the rows (int32; NULL gives NULL) of kept column ``place``."""
-        taken = gathered(self.columns[place], rows)
+        """Return the values of kept column ``place`` in ``rows`` (int32; NULL yields NULL)."""
+        taken = take_rows(self.columns[place], rows)
         if taken.type in (pa.large_string(), pa.large_binary()):
             return taken.cast(self._types[place])
         return taken
 
 
-def gathered(column: pa.Array, rows: pa.Array) -> pa.Array:
-    """Give the values of ``rows`` (NULL gives NULL), which are known to be there."""
+def take_rows(column: pa.Array, rows: pa.Array) -> pa.Array:
+    """Return the values of ``rows`` (NULL yields NULL), which must be in bounds."""
     return pc.take(column, rows, boundscheck=False)
 
 
 def row_numbers(rows: Array, *, with_missing: bool = False) -> pa.Array:
-    """Make an Arrow array of int32 row numbers; −1 becomes NULL where ``with_missing``."""
+    """Return an Arrow array of int32 row numbers; −1 becomes NULL if ``with_missing``."""
     return fixed_array(pa.int32(), rows, rows >= 0 if with_missing else None)
 
 
 def _whole(arrays: list[pa.Array], kind: pa.DataType) -> pa.Array:
-    """Join the arrays of one column; strings too long for 32-bit offsets get 64-bit ones."""
+    """Concatenate the arrays of one column; strings too long for 32-bit offsets get 64-bit offsets."""
     if not arrays:
         return pa.array([], kind)
     try:
@@ -145,7 +146,7 @@ def _whole(arrays: list[pa.Array], kind: pa.DataType) -> pa.Array:
 
 
 def _with_dictionary(strings: pa.Array) -> pa.Array:
-    """Encode strings that repeat much, so that their rows are gathered as codes; a sample decides."""
+    """Dictionary-encode strings with many duplicates, so that codes are gathered; a sample decides."""
     if strings.type != pa.string() or len(strings) < _SAMPLE_ROWS or not _repeats(strings.slice(0, _SAMPLE_ROWS)):
         return strings
     encoded = strings.dictionary_encode()

@@ -1,4 +1,4 @@
-"""Which columns of a join's sides are needed, and the condition bound to just those it reads."""
+"""The columns of both sides that a join needs, and the condition bound to the columns it reads."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, columns_read
-from pyspark_pipeline.plan.joins import Emits, Join
+from pyspark_pipeline.plan.joins import HashJoin, Join, JoinOutputKind
+from pyspark_pipeline.plan.properties import ALL_PLAIN, RequiredOutput
 
-_GIVES_BUILD = (Emits.PAIRS, Emits.BUILD_MATCHED, Emits.BUILD_UNMATCHED)
+_EMITS_BUILD = (JoinOutputKind.PAIRS, JoinOutputKind.BUILD_MATCHED, JoinOutputKind.BUILD_UNMATCHED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,12 +26,12 @@ class ResidualColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinColumns:
-    """What of the sides' columns a join works with.
+    """The columns of both sides that a join uses.
 
-    ``kept``: the ordinals of the build side's columns that are kept, of ``kept_types``. ``probe``: for every column
-    of the probe side its type, None where nothing above reads it; ``build``: for every column of the build side
-    that comes out its place in ``kept``, None where nothing above reads it. ``pairs``: whether build rows are asked
-    for, not only whether there is one.
+    ``kept``: the ordinals of the build columns stored with the table, ``kept_types`` their types. ``probe``: the type
+    of every probe column, None if it is not read above; ``build``: the index in ``kept`` of every build column, None
+    if it is not in the output or not read above. ``pairs``: whether the join needs the matching build rows, not only
+    whether a match exists.
     """
 
     kept: tuple[int, ...]
@@ -41,13 +42,13 @@ class JoinColumns:
     residual: ResidualColumns | None
 
     @classmethod
-    def of(cls, join: Join, read: Collection[int] | None = None) -> JoinColumns:
-        """Find what ``join`` needs for its condition and those columns of its output that are ``read`` (None: all)."""
-        gives_build = join.shape.emits in _GIVES_BUILD
+    def of(cls, join: Join, required: RequiredOutput = ALL_PLAIN) -> JoinColumns:
+        """Return the columns that ``join`` needs for its condition and the output columns that are ``required``."""
+        emits_build = join.shape.output_kind in _EMITS_BUILD
         used = columns_read([join.condition]) if join.condition is not None else set()
-        wanted = set(range(len(join.output))) if read is None else set(read)
+        wanted = set(range(len(join.output))) - required.unused
         probe_read, build_read = _by_side(join, wanted)
-        if not gives_build:
+        if not emits_build:
             build_read = set()
         probe_used, build_used = _by_side(join, used)
         kept = sorted(build_read | build_used)
@@ -59,9 +60,28 @@ class JoinColumns:
             kept_types=tuple(join.build.output[i].type.arrow for i in kept),
             probe=tuple(f.type.arrow if i in probe_read else None for i, f in enumerate(join.probe.output)),
             build=tuple(kept.index(i) if i in build_read else None for i in range(len(join.build.output))),
-            pairs=gives_build or residual is not None,
+            pairs=emits_build or residual is not None,
             residual=residual,
         )
+
+    def required_probe(self, join: Join) -> RequiredOutput:
+        """Return the requirement on the probe side of ``join``: output, condition and keys."""
+        read = {i for i, kind in enumerate(self.probe) if kind is not None}
+        read |= columns_read(join.probe_keys) if isinstance(join, HashJoin) else set()
+        read |= set(self.residual.probe) if self.residual is not None else set()
+        return RequiredOutput.of_columns(join.probe.output, read)
+
+    def required_build(self, join: Join) -> RequiredOutput:
+        """Return the requirement on the build side of ``join``: kept columns and keys."""
+        read = columns_read(join.build_keys) if isinstance(join, HashJoin) else set()
+        return RequiredOutput.of_columns(join.build.output, read | set(self.kept))
+
+
+def required_inputs(join: Join, required: RequiredOutput) -> tuple[RequiredOutput, RequiredOutput]:
+    """Return the requirements of ``join`` on its left and its right side."""
+    columns = JoinColumns.of(join, required)
+    probe, build = columns.required_probe(join), columns.required_build(join)
+    return (build, probe) if join.build_left else (probe, build)
 
 
 def _by_side(join: Join, ordinals: Collection[int]) -> tuple[set[int], set[int]]:

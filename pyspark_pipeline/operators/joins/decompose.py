@@ -1,4 +1,4 @@
-"""Which pipelines a join becomes: one that builds, unless the built side is a broadcast, and the probe's."""
+"""The decomposition of a join: a build pipeline, unless the build side is a broadcast, and a probe in the other."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.operators.joins.build import JoinBuildFactory
 from pyspark_pipeline.operators.joins.build_side import BuildSide, build_bytes
+from pyspark_pipeline.operators.joins.columns import required_inputs
 from pyspark_pipeline.operators.joins.key_conditions import key_condition
 from pyspark_pipeline.operators.joins.probe import JoinProbeFactory
 from pyspark_pipeline.operators.joins.row_filter import RuntimeFilterFactory
-from pyspark_pipeline.operators.joins.shared import BroadcastSide, JoinShared
-from pyspark_pipeline.operators.joins.trace import trace_keys
+from pyspark_pipeline.operators.joins.shared import BroadcastSide, SharedJoinState
+from pyspark_pipeline.operators.joins.trace import probe_lineage, trace_column_lineage
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.runtime_filters import RowFilter, ScanFilter
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
@@ -27,9 +28,11 @@ from pyspark_pipeline.plan.nodes import Settings
     HashJoin,
     execs=["SortMergeJoinExec", "ShuffledHashJoinExec", "BroadcastHashJoinExec"],
     pipeline=["HashJoinBuild", "HashJoinProbe"],
+    requires=required_inputs,
+    lineage=probe_lineage,
 )
 def decompose_hash_join(node: HashJoin, builder: PipelineBuilder) -> list[OperatorFactory]:
-    """Build one side in pipelines of its own; append the probe to the other side's."""
+    """Add a build pipeline for one side; append the probe to the pipeline of the other side."""
     return _decompose(node, builder, "HashJoin")
 
 
@@ -37,62 +40,64 @@ def decompose_hash_join(node: HashJoin, builder: PipelineBuilder) -> list[Operat
     NestedLoopJoin,
     execs=["BroadcastNestedLoopJoinExec", "CartesianProductExec"],
     pipeline=["NestedLoopJoinBuild", "NestedLoopJoinProbe"],
+    requires=required_inputs,
+    lineage=probe_lineage,
 )
 def decompose_nested_loop_join(node: NestedLoopJoin, builder: PipelineBuilder) -> list[OperatorFactory]:
-    """As a hash join in whose table every row has the same key."""
+    """Decompose like a hash join whose rows all have the same key."""
     return _decompose(node, builder, "NestedLoopJoin")
 
 
 def _decompose(node: Join, builder: PipelineBuilder, name: str) -> list[OperatorFactory]:
     if isinstance(node.build, BroadcastSource):
-        shared = _of_broadcast(node, node.build, builder)
+        shared = _from_broadcast(node, node.build, builder)
     else:
-        shared = JoinShared(node, builder.settings)
+        shared = SharedJoinState(node, builder.settings, builder.required_output(node))
         builder.add_pipeline([*builder.decompose(node.build), JoinBuildFactory(shared, f"{name}Build")])
-    if isinstance(node, HashJoin) and builder.settings.options["join.runtimeFilter.enabled"]:
+    if isinstance(node, HashJoin) and builder.settings.options.join_runtime_filter_enabled:
         _offer_filters(node, shared, builder)
     below = builder.decompose(node.probe)
-    offered = builder.runtime_filters.of_rows(node)
+    offered = builder.runtime_filters.row_filters(node)
     if offered:
         below.append(RuntimeFilterFactory(offered, shared))
     return [*below, JoinProbeFactory(shared, f"{name}Probe")]
 
 
-def _offer_filters(node: HashJoin, shared: JoinShared, builder: PipelineBuilder) -> None:
-    """Offer the keys that will be built to what is further down the probe side, which is not cut yet."""
-    trace = trace_keys(node, shared.settings, builder.branch)
-    if trace.lowest is not None:
-        builder.runtime_filters.offer_rows(trace.lowest, RowFilter(shared, trace.below))
-    for reached in trace.scans:
-        scan = reached.scan
-        for place, ordinal in enumerate(reached.columns):
+def _offer_filters(node: HashJoin, shared: SharedJoinState, builder: PipelineBuilder) -> None:
+    """Register runtime filters of the build keys for scans and joins of the probe side, before it is decomposed."""
+    lineage = trace_column_lineage(node, shared.settings, builder.active_input)
+    if lineage.lowest_join is not None:
+        builder.runtime_filters.add_row_filter(lineage.lowest_join, RowFilter(shared, lineage.join_columns))
+    for target in lineage.scans:
+        scan = target.scan
+        for place, ordinal in enumerate(target.columns):
             if ordinal is not None and ordinal < scan.num_data_columns:
                 column = ColumnRef(type=scan.output[ordinal].type, ordinal=ordinal)
-                condition = partial(_learned, shared, place, column, builder.settings)
-                offered = ScanFilter(built=shared.bridge, condition=condition, is_awaited=reached.is_apart)
-                builder.runtime_filters.offer_scan(scan, offered)
+                condition = partial(_key_condition, shared, place, column, builder.settings)
+                filter_ = ScanFilter(built=shared.bridge, condition=condition, is_awaited=target.is_separate)
+                builder.runtime_filters.add_scan_filter(scan, filter_)
 
 
-def _learned(shared: JoinShared, place: int, column: ColumnRef, settings: Settings) -> Expr | None:
-    """Give what the built keys say of the column that is their key ``place``."""
+def _key_condition(shared: SharedJoinState, place: int, column: ColumnRef, settings: Settings) -> Expr | None:
+    """Return the condition that the build keys imply for ``column``, which is key ``place``; None if there is none."""
     table = shared.built_table()
-    most_values: int = settings.options["join.runtimeFilter.inListValues"]
+    most_values: int = settings.options.join_runtime_filter_in_list_values
     return None if table is None else key_condition(table, place, column, most_values)
 
 
-def _of_broadcast(node: Join, source: BroadcastSource, builder: PipelineBuilder) -> JoinShared:
-    """Let the first probe driver get the built side that this worker's tasks share; the first task makes it."""
-    if node.shape.marks_build:
-        raise UnsupportedPlanError("rows of a broadcast side that have no match cannot be given by one task")
+def _from_broadcast(node: Join, source: BroadcastSource, builder: PipelineBuilder) -> SharedJoinState:
+    """Return a state whose first probe driver fetches the build side, which is built once per worker process."""
+    if node.shape.tracks_build_matches:
+        raise UnsupportedPlanError("rows of a broadcast side that have no match cannot be emitted by one task")
 
     def make(memory: MemoryTracker, chunks: Sequence[Chunk]) -> BuildSide:
         collector = shared.collector()
         for chunk in chunks:
             collector.add(chunk)
-        memory.try_hold(collector.nbytes + build_bytes(collector.nbytes, collector.rows), may_ask=False)
+        memory.try_reserve(collector.nbytes + build_bytes(collector.nbytes, collector.rows), may_reclaim=False)
         side = shared.build_side([collector])
-        memory.hold(side.nbytes)
-        memory.hold(0)
+        memory.reserve(side.nbytes)
+        memory.reserve(0)
         return side
 
     def fetch(memory: MemoryTracker, user: MemoryTracker) -> BuildSide:
@@ -100,5 +105,6 @@ def _of_broadcast(node: Join, source: BroadcastSource, builder: PipelineBuilder)
         key = ("join", repr(shared.build_keys), columns.kept, columns.pairs, shared.settings)
         return builder.broadcast_value(source, key, partial(make, memory), user)
 
-    shared = JoinShared(node, builder.settings, BroadcastSide(fetch=fetch, leave=builder.leave_broadcasts))
+    broadcast = BroadcastSide(fetch=fetch, release=builder.release_broadcasts)
+    shared = SharedJoinState(node, builder.settings, builder.required_output(node), broadcast)
     return shared

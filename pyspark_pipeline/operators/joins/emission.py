@@ -1,11 +1,11 @@
-"""What comes out of a join for one probe chunk, by what the join emits; and at the end, for the build side.
+"""The output of a join: for one probe chunk, by the join's output kind; and for the build side at the end.
 
-An emission gets the chunk with the entry of each of its rows and gives chunks of bounded size one by one
-(None where a piece of the work made no rows). ``matched`` holds a flag for every build row where that matters;
+A :class:`JoinOutput` gets a chunk with the table entry of each row and yields chunks of bounded size one by one
+(None if a step made no rows). ``matched`` holds a flag for every build row if the join tracks build matches;
 drivers share it and only ever set flags.
 
-Where the built rows come in blocks, a chunk is shown to each (``met``), and what comes of its rows by whether any
-block had a match is given after the last (``due``): ``hit`` holds a flag for every row of the chunk.
+If the build rows come in blocks, every chunk probes each block (``emit_matches``), and output that depends on whether
+any block had a match is emitted after the last (``emit_probe_rows``); ``probe_matched`` has a flag for every row.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.kernels.buffers import Array, allocate, bool_array, make_chunk, rows_only
-from pyspark_pipeline.kernels.join_pairs import flagged_rows, mark_rows
-from pyspark_pipeline.operators.joins.build_side import BuildSide, gathered, row_numbers
+from pyspark_pipeline.kernels.join_pairs import flagged_rows, set_flags
+from pyspark_pipeline.operators.joins.build_side import BuildSide, row_numbers, take_rows
 from pyspark_pipeline.operators.joins.columns import JoinColumns
 from pyspark_pipeline.operators.joins.residual import Residual
-from pyspark_pipeline.plan.joins import Emits, JoinShape
+from pyspark_pipeline.plan.joins import JoinOutputKind, JoinShape
 
 _FILTER_FROM = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Emission(ABC):
-    """Makes the output of probe chunks. ``matched``: uint8, one for every build row, where the shape marks them."""
+class JoinOutput(ABC):
+    """Computes the output of probe chunks. ``matched``: uint8, shape (build rows,); None if matches are not tracked."""
 
     shape: JoinShape
     columns: JoinColumns
@@ -41,43 +42,72 @@ class Emission(ABC):
 
     @abstractmethod
     def chunks(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
-        """Give the output for a chunk whose rows have ``entries`` (int32; −1: none), ``found`` of them."""
+        """Yield the output for a chunk; ``entries``: the entry of each row (int32; −1: none), ``found`` of them ≥ 0."""
 
-    def met(self, chunk: Chunk, entries: Array, found: int, hit: Array) -> Iterator[Chunk | None]:
-        """Give the output that does not depend on other blocks; flag the chunk's rows that have a match in ``hit``."""
+    def emit_matches(self, chunk: Chunk, entries: Array, found: int, probe_matched: Array) -> Iterator[Chunk | None]:
+        """Yield the output that does not depend on other blocks; set ``probe_matched`` for rows with a match."""
         yield from self.chunks(chunk, entries, found)
 
-    def due(self, chunk: Chunk, hit: Array) -> Chunk | None:
-        """Give the output that depends on whether the chunk's rows have a match, as ``hit`` says."""
+    def emit_probe_rows(self, chunk: Chunk, probe_matched: Array) -> Chunk | None:
+        """Return the probe rows that are emitted by whether they have a match in any block (``probe_matched``)."""
         return None
 
     def _pairs(self, chunk: Chunk, entries: Array, found: int) -> Iterator[tuple[Array, Array]]:
-        """Give the pairs of rows that match, in pieces; mark the build rows in them."""
-        pairs = self.side.table.pairs(entries, found, keeps_unmatched=False, most=self.batch_rows)
+        """Yield the pairs of matching rows in batches; flag their build rows as matched.
+
+        If the condition raises for a pair, the pairs before it are yielded first, and ``rows_before`` of the error
+        counts rows of the chunk.
+        """
+        pairs = self.side.table.pairs(entries, found, keeps_unmatched=False, max_pairs=self.batch_rows)
         for probe, build in pairs:
             if self.residual is not None:
-                probe, build = self.residual.filter(chunk, self.side, probe, build)
+                try:
+                    probe, build = self.residual.filter(chunk, self.side, probe, build)
+                except SparkConditionError as error:
+                    yield from self._pairs_before(error, chunk, probe, build)
+                    raise
             self._mark(build)
             yield probe, build
 
+    def _pairs_before(
+        self, error: SparkConditionError, chunk: Chunk, probe: Array, build: Array
+    ) -> Iterator[tuple[Array, Array]]:
+        count = error.rows_before
+        error.rows_before = int(probe[count])
+        if count and self.residual is not None:
+            left, right = self.residual.filter(chunk, self.side, probe[:count], build[:count])
+            self._mark(right)
+            yield left, right
+
+    def _emit_all(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
+        """Yield all output of a chunk for a join with one block and a condition."""
+        probe_matched = np.zeros(chunk.num_rows, dtype=np.uint8)
+        try:
+            yield from self.emit_matches(chunk, entries, found, probe_matched)
+        except SparkConditionError as error:
+            if error.rows_before:
+                yield self.emit_probe_rows(chunk.slice(0, error.rows_before), probe_matched[: error.rows_before])
+            raise
+        yield self.emit_probe_rows(chunk, probe_matched)
+
     def _mark(self, build: Array) -> None:
         if self.matched is not None:
-            mark_rows(build, self.matched)
+            set_flags(build, self.matched)
 
 
-class PairEmission(Emission):
-    """Columns of both sides."""
+class PairOutput(JoinOutput):
+    """The output of inner and outer joins: columns of both sides."""
 
     def chunks(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
-        keeps = self.shape.keeps_probe
-        if self.residual is not None and keeps:
-            yield from self._kept_after_condition(chunk, entries, found)
-        elif self.residual is not None or not keeps:
-            yield from self._matching(chunk, entries, found)
+        outer = self.shape.probe_outer
+        if self.residual is not None and outer:
+            yield from self._emit_all(chunk, entries, found)
+        elif self.residual is not None or not outer:
+            yield from self._inner(chunk, entries, found)
         else:
-            yield from self._kept(chunk, entries, found)
+            yield from self._outer(chunk, entries, found)
 
-    def _matching(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
+    def _inner(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
         unique, rows = self.side.table.is_unique, chunk.num_rows
         if self.residual is None and unique and found == rows:
             self._mark(entries)
@@ -87,75 +117,68 @@ class PairEmission(Emission):
             whole = unique and probe.size == rows
             yield self._joined(chunk, None if whole else probe, row_numbers(build)) if probe.size else None
 
-    def _kept(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
+    def _outer(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
         missing = found < chunk.num_rows
         table = self.side.table
-        for probe, build in table.pairs(entries, found, keeps_unmatched=True, most=self.batch_rows):
+        for probe, build in table.pairs(entries, found, keeps_unmatched=True, max_pairs=self.batch_rows):
             self._mark(build)
             rows = row_numbers(build, with_missing=missing)
             yield self._joined(chunk, None if table.is_unique else probe, rows)
 
-    def _kept_after_condition(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
-        hit = np.zeros(chunk.num_rows, dtype=np.uint8)
-        yield from self.met(chunk, entries, found, hit)
-        yield self.due(chunk, hit)
-
-    def met(self, chunk: Chunk, entries: Array, found: int, hit: Array) -> Iterator[Chunk | None]:
+    def emit_matches(self, chunk: Chunk, entries: Array, found: int, probe_matched: Array) -> Iterator[Chunk | None]:
         for probe, build in self._pairs(chunk, entries, found):
-            mark_rows(probe, hit)
+            set_flags(probe, probe_matched)
             yield self._joined(chunk, probe, row_numbers(build)) if probe.size else None
 
-    def due(self, chunk: Chunk, hit: Array) -> Chunk | None:
-        if not self.shape.keeps_probe:
+    def emit_probe_rows(self, chunk: Chunk, probe_matched: Array) -> Chunk | None:
+        if not self.shape.probe_outer:
             return None
-        unmatched = np.flatnonzero(hit == 0).astype(np.int32)
+        unmatched = np.flatnonzero(probe_matched == 0).astype(np.int32)
         return self._joined(chunk, unmatched, pa.nulls(unmatched.size, pa.int32())) if unmatched.size else None
 
     def _joined(self, chunk: Chunk, probe: Array | None, build: pa.Array) -> Chunk:
-        """Put probe rows (None: all as they are) beside build rows (NULL: NULLs)."""
+        """Combine probe rows (None: the whole chunk) with build rows (NULL: a row of NULLs)."""
         columns, count = self.columns, len(build)
         nothing = pa.nulls(count)
         rows = None if probe is None else row_numbers(probe)
         left = [
-            nothing if kind is None else chunk.column(i) if rows is None else gathered(chunk.column(i), rows)
+            nothing if kind is None else chunk.column(i) if rows is None else take_rows(chunk.column(i), rows)
             for i, kind in enumerate(columns.probe)
         ]
         return _in_order(self.shape, left, _build_columns(columns, self.side, build), count)
 
 
-class MatchEmission(Emission):
-    """Rows of the probe side by whether they have a match."""
+class ProbeOutput(JoinOutput):
+    """The output of semi, anti and existence joins that emit rows of the probe side."""
 
     def chunks(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
         if self.residual is None:
-            yield self._chosen(chunk, entries >= 0, found)
+            yield self._select(chunk, entries >= 0, found)
             return
-        hit = np.zeros(chunk.num_rows, dtype=np.uint8)
-        yield from self.met(chunk, entries, found, hit)
-        yield self.due(chunk, hit)
+        yield from self._emit_all(chunk, entries, found)
 
-    def met(self, chunk: Chunk, entries: Array, found: int, hit: Array) -> Iterator[Chunk | None]:
+    def emit_matches(self, chunk: Chunk, entries: Array, found: int, probe_matched: Array) -> Iterator[Chunk | None]:
         if self.residual is None:
-            hit |= entries >= 0
+            probe_matched |= entries >= 0
             yield None
             return
         for probe, _ in self._pairs(chunk, entries, found):
-            mark_rows(probe, hit)
+            set_flags(probe, probe_matched)
             yield None
 
-    def due(self, chunk: Chunk, hit: Array) -> Chunk | None:
-        return self._chosen(chunk, hit != 0, int(np.count_nonzero(hit)))
+    def emit_probe_rows(self, chunk: Chunk, probe_matched: Array) -> Chunk | None:
+        return self._select(chunk, probe_matched != 0, int(np.count_nonzero(probe_matched)))
 
-    def _chosen(self, chunk: Chunk, hit: Array, count: int) -> Chunk | None:
-        chunk = self._read(chunk)
-        if self.shape.emits is Emits.PROBE_FLAGGED:
-            return make_chunk([*chunk.columns, bool_array(hit)], chunk.num_rows)
-        if self.shape.emits is Emits.PROBE_UNMATCHED:
-            hit, count = ~hit, hit.size - count
-        return _selected(chunk, hit, count)
+    def _select(self, chunk: Chunk, probe_matched: Array, count: int) -> Chunk | None:
+        chunk = self._prune(chunk)
+        if self.shape.output_kind is JoinOutputKind.PROBE_FLAGGED:
+            return make_chunk([*chunk.columns, bool_array(probe_matched)], chunk.num_rows)
+        if self.shape.output_kind is JoinOutputKind.PROBE_UNMATCHED:
+            probe_matched, count = ~probe_matched, probe_matched.size - count
+        return _filter(chunk, probe_matched, count)
 
-    def _read(self, chunk: Chunk) -> Chunk:
-        """Put nothing in the place of columns that nothing above reads."""
+    def _prune(self, chunk: Chunk) -> Chunk:
+        """Replace columns that are not read above by null columns."""
         if None not in self.columns.probe:
             return chunk
         nothing = pa.nulls(chunk.num_rows)
@@ -163,30 +186,30 @@ class MatchEmission(Emission):
         return make_chunk(columns, chunk.num_rows)
 
 
-class MarkEmission(Emission):
-    """Nothing for probe chunks: they only mark the build rows, which come at the end."""
+class BuildMatchOutput(JoinOutput):
+    """The output of semi and anti joins that emit build rows: probe chunks only flag matches, rows leave at the end."""
 
     def chunks(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
         for _ in self._pairs(chunk, entries, found):
             yield None
 
 
-#: The emission of a join by what its shape emits.
-EMISSIONS: dict[Emits, type[Emission]] = {
-    Emits.PAIRS: PairEmission,
-    Emits.PROBE_MATCHED: MatchEmission,
-    Emits.PROBE_UNMATCHED: MatchEmission,
-    Emits.PROBE_FLAGGED: MatchEmission,
-    Emits.BUILD_MATCHED: MarkEmission,
-    Emits.BUILD_UNMATCHED: MarkEmission,
+#: The output class of a join by its output kind.
+JOIN_OUTPUTS: dict[JoinOutputKind, type[JoinOutput]] = {
+    JoinOutputKind.PAIRS: PairOutput,
+    JoinOutputKind.PROBE_MATCHED: ProbeOutput,
+    JoinOutputKind.PROBE_UNMATCHED: ProbeOutput,
+    JoinOutputKind.PROBE_FLAGGED: ProbeOutput,
+    JoinOutputKind.BUILD_MATCHED: BuildMatchOutput,
+    JoinOutputKind.BUILD_UNMATCHED: BuildMatchOutput,
 }
 
 
-def build_rest(
+def build_side_output(
     shape: JoinShape, columns: JoinColumns, side: BuildSide, matched: Array, batch_rows: int
 ) -> Iterator[Chunk | None]:
-    """Give, after all probe rows, the build rows that come without a probe row."""
-    wanted = 1 if shape.emits is Emits.BUILD_MATCHED else 0
+    """Yield, after all probe rows, the build rows that are emitted by whether they matched."""
+    wanted = 1 if shape.output_kind is JoinOutputKind.BUILD_MATCHED else 0
     start = 0
     while start < side.rows:
         rows = allocate(min(batch_rows, side.rows - start), np.int32)
@@ -194,8 +217,8 @@ def build_rest(
         if not count:
             return
         numbers = row_numbers(rows[:count])
-        given = columns.probe if shape.emits is Emits.PAIRS else ()
-        nulls = [pa.nulls(count) if kind is None else pa.nulls(count, kind) for kind in given]
+        probe = columns.probe if shape.output_kind is JoinOutputKind.PAIRS else ()
+        nulls = [pa.nulls(count) if kind is None else pa.nulls(count, kind) for kind in probe]
         yield _in_order(shape, nulls, _build_columns(columns, side, numbers), count)
 
 
@@ -208,8 +231,8 @@ def _in_order(shape: JoinShape, probe: list[pa.Array], build: list[pa.Array], ro
     return make_chunk([*probe, *build] if shape.probe_is_left else [*build, *probe], rows)
 
 
-def _selected(chunk: Chunk, wanted: Array, count: int) -> Chunk | None:
-    """Keep ``count`` rows, those ``wanted``."""
+def _filter(chunk: Chunk, wanted: Array, count: int) -> Chunk | None:
+    """Return the rows flagged in ``wanted``, ``count`` of them; None if there are none."""
     if count == chunk.num_rows:
         return chunk
     if not count:

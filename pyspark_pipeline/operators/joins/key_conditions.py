@@ -1,7 +1,7 @@
-"""What the keys of a built side say of a column: it is one of few values, or lies between two.
+"""Conditions that the keys of a build side imply for a probe column: a list of values, or a range.
 
-In the form of Spark's pushed filters, so that the same rules prune row groups by both. Nothing is said of floating
-columns, whose statistics know neither NaN nor the two zeros, and of decimals over 18 digits.
+They have the form of Spark's pushed filters, so that the same rules prune row groups by both. There is none for
+floating-point columns, whose statistics cover neither NaN nor the two zeros, and for decimals over 18 digits.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _BOOLEAN = parse_type("boolean")
 
 
 def key_condition(table: JoinTable, place: int, column: ColumnRef, most_values: int) -> Expr | None:
-    """Give a condition on ``column`` that holds wherever it equals key ``place`` of a build row.
+    """Return a condition on ``column`` that is true if it equals key ``place`` of any build row.
 
-    A list of at most ``most_values`` values, else the range they lie in; None where nothing can be said.
+    A list of at most ``most_values`` values, else their range; None if the type has no condition.
     """
     kind = column.type
     if not (kind.kind in (*_WHOLE, "string") or _is_small_decimal(kind)):
@@ -54,5 +54,5 @@ def _literals(table: JoinTable, place: int, values: Array, kind: DataType) -> li
 
 
 def _value(number: int, kind: DataType) -> Any:
-    """Give a literal's value of a key column's."""
+    """Return the literal value of a key, which decimals store unscaled."""
     return Decimal(number).scaleb(-kind.scale) if kind.is_decimal else number

@@ -1,23 +1,25 @@
-"""The probe of a join: streams chunks past the built side, as soon as that is there.
+"""The probe of a join: joins each chunk with the build side, once that is built.
 
-A chunk that meets many build rows leaves in pieces; the next one is taken when all of them have left. Where
-few rows of a chunk may be left, what is left of several is joined. Where build rows are marked, the last driver
-gives those that are due after its own last chunk. Where the built side is on disk, chunks are put aside too, and
-each driver joins partitions when all have put their last chunk aside.
+A chunk with many matches leaves in pieces; the next chunk is accepted when all of them have left. If the join may
+drop rows, the outputs of several chunks are coalesced. If build matches are tracked, the last driver emits the
+remaining build rows after its own last chunk. If the build side is on disk, chunks are spilled too, and the drivers
+join partitions when all drivers have spilled their last chunk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 import pyarrow as pa
 
+from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulator
 from pyspark_pipeline.exec.context import OperatorContext
+from pyspark_pipeline.exec.event import Waker
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.operators.joins.build_side import BuildSide
-from pyspark_pipeline.operators.joins.shared import JoinShared
+from pyspark_pipeline.operators.joins.shared import SharedJoinState
 from pyspark_pipeline.operators.joins.side_probe import ProbeExpressions, SideProbe
 from pyspark_pipeline.operators.joins.spill import JoinSpill
 from pyspark_pipeline.operators.joins.spilled_probe import SpilledProbe
@@ -26,73 +28,93 @@ from pyspark_pipeline.operators.joins.spilled_probe import SpilledProbe
 class JoinProbeOperator(Operator):
     """Joins the chunks of one driver."""
 
-    def __init__(self, shared: JoinShared, driver_sequence: int) -> None:
+    def __init__(self, shared: SharedJoinState, driver_sequence: int) -> None:
         self._shared = shared
         self._sequence = driver_sequence
         self._expressions = ProbeExpressions(shared)
         self._work: Iterator[Chunk | None] | None = None
-        self._small = ChunkAccumulator(shared.batch_rows) if shared.may_drop_rows else None
+        self._accumulator = ChunkAccumulator(shared.batch_rows) if shared.may_drop_rows else None
         self._side: SideProbe | None = None
         self._spilled: SpilledProbe | None = None
         self._is_restored = False
-        self._given = self._waiting = 0
+        self._failure: SparkConditionError | None = None
+        self._emitted_rows = self._pending_rows = 0
         self._finishing = False
-        self._arrived = False
-        self._ended = False
+        self._has_arrived = False
+        self._has_ended = False
 
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
-        context.wake_on(self._shared.bridge.ready)
-        if self._shared.spill is not None:
-            context.wake_on(self._shared.spill.complete)
         self._shared.open(context.memory)
 
     def need_input(self) -> bool:
-        return self._work is None and not self._finishing and self._shared.bridge.is_ready()
+        may_take = self._work is None and not self._finishing and self._failure is None
+        return may_take and self._shared.bridge.is_ready()
 
     def push_chunk(self, chunk: Chunk) -> None:
         built = self._shared.bridge.get()
         if isinstance(built, JoinSpill):
-            self._spilled_by(built).add(chunk)
+            self._spilled_probe(built).add(chunk)
         else:
-            self._work = self._probe_of(built).join(chunk)
+            self._work = self._side_probe(built).join(chunk)
 
     def has_output(self) -> bool:
         return (
             self._work is not None
-            or (self._small is not None and self._small.has_chunk())
-            or (self._waits() and self._shared.is_on_disk)
+            or (self._accumulator is not None and self._accumulator.has_chunk())
+            or (self._awaits_partitions() and self._shared.is_on_disk)
+            or self._failure is not None
         )
 
-    def blocking_reason(self) -> BlockingReason:
-        return BlockingReason.JOIN_PROBE if self._shared.bridge.is_ready() else BlockingReason.JOIN_BUILD
+    def is_blocked(self, waker: Waker) -> BlockingReason | None:
+        waker.wait_for(self._shared.bridge.ready)
+        if self._shared.spill is not None:
+            waker.wait_for(self._shared.spill.complete)
+        if not self._shared.bridge.is_ready():
+            return BlockingReason.JOIN_BUILD
+        return BlockingReason.JOIN_PROBE if self._awaits_partitions() else None
 
-    def _waits(self) -> bool:
-        """Say whether partitions will be joined when all drivers have put their rows aside."""
-        return self._arrived and self._spilled is not None and not self._is_restored
+    def _awaits_partitions(self) -> bool:
+        """Return whether this driver will join partitions when all drivers have spilled their rows."""
+        return self._has_arrived and self._spilled is not None and not self._is_restored
 
     def pull_chunk(self) -> Chunk | None:
-        small = self._small
-        if small is None:
+        accumulator = self._accumulator
+        if accumulator is None:
             return self._next()
-        if not small.has_chunk():
-            made = self._next()
-            if made is not None:
-                small.add(made)
-                self._waiting += made.num_rows
-                if self._waiting >= self._given:
-                    small.flush()
-        return self._taken(small) if small.has_chunk() else None
+        if not accumulator.has_chunk():
+            self._add_next(accumulator)
+        return self._take(accumulator) if accumulator.has_chunk() else None
 
-    def _taken(self, small: ChunkAccumulator) -> Chunk:
-        """Take a chunk. No more rows wait than have been given: who wants few rows gets them soon."""
-        chunk = small.take()
-        self._given += chunk.num_rows
-        self._waiting -= chunk.num_rows
+    def _add_next(self, accumulator: ChunkAccumulator) -> None:
+        """Add the next piece to the accumulator. An error is raised after the accumulated rows have left."""
+        if self._failure is not None:
+            raise self._failure
+        try:
+            made = self._next()
+        except SparkConditionError as error:
+            self._work, self._failure = None, error
+            accumulator.flush()
+            return
+        if made is not None:
+            accumulator.add(made)
+            self._pending_rows += made.num_rows
+            if self._pending_rows >= self._emitted_rows:
+                accumulator.flush()
+
+    def release(self) -> None:
+        if self._accumulator is not None:
+            self._accumulator.flush()
+
+    def _take(self, accumulator: ChunkAccumulator) -> Chunk:
+        """Remove and return a chunk. At most as many rows accumulate as were emitted, so a LIMIT gets rows early."""
+        chunk = accumulator.take()
+        self._emitted_rows += chunk.num_rows
+        self._pending_rows -= chunk.num_rows
         return chunk
 
     def _next(self) -> Chunk | None:
-        """Give the next piece of the work; None where it made no rows or was the last."""
+        """Return the next piece of output; None if the step made no rows or was the last."""
         if self._work is None:
             assert self._spilled is not None
             self._work = self._spilled.chunks()
@@ -111,74 +133,71 @@ class JoinProbeOperator(Operator):
             self._finish()
 
     def is_finished(self) -> bool:
-        return (self._finishing or self._shared.is_void) and not self._waits() and not self.has_output()
+        is_over = self._finishing or self._shared.is_output_empty
+        return is_over and not self._awaits_partitions() and not self.has_output()
 
     def set_finished(self) -> None:
         self._finishing = True
-        self._drop()
-        if not self._ended:
-            self._ended = True
-            self._shared.probe_ended()
+        self._discard()
+        if not self._has_ended:
+            self._has_ended = True
+            self._shared.abandon_probe()
 
     def close(self) -> None:
-        self._drop()
+        self._discard()
         self._side = None
         if self._spilled is not None:
             self._spilled.close()
-        self.context.memory.hold(0)
-        self._shared.probe_closed()
+        self.context.memory.reserve(0)
+        self._shared.close_probe()
 
-    def _drop(self) -> None:
-        self._work = None
+    def _discard(self) -> None:
+        self._work = self._failure = None
         self._is_restored = True
-        if self._small is not None:
-            self._small.clear()
+        if self._accumulator is not None:
+            self._accumulator.clear()
 
-    def _probe_of(self, side: BuildSide) -> SideProbe:
+    def _side_probe(self, side: BuildSide) -> SideProbe:
         if self._side is None:
             shared = self._shared
             self._side = SideProbe(shared, self._expressions, side, shared.matched, self.context.metrics)
         return self._side
 
-    def _spilled_by(self, spill: JoinSpill) -> SpilledProbe:
+    def _spilled_probe(self, spill: JoinSpill) -> SpilledProbe:
         if self._spilled is None:
             self._spilled = SpilledProbe(self._shared, spill, self._expressions, self.context)
         return self._spilled
 
     def _finish(self) -> None:
-        """All chunks are joined, or put aside; the first time, let the others know."""
-        if not self._arrived:
-            self._arrived = True
+        """Flush after all chunks are joined or spilled; the first call arrives at the barrier."""
+        if not self._has_arrived:
+            self._has_arrived = True
             self._arrive()
-        if self._work is None and self._small is not None:
-            self._small.flush()
+        if self._work is None and self._accumulator is not None:
+            self._accumulator.flush()
 
     def _arrive(self) -> None:
-        """Hand in what was put aside; where this driver is the last, go on with what is due after all chunks."""
+        """Publish the spilled rows and arrive at the barrier; the last driver starts the output after all chunks."""
         built = self._shared.bridge.peek()
         if isinstance(built, JoinSpill):
-            self._spilled_by(built).finish()
-        if not self._shared.is_last_probe(self._sequence):
+            self._spilled_probe(built).finish()
+        if not self._shared.finish_probe(self._sequence):
             return
         if isinstance(built, JoinSpill):
-            built.all_probed()
+            built.publish_partitions()
         elif built is not None and self._shared.matched is not None:
-            self._work = self._probe_of(built).rest()
+            self._work = self._side_probe(built).build_side_output()
 
 
 _DONE = pa.RecordBatch.from_arrays([], names=[])
 
 
 class JoinProbeFactory(OperatorFactory):
-    """Makes the probes; they are blocked until the built side is there."""
+    """Creates the probes, which are blocked until the build side is built."""
 
-    def __init__(self, shared: JoinShared, name: str) -> None:
+    def __init__(self, shared: SharedJoinState, name: str) -> None:
         self.name = name
-        self._shared = self.meeting_place = shared
-
-    def keep_only(self, ordinals: Collection[int]) -> None:
-        """Learn that the operator above reads only these columns; what is in the others does not matter."""
-        self.unread = self._shared.keep_only(ordinals)
+        self._shared = self.shared_state = shared
 
     def create(self, dop: int, driver_sequence: int) -> JoinProbeOperator:
         self._shared.expect_probes(dop)

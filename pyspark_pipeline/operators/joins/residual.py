@@ -1,30 +1,30 @@
-"""The condition that a pair of rows must fulfil besides equal keys."""
+"""The residual condition: what a pair of rows must satisfy beside equal keys."""
 
 from __future__ import annotations
 
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import ExpressionSettings, compile_predicate
 from pyspark_pipeline.kernels.buffers import Array, make_chunk, values
-from pyspark_pipeline.operators.joins.build_side import BuildSide, gathered, row_numbers
+from pyspark_pipeline.operators.joins.build_side import BuildSide, row_numbers, take_rows
 from pyspark_pipeline.operators.joins.columns import ResidualColumns
 
 
 class Residual:
-    """Filters pairs. Only the columns that the condition reads are gathered; the row numbers go along as columns."""
+    """Filters pairs. Only the columns that the condition reads are gathered; row numbers are two further columns."""
 
     def __init__(self, columns: ResidualColumns, settings: ExpressionSettings) -> None:
         self._columns = columns
         self._predicate = compile_predicate(columns.condition, settings)
 
     def filter(self, chunk: Chunk, side: BuildSide, probe: Array, build: Array) -> tuple[Array, Array]:
-        """Give the pairs (int32 row numbers of chunk and build side) for which the condition is true, in order.
+        """Return the pairs (int32 row numbers of chunk and build side) for which the condition is true, in order.
 
-        Where the table is unique no probe row is in two pairs; as many pairs as rows are all rows as they stand.
+        In a unique table no probe row is in two pairs: if there are as many pairs as rows, they are the whole chunk.
         """
         probe_rows, build_rows = row_numbers(probe), row_numbers(build)
         whole = side.table.is_unique and probe.size == chunk.num_rows
         read = [chunk.column(i) for i in self._columns.probe]
-        columns = read if whole else [gathered(column, probe_rows) for column in read]
+        columns = read if whole else [take_rows(column, probe_rows) for column in read]
         columns += [side.take(i, build_rows) for i in self._columns.build]
         pairs = make_chunk([*columns, probe_rows, build_rows], probe.size)
         left = self._predicate.filter(pairs)

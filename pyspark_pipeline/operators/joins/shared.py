@@ -1,17 +1,17 @@
-"""What the drivers of a join's build pipeline and probe pipeline share.
+"""The state shared by the drivers of a join's build pipeline and probe pipeline.
 
-The build drivers meet at a barrier; the last one makes the side of all parts and publishes it through the
-bridge, for which the probe drivers wait. Where build rows are marked, the probe drivers meet at a barrier at
-their end; the last one gives the build rows that are still due (no driver waits: the others are finished). Where the
-build side does not fit in memory what is published is that both sides go to disk (:mod:`~.spill`). Until the last
-part has come, others that need the memory may have all parts put aside; those of drivers that have ended are put
-aside by one that goes on. The lock guards the counts of drivers, and the parts handed in.
+The build drivers arrive at a barrier; the last one builds the side from all drivers' rows and publishes it through
+the bridge, which unblocks the probe drivers. The probe drivers arrive at another barrier after their input; the last
+one emits the remaining build rows if build matches are tracked (no driver waits: the others are finished). If the
+build side does not fit in memory, a :class:`JoinSpill` is published instead: both sides go to disk (:mod:`~.spill`).
+Until the last build driver has finished, all build rows are reclaimable; a running driver spills the rows of those
+that have finished. The lock guards the counts of drivers and the finished builds.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,171 +27,176 @@ from pyspark_pipeline.kernels.key_filter import KeyFilter
 from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators import spill_partitions
-from pyspark_pipeline.operators.joins.build_part import BuildPart
+from pyspark_pipeline.operators.joins.build_part import LocalBuild
 from pyspark_pipeline.operators.joins.build_side import BuildCollector, BuildSide, build_bytes
 from pyspark_pipeline.operators.joins.columns import JoinColumns
 from pyspark_pipeline.operators.joins.spill import JoinSpill
 from pyspark_pipeline.plan.expr import Expr
-from pyspark_pipeline.plan.joins import Emits, HashJoin, Join
+from pyspark_pipeline.plan.joins import HashJoin, Join, JoinOutputKind
 from pyspark_pipeline.plan.nodes import Settings
+from pyspark_pipeline.plan.properties import ALL_PLAIN, RequiredOutput
 
 NULL_KEYS = declare_counter("join_null_keys", "NULLs in the key columns of one side of a join", unit="values")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BroadcastSide:
-    """A built side that no pipeline builds.
+    """A build side that is a broadcast instead of the result of a build pipeline.
 
-    ``fetch`` gives it, counted in its first argument while it is made and then in its second, the *user*, where it is
-    not older than this instance. ``leave`` ends that for a user.
+    ``fetch`` returns it; its bytes are reserved in the first argument during the build and then in the second, the
+    *user*, unless the side is older than this instance. ``release`` ends the use by a user.
     """
 
     fetch: Callable[[MemoryTracker, MemoryTracker], BuildSide]
-    leave: Callable[[MemoryTracker], None]
+    release: Callable[[MemoryTracker], None]
 
 
-class JoinShared:
-    """The meeting place of one join. ``broadcast``: the built side where no pipeline builds it."""
+class SharedJoinState:
+    """The shared state of one join. ``broadcast``: the build side if no pipeline builds it, else None.
 
-    def __init__(self, join: Join, settings: Settings, broadcast: BroadcastSide | None = None) -> None:
+    The unused columns of ``required`` are emitted with the null type and not kept.
+    ``is_abandoned``: no probe driver needs the build side any more. ``is_output_empty``: no probe row can have output.
+    """
+
+    def __init__(
+        self,
+        join: Join,
+        settings: Settings,
+        required: RequiredOutput = ALL_PLAIN,
+        broadcast: BroadcastSide | None = None,
+    ) -> None:
         hashed = join if isinstance(join, HashJoin) else None
-        self._join = join
         self.shape = join.shape
-        self.columns = JoinColumns.of(join)
+        self.columns = JoinColumns.of(join, required)
         self.probe_keys: tuple[Expr, ...] = hashed.probe_keys if hashed else ()
         self.build_keys: tuple[Expr, ...] = hashed.build_keys if hashed else ()
         self.is_null_aware = hashed is not None and hashed.null_aware
         self.settings = ExpressionSettings.of(settings)
-        self.batch_rows: int = settings.options["batchRows"]
-        self.bridge: Bridge[BuildSide | JoinSpill] = Bridge("the built side of a join")
-        self.unwanted = Event("the built side of a join is not wanted")
-        self.is_unwanted = False
-        self.is_void = False
+        self.batch_rows: int = settings.options.batch_rows
+        self.bridge: Bridge[BuildSide | JoinSpill] = Bridge("the build side of a join")
+        self.abandoned = Event("the build side of a join is abandoned")
+        self.is_abandoned = False
+        self.is_output_empty = False
         self.matched: Array | None = None
         spills = self.build_keys and not self.is_null_aware and broadcast is None
         self.spill = JoinSpill() if spills else None
         self._broadcast = broadcast
-        self._build_barrier: Barrier[BuildPart] | None = None
+        self._build_barrier: Barrier[LocalBuild] | None = None
         self._probe_barrier: Barrier[None] | None = None
         self._tracker: MemoryTracker | None = None
-        self._handed_in: list[BuildPart] = []
+        self._finished_builds: list[LocalBuild] = []
         self._probes = self._ended = self._closed = 0
         self._lock = threading.Lock()
 
-    def keep_only(self, ordinals: Collection[int]) -> frozenset[int]:
-        """Learn, before any operator is made, that nothing above reads other columns of the output; give those."""
-        self.columns = JoinColumns.of(self._join, ordinals)
-        return frozenset(range(len(self._join.output))) - frozenset(ordinals)
-
     @property
     def may_drop_rows(self) -> bool:
-        """Whether few rows of a probe chunk may be left."""
-        return not self.shape.keeps_probe and self.shape.emits is not Emits.PROBE_FLAGGED
+        """Whether the join may drop probe rows."""
+        return not self.shape.probe_outer and self.shape.output_kind is not JoinOutputKind.PROBE_FLAGGED
 
     # --- the build pipeline -----------------------------------------------------------------------
 
     def expect_builders(self, dop: int) -> None:
-        """Learn how many drivers build."""
+        """Set the number of build drivers."""
         if self._build_barrier is None:
             self._build_barrier = Barrier(dop)
 
     def collector(self) -> BuildCollector:
-        """Make the collector of one build driver."""
+        """Create the collector of one build driver."""
         return BuildCollector(self.build_keys, self.columns.kept, self.settings)
 
-    def part(self) -> BuildPart:
-        """Make what one build driver fills."""
-        return BuildPart(self.collector(), self.spill)
+    def local_build(self) -> LocalBuild:
+        """Create the state of one build driver."""
+        return LocalBuild(self.collector(), self.spill)
 
-    def hand_in(self, driver_sequence: int, part: BuildPart, context: OperatorContext) -> int:
-        """Take a build driver's part; after the last one publish. Give the rows built by this call."""
+    def finish_build(self, driver_sequence: int, build: LocalBuild, context: OperatorContext) -> int:
+        """Finish a build driver; the last one publishes the build side. Return the rows built by this call."""
         assert self._build_barrier is not None
-        if context.withdraw():
-            self.revoke(part, context)
-        held = self._account(part, context)
-        parts = self._build_barrier.arrive(driver_sequence, part)
-        if parts is None or self.is_unwanted:
+        if context.unregister_reclaimable():
+            self.reclaim(build, context)
+        tracker = self._move_memory(build, context)
+        builds = self._build_barrier.arrive(driver_sequence, build)
+        if builds is None or self.is_abandoned:
             return 0
-        was_asked = held.withdraw()
-        self._handed_in = []
-        rows = sum(part.rows for part in parts)
-        nbytes = sum(part.collector.nbytes for part in parts)
-        spill, needed = self.spill, held.held + build_bytes(nbytes, rows)
-        if spill is not None and (spill.is_on or was_asked or not self._fits(held, needed)):
-            self._put_aside(spill, parts, context)
-            held.hold(0)
+        reclaim_requested = tracker.unregister_reclaimable()
+        self._finished_builds = []
+        rows = sum(build.rows for build in builds)
+        nbytes = sum(build.collector.nbytes for build in builds)
+        spill, needed = self.spill, tracker.held + build_bytes(nbytes, rows)
+        if spill is not None and (spill.is_spilling or reclaim_requested or not self._reserve_table(tracker, needed)):
+            self._spill(spill, builds, context)
+            tracker.reserve(0)
             return rows
-        side = self.build_side([part.collector for part in parts])
+        side = self.build_side([build.collector for build in builds])
         if spill is not None:
-            held.force(side.nbytes)
+            tracker.reserve_unchecked(side.nbytes)
         else:
-            held.hold(side.nbytes)
+            tracker.reserve(side.nbytes)
         self._publish(side)
         return rows
 
-    def revoke(self, part: BuildPart, context: OperatorContext) -> None:
-        """Put aside the part of a build driver, and those handed in: another operator needs the memory."""
+    def reclaim(self, build: LocalBuild, context: OperatorContext) -> None:
+        """Spill the rows of a build driver and the finished builds: another operator needs the memory."""
         spill = self.spill
-        if spill is None or self.is_unwanted:
+        if spill is None or self.is_abandoned:
             return
-        spill.is_on = True
-        part.flush(context)
-        context.memory.force(part.nbytes)
+        spill.is_spilling = True
+        build.flush(context)
+        context.memory.reserve_unchecked(build.nbytes)
         with spill.lock, self._lock:
             if self._tracker is not None and not spill.is_closed:
-                for waiting in self._handed_in:
-                    waiting.flush(context)
-                self._tracker.force(sum(waiting.nbytes for waiting in self._handed_in))
-                self._tracker.answer()
+                for finished in self._finished_builds:
+                    finished.flush(context)
+                self._tracker.reserve_unchecked(sum(build.nbytes for build in self._finished_builds))
+                self._tracker.reclaim_done()
 
-    def _fits(self, held: MemoryTracker, needed: int) -> bool:
-        """Hold what is needed to build; little is built in any case."""
-        return held.try_hold(needed) or needed < spill_partitions.LEAST_BYTES
+    def _reserve_table(self, tracker: MemoryTracker, needed: int) -> bool:
+        """Reserve the bytes needed to build; return whether to build: a small table is built in any case."""
+        return tracker.try_reserve(needed) or needed < spill_partitions.MIN_SPILL_BYTES
 
-    def _account(self, part: BuildPart, context: OperatorContext) -> MemoryTracker:
-        """Count a driver's part as the join's, for it outlives the driver."""
+    def _move_memory(self, build: LocalBuild, context: OperatorContext) -> MemoryTracker:
+        """Move the bytes of a driver's build rows to the join's tracker, since the rows outlive the driver."""
         memory = context.memory
         with self._lock:
             if self._tracker is None:
                 parent = memory.parent if memory.parent is not None else memory
-                self._tracker = parent.child("the built side of a join")
-                if self.spill is not None and not self.is_unwanted:
-                    self._tracker.offer(self.spill.revocable)
-            memory.hold(0)
+                self._tracker = parent.child("the build side of a join")
+                if self.spill is not None and not self.is_abandoned:
+                    self._tracker.register_reclaimable(self.spill.reclaimable)
+            memory.reserve(0)
             if not self._probes or self._closed < self._probes:
-                self._handed_in.append(part)
-                self._tracker.force(sum(waiting.nbytes for waiting in self._handed_in))
+                self._finished_builds.append(build)
+                self._tracker.reserve_unchecked(sum(build.nbytes for build in self._finished_builds))
         if self.spill is not None:
-            self.spill.own(part)
+            self.spill.own(build)
         return self._tracker
 
-    def _put_aside(self, spill: JoinSpill, parts: Sequence[BuildPart], context: OperatorContext) -> None:
-        """Write all build rows to disk; the probe rows shall follow."""
+    def _spill(self, spill: JoinSpill, builds: Sequence[LocalBuild], context: OperatorContext) -> None:
+        """Spill all build rows, and publish that the probe spills too."""
         with spill.lock:
             if spill.is_closed:
                 return
-            spill.is_on = True
-            spill.build = [part.finish(context) for part in parts]
+            spill.is_spilling = True
+            spill.build = [build.finish(context) for build in builds]
         self.bridge.publish(spill)
 
-    def build_side(self, parts: Sequence[BuildCollector]) -> BuildSide:
-        """Make the built side of all collected chunks."""
-        return BuildSide(parts, self.columns.kept_types, lists=self.columns.pairs)
+    def build_side(self, collectors: Sequence[BuildCollector]) -> BuildSide:
+        """Build the side of all collected chunks."""
+        return BuildSide(collectors, self.columns.kept_types, lists=self.columns.pairs)
 
     def _publish(self, side: BuildSide) -> None:
-        if self.shape.marks_build:
+        if self.shape.tracks_build_matches:
             self.matched = np.zeros(side.rows, dtype=np.uint8)
-        self.is_void = self._gives_nothing(side)
+        self.is_output_empty = self._has_no_output(side)
         self.bridge.publish(side)
 
-    def _gives_nothing(self, side: BuildSide) -> bool:
-        """Say whether no probe row can bring any output, so that the probe side need not be read."""
+    def _has_no_output(self, side: BuildSide) -> bool:
+        """Return whether no probe row can have output, so that the probe side need not be read."""
         if self.is_null_aware and side.table.has_nulls:
             return True
-        if self.shape.marks_build:
-            return not side.rows and not self.shape.keeps_probe
-        pairs = self.shape.emits is Emits.PAIRS and not self.shape.keeps_probe
-        return not side.table.valid_rows and (pairs or self.shape.emits is Emits.PROBE_MATCHED)
+        if self.shape.tracks_build_matches:
+            return not side.rows and not self.shape.probe_outer
+        pairs = self.shape.output_kind is JoinOutputKind.PAIRS and not self.shape.probe_outer
+        return not side.table.valid_rows and (pairs or self.shape.output_kind is JoinOutputKind.PROBE_MATCHED)
 
     # --- runtime filters --------------------------------------------------------------------------
 
@@ -200,18 +205,18 @@ class JoinShared:
         return built if isinstance(built, BuildSide) else None
 
     def built_table(self) -> JoinTable | None:
-        """Give the table; None while there is none, and where the side went to disk."""
+        """Return the table; None before it is built, and if the join spilled."""
         side = self._built()
         return None if side is None else side.table
 
     def key_filter(self) -> KeyFilter | None:
-        """Give the filter of the table's keys, made at the first call; None as for the table."""
+        """Return the filter of the table's keys, built by the first call; None if there is no table."""
         side = self._built()
         if side is None:
             return None
         made = side.key_filter()
         if self._tracker is not None and self._tracker.held:
-            self._tracker.force(side.nbytes)
+            self._tracker.reserve_unchecked(side.nbytes)
         return made
 
     @property
@@ -222,51 +227,51 @@ class JoinShared:
     # --- the probe pipeline -----------------------------------------------------------------------
 
     def expect_probes(self, dop: int) -> None:
-        """Learn how many drivers probe."""
+        """Set the number of probe drivers."""
         if self._probe_barrier is None:
             self._probe_barrier = Barrier(dop)
             self._probes = dop
 
     def open(self, memory: MemoryTracker) -> None:
-        """Fetch the built side where it is a broadcast; the first probe driver does it for all.
+        """Fetch the build side if it is a broadcast; the first probe driver does this for all.
 
-        Raises :class:`ResourceExhaustedError`, naming the operator of ``memory``, where it does not fit.
+        Raises :class:`ResourceExhaustedError`, naming the operator of ``memory``, if it does not fit.
         """
         with self._lock:
             if self._broadcast is not None and not self.bridge.is_ready():
                 user = self._tracker = (memory.parent or memory).child("the table of a broadcast")
                 self._publish(self._broadcast.fetch(memory, user))
 
-    def is_last_probe(self, driver_sequence: int) -> bool:
-        """Learn that a probe driver has done all its chunks; say whether it was the last."""
+    def finish_probe(self, driver_sequence: int) -> bool:
+        """Record that a probe driver has joined all its chunks; return whether it was the last."""
         assert self._probe_barrier is not None
         return self._probe_barrier.arrive(driver_sequence, None) is not None
 
-    def probe_ended(self) -> None:
-        """Learn that a probe driver wants nothing any more; after the last one the built side is not wanted."""
+    def abandon_probe(self) -> None:
+        """Record that a probe driver needs no more build rows; after the last one the build is abandoned."""
         with self._lock:
             self._ended += 1
             if self._ended < self._probes:
                 return
-            self.is_unwanted = True
+            self.is_abandoned = True
             if self._tracker is not None:
-                self._tracker.withdraw()
-        self.unwanted.notify()
+                self._tracker.unregister_reclaimable()
+        self.abandoned.notify()
 
-    def probe_closed(self) -> None:
-        """Learn that a probe driver is closed; the last one releases the built side, and what is built of it yet."""
+    def close_probe(self) -> None:
+        """Record that a probe driver is closed; the last one releases the build side, also if partly built."""
         with self._lock:
             self._closed += 1
             if self._closed < self._probes:
                 return
-            self._handed_in = []
+            self._finished_builds = []
         if self._build_barrier is not None:
             self._build_barrier.close()
         self.bridge.close()
         self.matched = None
         if self._tracker is not None:
             if self._broadcast is not None:
-                self._broadcast.leave(self._tracker)
+                self._broadcast.release(self._tracker)
             self._tracker.close()
         if self.spill is not None:
             self.spill.close()

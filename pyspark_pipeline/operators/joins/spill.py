@@ -1,11 +1,12 @@
 """A join whose build side is too large for memory: both sides go to disk and are joined partition by partition.
 
-*Grace* hash join. The first build driver that is refused memory, or that others need it of, turns it on, for all
-drivers. Build rows, then probe rows, are dealt out by the hash of their keys; a key's rows of both sides are in
-partitions of the same number, so each partition is a join by itself, and every row of a side that must be kept, a
-NULL key too, is in exactly one. When all probe drivers have put their rows aside they take partitions in turn.
+A *Grace* hash join. The first build driver whose reservation is rejected, or whose memory is reclaimed, makes all
+drivers spill. Build rows, then probe rows, are partitioned by the hash of their keys. A key's rows of both sides are
+in partitions of the same number, so each partition is a join by itself, and every row of an outer side, also with a
+NULL key, is in exactly one partition. After all probe drivers have spilled their rows, each takes one partition after
+the other.
 
-The object belongs to the join: it closes the files of every driver when the last probe driver is closed.
+A :class:`JoinSpill` belongs to the join: it closes the files of all drivers when the last probe driver is closed.
 """
 
 from __future__ import annotations
@@ -17,27 +18,27 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pyspark_pipeline.exec.event import Event
-from pyspark_pipeline.memory import Revocable
+from pyspark_pipeline.memory import Reclaimable
 from pyspark_pipeline.memory.spill_files import SpillFile
 from pyspark_pipeline.operators import spill_partitions
 from pyspark_pipeline.operators.spill_partitions import FAN, SpillPartitions
 
 
 class Closable(Protocol):
-    """What holds files."""
+    """An owner of files."""
 
     def close(self) -> None:
-        """Drop them. Repeatable."""
+        """Delete the files. Idempotent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinPartition:
-    """One partition of both sides. ``above``: the build rows of the partition it was dealt out from (−1: of none)."""
+    """One partition of both sides. ``parent_build_rows``: build rows of the partition it was split from (−1: none)."""
 
     level: int
     build: tuple[SpillFile, ...]
     probe: tuple[SpillFile, ...]
-    above: int = -1
+    parent_build_rows: int = -1
 
     @property
     def build_rows(self) -> int:
@@ -51,44 +52,49 @@ class JoinPartition:
 
     @property
     def build_bytes(self) -> int:
-        """Bytes that the build side has in memory; on disk it may be compressed to far fewer."""
+        """Bytes of the build side in memory; on disk it may be compressed to far fewer."""
         return sum(file.memory_bytes for file in self.build)
 
     @property
     def probe_bytes(self) -> int:
-        """Bytes that the probe side has in memory."""
+        """Bytes of the probe side in memory."""
         return sum(file.memory_bytes for file in self.probe)
 
     def close(self) -> None:
-        """Give the disk space back."""
+        """Delete the files."""
         for file in (*self.build, *self.probe):
             file.close()
 
 
 def partitions_of(
-    build: Sequence[SpillPartitions], probe: Sequence[SpillPartitions], level: int, above: int = -1
+    build: Sequence[SpillPartitions], probe: Sequence[SpillPartitions], level: int, parent_build_rows: int = -1
 ) -> list[JoinPartition]:
-    """Pair up what several drivers dealt out."""
+    """Return the partitions of both sides, each with the files of several drivers."""
     return [
-        JoinPartition(level=level, build=_files(build, place), probe=_files(probe, place), above=above)
-        for place in range(FAN)
+        JoinPartition(
+            level=level,
+            build=_files(build, number),
+            probe=_files(probe, number),
+            parent_build_rows=parent_build_rows,
+        )
+        for number in range(FAN)
     ]
 
 
-def _files(parts: Sequence[SpillPartitions], place: int) -> tuple[SpillFile, ...]:
-    found = [part.files[place] for part in parts]
+def _files(parts: Sequence[SpillPartitions], number: int) -> tuple[SpillFile, ...]:
+    found = [part.files[number] for part in parts]
     return tuple(file for file in found if file is not None)
 
 
 class JoinSpill:
-    """What the drivers of one join share about what is on disk. ``lock`` guards the files until they are handed in.
+    """The state of a spilled join shared by its drivers. ``lock`` guards the files until the probe is complete.
 
-    ``revocable``: what all build drivers hold, which they put aside together.
+    ``reclaimable``: the memory of all build drivers, which spill together.
     """
 
     def __init__(self) -> None:
-        self.is_on = False
-        self.revocable = Revocable(spill_partitions.LEAST_BYTES)
+        self.is_spilling = False
+        self.reclaimable = Reclaimable(spill_partitions.MIN_SPILL_BYTES)
         self.complete = Event("both sides of a join are on disk")
         self.is_complete = False
         self.lock = threading.RLock()
@@ -99,7 +105,7 @@ class JoinSpill:
         self._is_closed = False
 
     def own(self, holder: Closable) -> None:
-        """Close ``holder`` when the join is closed: maybe now."""
+        """Close ``holder`` when the join is closed; at once if it is already."""
         with self.lock:
             self._owned.append(holder)
             if self._is_closed:
@@ -107,29 +113,29 @@ class JoinSpill:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the files are gone."""
+        """Whether the files are deleted."""
         return self._is_closed
 
     def add_probe(self, part: SpillPartitions) -> None:
-        """Take the probe rows of a driver, finished."""
+        """Add the finished probe partitions of a driver."""
         with self.lock:
             self._probe.append(part)
         self.own(part)
 
-    def all_probed(self) -> None:
-        """Learn that no probe row comes any more: the partitions can be joined."""
+    def publish_partitions(self) -> None:
+        """Publish the partitions after the last probe row, and notify the probe drivers."""
         with self.lock:
             self._left.extend(partitions_of(self.build, self._probe, 0))
         self.is_complete = True
         self.complete.notify()
 
-    def take(self) -> JoinPartition | None:
-        """Give the next partition; None where all are taken."""
+    def next_partition(self) -> JoinPartition | None:
+        """Remove and return the next partition; None if none is left."""
         with self.lock:
             return self._left.popleft() if self._left else None
 
     def close(self) -> None:
-        """Drop everything. Repeatable."""
+        """Release the partitions and delete all files. Idempotent."""
         with self.lock:
             self._is_closed = True
             self._left.clear()

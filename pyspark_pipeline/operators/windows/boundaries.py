@@ -1,4 +1,4 @@
-"""Where the partitions of a window begin in sorted rows, and where rows that are peers in its order do."""
+"""Detection of the first rows of a window's partitions and peer groups in sorted rows."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from pyspark_pipeline.plan.windows import WindowSpec
 
 @dataclass(frozen=True, slots=True)
 class WindowRows:
-    """Rows in the order of the window: bools, shape (rows,), say where partitions and groups of peers begin."""
+    """Rows in the order of the window: bools, shape (rows,), flag the first rows of partitions and of peer groups."""
 
-    starts: Array
-    peers: Array
+    partition_starts: Array
+    peer_starts: Array
 
     @property
     def num_rows(self) -> int:
-        """How many rows there are."""
-        return int(self.starts.size)
+        """The number of rows."""
+        return int(self.partition_starts.size)
 
 
 def last_true(flags: Array) -> Array:
-    """Give for each row the last at or before it whose flag is set, −1 where there is none: int64."""
+    """Return for each row the last row at or before it whose flag is set, −1 if there is none: int64."""
     found: Array = np.maximum.accumulate(np.where(flags, np.arange(flags.size), -1))
     return found
 
 
 def one_row(array: pa.Array, row: int) -> pa.Array:
-    """Copy one row of an array, so that it does not hold the others."""
+    """Return a copy of one row of an array, which does not keep the other rows in memory."""
     return array.take(pa.array([row], pa.int64()))
 
 
 class Boundaries:
-    """Compares the keys of rows with those of the row before, also over the edge of a chunk.
+    """Compares the keys of each row with those of the previous row, also across chunks.
 
-    As in Spark's window NULL equals NULL, NaN equals NaN, and −0.0 equals 0.0.
+    As in Spark's window, NULL equals NULL, NaN equals NaN, and −0.0 equals 0.0.
     """
 
     def __init__(self, spec: WindowSpec, settings: Settings) -> None:
@@ -55,7 +55,7 @@ class Boundaries:
         self._before: list[pa.Array] | None = None
 
     def rows(self, chunk: Chunk) -> WindowRows:
-        """Say where partitions and peers begin in the next chunk, which has rows."""
+        """Return the boundaries of partitions and peer groups in the next chunk, which is not empty."""
         keys = [_comparable(decode(array)) for array in self._compiled.evaluate(chunk)]
         before, self._before = self._before, [one_row(key, chunk.num_rows - 1) for key in keys]
         starts = self._changes(keys[: self._split], before and before[: self._split], chunk.num_rows)
@@ -73,7 +73,7 @@ class Boundaries:
 
 
 def _comparable(key: pa.Array) -> pa.Array:
-    """Give floating numbers as integers that are equal where Spark calls the numbers equal."""
+    """Return floating-point numbers as integers that are equal if and only if Spark compares the numbers as equal."""
     if not pa.types.is_floating(key.type):
         return key
     valid = None if key.null_count == 0 else ~np.asarray(key.is_valid())
@@ -81,7 +81,7 @@ def _comparable(key: pa.Array) -> pa.Array:
 
 
 def _differs(key: pa.Array) -> Array:
-    """Say of every row but the first whether it differs from the one before."""
+    """Return for every row but the first whether it differs from the previous row."""
     if pa.types.is_null(key.type):
         return np.zeros(len(key) - 1, dtype=np.bool_)
     differs = pc.fill_null(pc.not_equal(key.slice(1), key.slice(0, len(key) - 1)), False)

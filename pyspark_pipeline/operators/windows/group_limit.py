@@ -1,4 +1,4 @@
-"""The first rows of every partition of a window, by rank: what a filter on a rank above the window leaves anyway."""
+"""The group limit: drops the rows of each window partition that a filter on the rank above the window would drop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pyspark_pipeline.plan.windows import WindowGroupLimit
 
 
 class WindowGroupLimitOperator(StreamingOperator):
-    """Drops rows whose rank is over the limit; they come in the order of the window."""
+    """Drops rows whose rank exceeds the limit; the input is in the order of the window."""
 
     def __init__(self, node: WindowGroupLimit, settings: Settings) -> None:
         super().__init__()
@@ -31,22 +31,25 @@ class WindowGroupLimitOperator(StreamingOperator):
 
 
 class WindowGroupLimitFactory(OperatorFactory):
-    """Makes the operators."""
+    """Creates the operators."""
 
     name = "WindowGroupLimit"
 
     def __init__(self, node: WindowGroupLimit, settings: Settings) -> None:
         self._node = node
         self._settings = settings
-        self.create(1, 0)  # refuses what it cannot run before anything runs
+        self.create(1, 0)  # raises for unsupported plans before anything runs
 
     def create(self, dop: int, driver_sequence: int) -> WindowGroupLimitOperator:
         return WindowGroupLimitOperator(self._node, self._settings)
 
 
 @implements(
-    WindowGroupLimit, execs=["WindowGroupLimitExec"], pipeline=["SortSink", "SortSource", "WindowGroupLimit"]
+    WindowGroupLimit,
+    execs=["WindowGroupLimitExec"],
+    pipeline=["SortSink", "SortSource", "WindowGroupLimit"],
+    order=lambda node: node.spec,
 )
 def decompose_group_limit(node: WindowGroupLimit, builder: PipelineBuilder) -> list[OperatorFactory]:
-    """Append the limit to the pipeline that gives its rows in order."""
+    """Append the limit to the pipeline that sorts its input."""
     return [*sorted_input(node.spec, node.child, builder), WindowGroupLimitFactory(node, builder.settings)]

@@ -1,4 +1,4 @@
-"""Rows that wait until their window functions are known, first in, first out; in a file where memory is short."""
+"""The FIFO buffer of rows whose window function values are not known yet; it spills to a file if memory is short."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.memory.spill_files import SpillFile, SpillFiles, count_spill
 
 
-class HeldRows:
-    """A queue of chunks with rows. Once spilled, what comes is written too until the file is read."""
+class RowBuffer:
+    """A queue of non-empty chunks. After a spill, further chunks are also written, until the file is read."""
 
     def __init__(self, context: OperatorContext) -> None:
         self._context = context
@@ -30,14 +30,14 @@ class HeldRows:
         return held + (0 if self._front is None else self._front.nbytes)
 
     def add(self, chunk: Chunk) -> None:
-        """Append a chunk. Raises :class:`ResourceExhaustedError` where it must be written and cannot be."""
+        """Append a chunk. Raises :class:`ResourceExhaustedError` if it must be written and cannot be."""
         if self._written is not None:
             self._written.write(chunk)
         else:
             self._items.append(chunk)
 
     def spill(self) -> None:
-        """Write what is in memory to a file, all but the rest of a chunk that is being taken."""
+        """Spill the chunks in memory to a file, except the remainder of a partly taken chunk."""
         chunks: list[Chunk] = []
         while self._items and not isinstance(self._items[-1], SpillFile):
             chunks.append(self._items.pop())
@@ -50,7 +50,7 @@ class HeldRows:
         self._items.append(file)
 
     def take(self, most: int) -> Chunk:
-        """Take the next rows, 1 to ``most``; there are some."""
+        """Remove and return the next rows, 1 to ``most``; the buffer must not be empty."""
         while self._front is None:
             self._front = self._next_chunk()
         piece = self._front.slice(0, most)
@@ -58,13 +58,13 @@ class HeldRows:
         return piece
 
     def close(self) -> None:
-        """Drop everything, files too. Repeatable."""
+        """Release the chunks and files. Idempotent."""
         self._items.clear()
         self._read = self._front = self._written = None
         self._files.close()
 
     def _next_chunk(self) -> Chunk | None:
-        """Fetch a chunk; None where a file had no more."""
+        """Return the next chunk; None at the end of a file."""
         item = self._items[0]
         if isinstance(item, pa.RecordBatch):
             return self._items.popleft()

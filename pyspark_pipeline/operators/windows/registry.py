@@ -1,67 +1,47 @@
-"""The register of window functions: what each reads, how that becomes its value, and which forms are supported."""
+"""The registry of window functions: their inputs, their result functions, and the supported cases."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
-from pyspark_pipeline.errors import UnsupportedPlanError
-from pyspark_pipeline.operators.windows.sources import Source
+from pyspark_pipeline.expressions.cases import CaseRegistry, Signature
+from pyspark_pipeline.operators.windows.sources import FrameValue
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.windows import WindowCall
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """A source, made anew for each driver, and the arguments it is fed with."""
+class WindowInput:
+    """One input of a window function: a frame value, created per driver by ``make``, and its arguments."""
 
-    make: Callable[[], Source]
+    make: Callable[[], FrameValue]
     arguments: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class WindowFunction:
-    """``result`` makes the value of rows of what the readings give for them."""
+    """A window function. ``result`` computes its column from the columns of each of ``inputs``."""
 
-    readings: tuple[Reading, ...]
+    inputs: tuple[WindowInput, ...]
     result: Callable[..., pa.Array]
 
 
 Build = Callable[[WindowCall, Settings], WindowFunction]
-Case = Mapping[str, Any]
 
-#: The frames of aggregate functions.
-FRAMES = ("rows", "range", "whole", "sliding")
+_FUNCTIONS: CaseRegistry[Build] = CaseRegistry("window function ")
 
-_REGISTER: dict[str, list[tuple[Build, Sequence[Case], Callable[[WindowCall], bool]]]] = {}
-
-
-def window_function(
-    name: str, cases: Sequence[Case], *, when: Callable[[WindowCall], bool] = lambda call: True
-) -> Callable[[Build], Build]:
-    """Register a function for the Catalyst class ``name``: ``cases`` for the manifest, ``when`` for calls."""
-
-    def register(build: Build) -> Build:
-        _REGISTER.setdefault(name, []).append((build, cases, when))
-        return build
-
-    return register
+#: ``@window_function("Rank", [case(..., frames=[...]), ...])`` registers a builder for a Catalyst class.
+window_function = _FUNCTIONS.register
+#: Returns the supported cases by function name.
+window_manifest = _FUNCTIONS.manifest
 
 
 def build_function(call: WindowCall, settings: Settings) -> WindowFunction:
-    """Make the function of a call; raise :class:`UnsupportedPlanError` where none is registered."""
-    for build, _, when in _REGISTER.get(call.function, ()):
-        if when(call):
-            return build(call, settings)
-    raise UnsupportedPlanError(f"window function {call.function} of type {call.type} is not supported")
-
-
-def window_manifest() -> dict[str, Any]:
-    """Give the supported forms by function."""
-    return {
-        name: {"cases": [dict(case) for _, cases, _ in _REGISTER[name] for case in cases]} for name in sorted(_REGISTER)
-    }
+    """Build the function of a call; raise :class:`UnsupportedPlanError` if none is registered."""
+    types = tuple(arg.type for arg in call.args)
+    signature = Signature(types=types, type=call.type, fields=call.fields, args=call.args, frame=call.frame)
+    return _FUNCTIONS.find(call.function, signature)(call, settings)

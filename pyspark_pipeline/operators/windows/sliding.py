@@ -1,33 +1,45 @@
-"""Sliding frames: the rows from so many before (or after) a row to so many after (or before) it.
+"""Sliding frames: the rows between two fixed row offsets from the current row.
 
-As in Spark every frame is computed anew, its rows in order: so doubles are added as Spark adds them, and an overflow on
-the way is seen. To that end the rows of each frame are laid out one after the other, as if it were a partition.
+As in Spark, every frame is computed from scratch, its rows in order, so that doubles are added in the same order and
+intermediate overflows are detected. The rows of each frame are copied one frame after the other, each as a group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.kernels.buffers import Array
 from pyspark_pipeline.operators.windows.boundaries import WindowRows, last_true
-from pyspark_pipeline.operators.windows.running import Running
-from pyspark_pipeline.operators.windows.sources import Edges, Source
+from pyspark_pipeline.operators.windows.sources import FrameValue, PartitionBounds
 
-#: As many rows of frames are laid out at a time.
-_LAID_OUT = 1 << 18
+#: Rows of frames that are copied at a time.
+_BATCH_ROWS = 1 << 18
 
 
-class OverSlidingFrame(Source):
-    """The running value that ``make`` makes, over the rows ``first`` to ``last`` after each row (before it: negative).
+class FrameStates(Protocol):
+    """The states of an aggregate function, one group a frame."""
 
-    Rows that a frame may still need are held, those before the row that leaves next as well.
+    def reserve(self, groups: int) -> None: ...
+
+    def clear(self) -> None: ...
+
+    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None: ...
+
+    def result(self, start: int, stop: int) -> pa.Array: ...
+
+
+class ValueOverSlidingFrame(FrameValue):
+    """The aggregate over the rows ``first`` to ``last`` after each row (negative: before it).
+
+    Rows that a later frame may need stay buffered, including rows before the next row to leave.
     """
 
-    def __init__(self, make: Callable[[], Running], first: int, last: int) -> None:
-        self._make = make
+    def __init__(self, states: FrameStates, first: int, last: int) -> None:
+        self._states = states
         self._first = first
         self._last = last
         self._columns: list[list[pa.Array]] = []
@@ -40,13 +52,13 @@ class OverSlidingFrame(Source):
 
     def add(self, rows: WindowRows, columns: Sequence[pa.Array]) -> list[pa.Array]:
         self._columns.append(list(columns))
-        self._starts.append(rows.starts)
+        self._starts.append(rows.partition_starts)
         return []
 
-    def ready(self, edges: Edges) -> int:
-        return max(edges.partition, edges.fed - max(self._last, 0))
+    def complete_rows(self, bounds: PartitionBounds) -> int:
+        return max(bounds.partition, bounds.num_rows - max(self._last, 0))
 
-    def read(self, kept: Sequence[pa.Array], rows: int) -> list[pa.Array]:
+    def evaluate(self, kept: Sequence[pa.Array], rows: int) -> list[pa.Array]:
         columns = [pa.concat_arrays(parts) for parts in zip(*self._columns, strict=True)]
         starts = np.concatenate(self._starts)
         begin, end = self._frames(starts, rows)
@@ -55,12 +67,12 @@ class OverSlidingFrame(Source):
         self._behind = min(left, max(0, -self._first))
         past = left - self._behind
         self._columns, self._starts = [[array.slice(past) for array in columns]], [starts[past:]]
-        return [pa.concat_arrays(parts) for parts in zip(*made, strict=True)]
+        return [pa.concat_arrays(made)]
 
     def _frames(self, starts: Array, rows: int) -> tuple[Array, Array]:
-        """Give where the frames of the next rows begin and end among the rows held; an empty one ends where it begins.
+        """Return the begins and ends (exclusive) of the next rows' frames in the buffered rows; equal for empty frames.
 
-        Row 0 counts as the first of a partition: what is before it is in no frame.
+        Row 0 counts as the first of a partition: no frame contains earlier rows.
         """
         at = np.arange(self._behind, self._behind + rows)
         partition = np.maximum(last_true(starts)[at], 0)
@@ -71,25 +83,21 @@ class OverSlidingFrame(Source):
         begin = np.minimum(begin, starts.size)
         return begin, np.maximum(begin, end)
 
-    def _values(self, columns: list[pa.Array], begin: Array, end: Array) -> list[pa.Array]:
-        """Compute the values of frames."""
-        running, sizes = self._make(), end - begin
+    def _values(self, columns: list[pa.Array], begin: Array, end: Array) -> pa.Array:
+        """Compute the values of the frames."""
+        sizes = end - begin
         ends = np.cumsum(sizes)
-        full = sizes > 0
-        laid = np.arange(ends[-1]) + np.repeat(begin - (ends - sizes), sizes)
-        firsts = np.zeros(laid.size, dtype=np.bool_)
-        firsts[(ends - sizes)[full]] = True
-        rows = pa.array(laid)
-        taken = [column.take(rows) for column in columns]
-        if not laid.size:  # no running value of nothing: of one row that no frame has
-            firsts, taken = np.ones(1, dtype=np.bool_), [column.slice(0, 1) for column in columns]
-        found = running.run(WindowRows(firsts, firsts), taken)
-        made = [array.take(pa.array(ends - 1, mask=~full)) for array in found]
-        return made if running.of_nothing is None else [array.fill_null(running.of_nothing) for array in made]
+        numbers = np.arange(ends[-1]) + np.repeat(begin - (ends - sizes), sizes)
+        self._states.clear()
+        self._states.reserve(sizes.size)
+        if numbers.size:
+            rows = pa.array(numbers)
+            self._states.update(np.repeat(np.arange(sizes.size), sizes), [column.take(rows) for column in columns])
+        return self._states.result(0, sizes.size)
 
 
 def _pieces(sizes: Array) -> Iterator[slice]:
-    """Cut frames into pieces of about as many rows in all as are laid out at a time."""
-    pieces = np.cumsum(sizes) // _LAID_OUT
+    """Yield slices of consecutive frames with about ``_BATCH_ROWS`` rows in all."""
+    pieces = np.cumsum(sizes) // _BATCH_ROWS
     cuts = [0, *(np.flatnonzero(pieces[1:] != pieces[:-1]) + 1).tolist(), sizes.size]
     return (slice(first, last) for first, last in zip(cuts, cuts[1:], strict=False))

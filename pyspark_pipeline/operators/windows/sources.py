@@ -1,13 +1,13 @@
-"""What a window function reads: a running value at the row itself, at its last peer, at the partition's last row.
+"""Frame values: the values that a window function reads per row, e.g. a running value at the row or at its last peer.
 
-A source sees all rows in order (``add``) and may give columns that go with them; when rows leave, it gets these
-columns back and gives the values for those rows (``read``). How far rows may leave it says by ``ready``.
+A frame value gets all rows in order (``add``) and may return columns to buffer with them. ``complete_rows`` counts
+the rows whose value is known; when those leave, ``evaluate`` gets the buffered columns back and returns the values.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,54 +15,54 @@ import pyarrow as pa
 
 from pyspark_pipeline.kernels.buffers import Array, values
 from pyspark_pipeline.operators.windows.boundaries import WindowRows, one_row
-from pyspark_pipeline.operators.windows.running import Running, or_default
+from pyspark_pipeline.operators.windows.running import RunningValue, or_default
 
 
 @dataclass(slots=True)
-class Edges:
-    """Rows so far, and the numbers (from 0) of those with which the current partition and its last peers began."""
+class PartitionBounds:
+    """The number of rows so far, and the row numbers (from 0) where the current partition and peer group began."""
 
-    fed: int = 0
+    num_rows: int = 0
     partition: int = 0
     peers: int = 0
 
     def add(self, rows: WindowRows) -> None:
-        """Take the next rows."""
-        for name, flags in (("partition", rows.starts), ("peers", rows.peers)):
+        """Advance over the next rows."""
+        for name, flags in (("partition", rows.partition_starts), ("peers", rows.peer_starts)):
             begun = np.flatnonzero(flags)
             if begun.size:
-                setattr(self, name, self.fed + int(begun[-1]))
-        self.fed += rows.num_rows
+                setattr(self, name, self.num_rows + int(begun[-1]))
+        self.num_rows += rows.num_rows
 
 
-class Source(ABC):
-    """One reading of one function in one driver."""
+class FrameValue(ABC):
+    """One input of one window function in one driver."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """Bytes in memory."""
         return 0
 
     @abstractmethod
     def add(self, rows: WindowRows, columns: Sequence[pa.Array]) -> list[pa.Array]:
-        """Take the next rows and the columns of the arguments; give columns to keep with the rows."""
+        """Add the next rows and their argument columns; return columns to buffer with the rows."""
 
     @abstractmethod
-    def read(self, kept: Sequence[pa.Array], rows: int) -> list[pa.Array]:
-        """Give the columns of the value for the next rows that leave, ``rows`` of them."""
+    def evaluate(self, kept: Sequence[pa.Array], rows: int) -> list[pa.Array]:
+        """Return the columns of the value for the next ``rows`` rows; ``kept``: their columns returned by ``add``."""
 
     def finish(self) -> None:  # noqa: B027 (optional)
-        """Learn that no more rows come."""
+        """Handle the end of the input."""
 
-    def ready(self, edges: Edges) -> int:
-        """Say how many rows of all so far may leave."""
-        return edges.fed
+    def complete_rows(self, bounds: PartitionBounds) -> int:
+        """Return the number of rows, of all so far, whose value is known."""
+        return bounds.num_rows
 
 
-class AtRow(Source):
+class ValueAtRow(FrameValue):
     """The value at the row itself."""
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: RunningValue) -> None:
         self._running = running
 
     @property
@@ -72,16 +72,48 @@ class AtRow(Source):
     def add(self, rows: WindowRows, columns: Sequence[pa.Array]) -> list[pa.Array]:
         return self._running.run(rows, columns)
 
-    def read(self, kept: Sequence[pa.Array], rows: int) -> list[pa.Array]:
+    def evaluate(self, kept: Sequence[pa.Array], rows: int) -> list[pa.Array]:
         return list(kept)
 
 
-class AtGroupEnd(Source):
-    """The value at the last row of a group: it is kept once a group, and each row has the number of its group."""
+class GroupValues(ABC):
+    """The values at the ends of groups of rows; the last group is open, since it may continue in the next chunk."""
 
-    def __init__(self, running: Running) -> None:
+    @abstractmethod
+    def ended(self, rows: WindowRows, columns: Sequence[pa.Array]) -> list[list[pa.Array]]:
+        """Advance over the next rows; return the columns of the values of the groups that ended, in pieces."""
+
+    @abstractmethod
+    def last(self) -> list[list[pa.Array]]:
+        """Return the same of the open group."""
+
+
+class RunningAtEnds(GroupValues):
+    """A running value at the last row of each group; ``starts`` returns the flags of the first rows of groups."""
+
+    def __init__(self, running: RunningValue, starts: Callable[[WindowRows], Array]) -> None:
         self._running = running
-        self._last: list[pa.Array] | None = None
+        self._starts = starts
+        self._last: list[list[pa.Array]] = []
+
+    def ended(self, rows: WindowRows, columns: Sequence[pa.Array]) -> list[list[pa.Array]]:
+        made, starts = self._running.run(rows, columns), self._starts(rows)
+        found = self._last if starts[0] else []
+        ends = np.flatnonzero(starts[1:])
+        if ends.size:
+            found = [*found, [array.take(pa.array(ends)) for array in made]]
+        self._last = [[one_row(array, rows.num_rows - 1) for array in made]]
+        return found
+
+    def last(self) -> list[list[pa.Array]]:
+        return self._last
+
+
+class ValueAtGroupEnd(FrameValue):
+    """The value at the last row of a group: stored once per group; each row is buffered with its group's number."""
+
+    def __init__(self, at_ends: GroupValues) -> None:
+        self._at_ends = at_ends
         self._ended: list[list[pa.Array]] = []
         self._first = 0
         self._groups = 0
@@ -90,28 +122,21 @@ class AtGroupEnd(Source):
     def nbytes(self) -> int:
         return sum(array.nbytes for part in self._ended for array in part)
 
+    @staticmethod
     @abstractmethod
-    def starts(self, rows: WindowRows) -> Array:
-        """Say where groups begin."""
+    def starts(rows: WindowRows) -> Array:
+        """Return flags of the first rows of groups."""
 
     def add(self, rows: WindowRows, columns: Sequence[pa.Array]) -> list[pa.Array]:
-        made = self._running.run(rows, columns)
-        starts = self.starts(rows)
-        if starts[0] and self._last is not None:
-            self._ended.append(self._last)
-        ends = np.flatnonzero(starts[1:])
-        if ends.size:
-            self._ended.append([array.take(pa.array(ends)) for array in made])
-        self._last = [one_row(array, rows.num_rows - 1) for array in made]
-        numbers = np.cumsum(starts, dtype=np.int64) + (self._groups - 1)
+        self._ended += self._at_ends.ended(rows, columns)
+        numbers = np.cumsum(self.starts(rows), dtype=np.int64) + (self._groups - 1)
         self._groups = int(numbers[-1]) + 1
         return [pa.array(numbers)]
 
     def finish(self) -> None:
-        if self._last is not None:
-            self._ended.append(self._last)
+        self._ended += self._at_ends.last()
 
-    def read(self, kept: Sequence[pa.Array], rows: int) -> list[pa.Array]:
+    def evaluate(self, kept: Sequence[pa.Array], rows: int) -> list[pa.Array]:
         numbers = values(kept[0])
         ended = [pa.concat_arrays(parts) for parts in zip(*self._ended, strict=True)]
         made = [array.take(pa.array(numbers - self._first)) for array in ended]
@@ -121,28 +146,30 @@ class AtGroupEnd(Source):
         return made
 
 
-class AtLastPeer(AtGroupEnd):
-    """The value at the last row of equal keys of the order."""
+class ValueAtLastPeer(ValueAtGroupEnd):
+    """The value at the last peer: the last row with equal order keys."""
 
-    def starts(self, rows: WindowRows) -> Array:
-        return rows.peers
+    @staticmethod
+    def starts(rows: WindowRows) -> Array:
+        return rows.peer_starts
 
-    def ready(self, edges: Edges) -> int:
-        return edges.peers
+    def complete_rows(self, bounds: PartitionBounds) -> int:
+        return bounds.peers
 
 
-class AtPartitionEnd(AtGroupEnd):
+class ValueAtPartitionEnd(ValueAtGroupEnd):
     """The value at the last row of the partition."""
 
-    def starts(self, rows: WindowRows) -> Array:
-        return rows.starts
+    @staticmethod
+    def starts(rows: WindowRows) -> Array:
+        return rows.partition_starts
 
-    def ready(self, edges: Edges) -> int:
-        return edges.partition
+    def complete_rows(self, bounds: PartitionBounds) -> int:
+        return bounds.partition
 
 
-class AtLaterRow(Source):
-    """An argument's value ``ahead`` (from 1) rows later in the partition; ``default`` where there is none."""
+class ValueAtLaterRow(FrameValue):
+    """An argument's value ``ahead`` (from 1) rows later in the partition; ``default`` if there is none."""
 
     def __init__(self, ahead: int, default: pa.Scalar) -> None:
         self._ahead = ahead
@@ -156,13 +183,13 @@ class AtLaterRow(Source):
         return sum(array.nbytes for array in (*self._column, *self._partitions))
 
     def add(self, rows: WindowRows, columns: Sequence[pa.Array]) -> list[pa.Array]:
-        numbers = np.cumsum(rows.starts, dtype=np.int64) + self._begun
+        numbers = np.cumsum(rows.partition_starts, dtype=np.int64) + self._begun
         self._begun = int(numbers[-1])
         self._column.append(columns[0])
         self._partitions.append(numbers)
         return []
 
-    def read(self, kept: Sequence[pa.Array], rows: int) -> list[pa.Array]:
+    def evaluate(self, kept: Sequence[pa.Array], rows: int) -> list[pa.Array]:
         column, partitions = pa.concat_arrays(self._column), np.concatenate(self._partitions)
         self._column, self._partitions = [column.slice(rows)], [partitions[rows:]]
         at = np.arange(rows) + self._ahead
@@ -170,5 +197,5 @@ class AtLaterRow(Source):
         inside &= partitions[np.minimum(at, partitions.size - 1)] == partitions[:rows]
         return [or_default(column.take(pa.array(at, mask=~inside)), inside, self._default)]
 
-    def ready(self, edges: Edges) -> int:
-        return max(edges.partition, edges.fed - self._ahead)
+    def complete_rows(self, bounds: PartitionBounds) -> int:
+        return max(bounds.partition, bounds.num_rows - self._ahead)

@@ -23,6 +23,7 @@ SELECT flag, min(s), max(s2) FROM texts GROUP BY flag;
 SELECT min(bin), max(bin) FROM texts;
 SELECT k, count(*), count(i), sum(i), avg(i), min(i), max(i) FROM tame GROUP BY k;
 SELECT k, sum(n9), avg(n9), sum(n38), avg(n18), min(n15), max(n15) FROM tame GROUP BY k;
+SELECT k, avg(CAST(n9 AS DECIMAL(12,2))), avg(CAST(n9 AS DECIMAL(13,0))), avg(CAST(i AS DECIMAL(14,5))) FROM tame GROUP BY k;
 SELECT k, sum(d), avg(d), min(d), max(d), sum(f), avg(f) FROM tame GROUP BY k;
 SELECT k, sum(i + 1), avg(i * n9), sum(CASE WHEN b THEN 1 ELSE 0 END), max(coalesce(i, 0)) FROM tame GROUP BY k;
 SELECT sum(i) + count(*) * 2 AS x, avg(i) > 3 AS y FROM tame;

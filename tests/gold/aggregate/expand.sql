@@ -21,18 +21,13 @@ SELECT n38, bin, ts, count(*) FROM keys GROUP BY GROUPING SETS ((n38), (bin), (t
 SELECT ntz, n9, f, max(l) FROM keys GROUP BY GROUPING SETS ((ntz, n9), (f));
 -- Several DISTINCT.
 SELECT count(DISTINCT i), count(DISTINCT k) FROM tame;
--- expect: partly First
 SELECT count(DISTINCT i), count(DISTINCT k), count(DISTINCT z, b), sum(i), count(*) FROM tame;
 SELECT k, count(DISTINCT i), count(DISTINCT z), sum(DISTINCT z) FROM tame GROUP BY k;
--- expect: partly First
 SELECT k, count(DISTINCT i), avg(DISTINCT z), max(id), count(*) FROM tame GROUP BY k;
--- expect: partly First
 SELECT k, count(DISTINCT i) FILTER (WHERE id > 50), count(DISTINCT z) FILTER (WHERE b), sum(i) FILTER (WHERE z > 0) FROM tame GROUP BY k;
--- expect: partly First
 SELECT count(DISTINCT i), count(DISTINCT k), sum(z) FROM tame WHERE id < 0;
 SELECT k, count(DISTINCT i), count(DISTINCT z) FROM tame WHERE id < 0 GROUP BY k;
 SELECT count(DISTINCT d), count(DISTINCT f), count(DISTINCT str), count(DISTINCT n38) FROM keys;
--- expect: partly First
 SELECT b, count(DISTINCT d), count(DISTINCT str), min(str), max(bin) FROM keys GROUP BY b;
 SELECT count(DISTINCT dt), count(DISTINCT ts), count(DISTINCT ntz), count(DISTINCT bin), count(DISTINCT void) FROM keys;
 SELECT sum(DISTINCT n9), sum(DISTINCT n18), avg(DISTINCT n38) FROM tame;

@@ -1,6 +1,7 @@
 -- Sums that overflow: bigint wraps or raises with ANSI; decimals give NULL or raise; averages have room of their own.
 -- tables: wide_sums, numbers
 -- floats: approximate
+-- errors: exact
 
 -- expect[ansi=true]: error ARITHMETIC_OVERFLOW
 SELECT k, sum(l) FROM wide_sums GROUP BY k;

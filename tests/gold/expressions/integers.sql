@@ -10,18 +10,25 @@ SELECT id, i % 7, i % -7, l % 10, t % 2Y, s % 3S, i % l FROM tame;
 SELECT id, -i, -l, -t, +s FROM tame;
 -- expect: any
 SELECT id, i div 3, l div -7 FROM tame;
+-- errors: exact
 -- expect[ansi=true]: error ARITHMETIC_OVERFLOW
 SELECT id, i + 1 FROM numbers;
+-- errors: exact
 -- expect[ansi=true]: error ARITHMETIC_OVERFLOW
 SELECT id, i - 2 FROM numbers;
+-- errors: exact
 -- expect[ansi=true]: error ARITHMETIC_OVERFLOW
 SELECT id, i * i FROM numbers;
+-- errors: exact
 -- expect[ansi=true]: error ARITHMETIC_OVERFLOW
 SELECT id, l + l FROM numbers;
+-- errors: exact
 -- expect[ansi=true]: error ARITHMETIC_OVERFLOW
 SELECT id, l - 1 FROM numbers;
+-- errors: exact
 -- expect[ansi=true]: error ARITHMETIC_OVERFLOW
 SELECT id, l * 3 FROM numbers;
+-- errors: exact
 -- expect[ansi=true]: error ARITHMETIC_OVERFLOW
 SELECT id, l * -1 FROM numbers;
 -- expect[ansi=true]: error BINARY_ARITHMETIC_OVERFLOW

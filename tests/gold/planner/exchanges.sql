@@ -12,7 +12,6 @@ SELECT i, count(*) FROM (SELECT /*+ REPARTITION(5, i) */ i FROM numbers) GROUP B
 SELECT i, b, count(*) FROM (SELECT /*+ REPARTITION(2, i) */ i, b FROM numbers) GROUP BY i, b;
 SELECT count(*) FROM (SELECT /*+ REPARTITION(1) */ i FROM numbers);
 SELECT /*+ REPARTITION(3, x) */ i + 1L AS x FROM numbers WHERE i IS NOT NULL;
--- expect: partly Coalesce
 SELECT /*+ COALESCE(1) */ id FROM numbers WHERE i > 0;
 -- Ranges.
 SELECT /*+ REPARTITION_BY_RANGE(3, id) */ id FROM numbers WHERE i > 0;

@@ -1,6 +1,6 @@
 -- Ranks over partitions and orders of every type: NULL, NaN and signed zeros are equal to themselves.
 -- tables: keys, texts, times, empty, tame, batch_plus_one
--- matrix: ansi=true ; aqe=true,false ; batch=7
+-- matrix: ansi=true ; aqe=true,false ; batch=31
 
 SELECT id, b, row_number() OVER (PARTITION BY b ORDER BY id DESC) AS n, count(*) OVER (PARTITION BY b) AS c FROM keys;
 SELECT id, rank() OVER (ORDER BY b DESC NULLS FIRST) AS r, dense_rank() OVER (ORDER BY b DESC NULLS FIRST) AS e FROM keys;

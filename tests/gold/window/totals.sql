@@ -1,12 +1,13 @@
 -- Aggregates over frames that begin with the partition: to its end, to the row, to the row's last peer.
 -- tables: numbers, tame, texts, times, keys
--- matrix: ansi=true,false ; aqe=true ; batch=7
+-- matrix: ansi=true,false ; aqe=true ; batch=31
 
 SELECT id, sum(t) OVER (PARTITION BY k) AS a, sum(t) OVER (PARTITION BY k ORDER BY z) AS b, sum(t) OVER (PARTITION BY k ORDER BY id ROWS UNBOUNDED PRECEDING) AS c, avg(t) OVER (PARTITION BY k) AS d, avg(t) OVER (PARTITION BY k ORDER BY z, id) AS e, count(t) OVER (PARTITION BY k ORDER BY z) AS f FROM tame;
 SELECT id, sum(s) OVER (PARTITION BY k) AS a, sum(s) OVER (PARTITION BY k ORDER BY z) AS b, sum(s) OVER (PARTITION BY k ORDER BY id ROWS UNBOUNDED PRECEDING) AS c, avg(s) OVER (PARTITION BY k) AS d, avg(s) OVER (PARTITION BY k ORDER BY z, id) AS e, count(s) OVER (PARTITION BY k ORDER BY z) AS f FROM tame;
 SELECT id, sum(i) OVER (PARTITION BY k) AS a, sum(i) OVER (PARTITION BY k ORDER BY z) AS b, sum(i) OVER (PARTITION BY k ORDER BY id ROWS UNBOUNDED PRECEDING) AS c, avg(i) OVER (PARTITION BY k) AS d, avg(i) OVER (PARTITION BY k ORDER BY z, id) AS e, count(i) OVER (PARTITION BY k ORDER BY z) AS f FROM tame;
 SELECT id, sum(l) OVER (PARTITION BY k) AS a, sum(l) OVER (PARTITION BY k ORDER BY z) AS b, sum(l) OVER (PARTITION BY k ORDER BY id ROWS UNBOUNDED PRECEDING) AS c, avg(l) OVER (PARTITION BY k) AS d, avg(l) OVER (PARTITION BY k ORDER BY z, id) AS e, count(l) OVER (PARTITION BY k ORDER BY z) AS f FROM tame;
 SELECT id, sum(n9) OVER (PARTITION BY k) AS a, sum(n9) OVER (PARTITION BY k ORDER BY z) AS b, sum(n9) OVER (PARTITION BY k ORDER BY id ROWS UNBOUNDED PRECEDING) AS c, avg(n9) OVER (PARTITION BY k) AS d, avg(n9) OVER (PARTITION BY k ORDER BY z, id) AS e, count(n9) OVER (PARTITION BY k ORDER BY z) AS f FROM tame;
+SELECT id, avg(CAST(n9 AS DECIMAL(12,2))) OVER (PARTITION BY k) AS a, avg(CAST(n9 AS DECIMAL(14,4))) OVER (PARTITION BY k ORDER BY id) AS b FROM tame;
 SELECT id, sum(n15) OVER (PARTITION BY k) AS a, sum(n15) OVER (PARTITION BY k ORDER BY z) AS b, sum(n15) OVER (PARTITION BY k ORDER BY id ROWS UNBOUNDED PRECEDING) AS c, avg(n15) OVER (PARTITION BY k) AS d, avg(n15) OVER (PARTITION BY k ORDER BY z, id) AS e, count(n15) OVER (PARTITION BY k ORDER BY z) AS f FROM tame;
 SELECT id, sum(n18) OVER (PARTITION BY k) AS a, sum(n18) OVER (PARTITION BY k ORDER BY z) AS b, sum(n18) OVER (PARTITION BY k ORDER BY id ROWS UNBOUNDED PRECEDING) AS c, avg(n18) OVER (PARTITION BY k) AS d, avg(n18) OVER (PARTITION BY k ORDER BY z, id) AS e, count(n18) OVER (PARTITION BY k ORDER BY z) AS f FROM tame;
 SELECT id, sum(n38) OVER (PARTITION BY k) AS a, sum(n38) OVER (PARTITION BY k ORDER BY z) AS b, sum(n38) OVER (PARTITION BY k ORDER BY id ROWS UNBOUNDED PRECEDING) AS c, avg(n38) OVER (PARTITION BY k) AS d, avg(n38) OVER (PARTITION BY k ORDER BY z, id) AS e, count(n38) OVER (PARTITION BY k ORDER BY z) AS f FROM tame;

@@ -1,0 +1,48 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
+import org.apache.spark.sql.internal.SQLConf
+
+/** Compares expressions with the cases of the manifest, each of which is one supported form of a function. */
+object CaseMatcher {
+
+  /** Return the cases in `known` that `e` matches. */
+  def matching(e: Expression, known: Seq[Manifest.Case]): Seq[Manifest.Case] = known.filter(fits(e, _))
+
+  /**
+   * Return the position of the first case in the manifest that the function `e` matches; None if it matches none. The
+   * JSON has it, so that the worker uses the implementation of this case.
+   */
+  def position(e: Expression): Option[Int] =
+    Manifest.expressions.get(ExpressionJson.name(e)).map(_.indexWhere(fits(e, _))).filter(_ >= 0)
+
+  private def fits(e: Expression, c: Manifest.Case): Boolean = {
+    val types = e.children.map(_.dataType)
+    lazy val fields: Map[String, JsonNode] = ExpressionJson.scalarFields(e).toMap
+    argsFit(types.map(Support.kind), c) &&
+      (!c.sameType || types.distinct.length <= 1) &&
+      (c.result.isEmpty || c.result(Support.kind(e.dataType))) &&
+      Support.precision(e.dataType) <= c.maxPrecision &&
+      c.fieldValues.forall { case (k, allowed) => fields.get(k).exists(v => allowed(v.asText)) } &&
+      c.settings.forall { case (k, allowed) => Settings.ofSpark(SQLConf.get, k).exists(allowed) } &&
+      c.literals.forall(i => e.children.lift(i).exists(_.isInstanceOf[Literal])) &&
+      c.patterns.forall { case (i, p) => e.children.lift(i).exists(literalMatches(_, p)) }
+  }
+
+  private def argsFit(kinds: Seq[String], c: Manifest.Case): Boolean =
+    if (c.variadic && c.args.nonEmpty) {
+      kinds.length >= c.args.length && kinds.zipWithIndex.forall { case (k, i) =>
+        c.args(math.min(i, c.args.length - 1))(k)
+      }
+    } else {
+      kinds.length == c.args.length && kinds.zip(c.args).forall { case (k, allowed) => allowed(k) }
+    }
+
+  private def literalMatches(e: Expression, pattern: String): Boolean = e match {
+    case Literal(v, _) if v != null => java.util.regex.Pattern.compile(pattern, java.util.regex.Pattern.DOTALL)
+      .matcher(v.toString).matches()
+    case _ => false
+  }
+}

@@ -1,0 +1,27 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import org.apache.parquet.crypto.DecryptionPropertiesFactory
+
+import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+
+/** Parquet files without the row index of a row and without keys of encrypted columns. */
+object ParquetRule extends FileFormatRule {
+
+  override val name: String = "parquet"
+
+  override def limitation(scan: FileSourceScanExec): Option[String] = encryption(scan).orElse(
+    if (scan.requiredSchema.exists(_.name == ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME)) {
+      Some("metadata columns are not supported")
+    } else None)
+
+  /** The engine has no keys: a factory of decryption properties may come from the session, Hadoop or the read's options. */
+  private def encryption(scan: FileSourceScanExec): Option[String] = {
+    val factory = DecryptionPropertiesFactory.CRYPTO_FACTORY_CLASS_PROPERTY_NAME
+    val hadoop = scan.session.sparkContext.hadoopConfiguration
+    val set = scan.relation.options.get(factory)
+      .orElse(Option(scan.conf.getConfString(factory, null)))
+      .orElse(Option(hadoop.get(factory)))
+    set.filter(_.nonEmpty).map(_ => s"Parquet encryption ($factory) is not supported")
+  }
+}

@@ -1,0 +1,9 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import org.apache.spark.sql.execution.ExpandExec
+
+object ExpandRule extends OperatorRule[ExpandExec] {
+  override def movesRows(op: ExpandExec): Boolean = true
+
+  override def isRowwise(op: ExpandExec): Boolean = true
+}

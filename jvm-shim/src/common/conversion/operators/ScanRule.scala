@@ -1,0 +1,40 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.execution.metric.SQLMetric
+
+/** Scans of files. [[ScanSupport]] checks the files, [[FileFormats]] has their formats, [[ScanParts]] assigns splits. */
+object ScanRule extends SourceRule[FileSourceScanExec] {
+
+  override def reason(op: FileSourceScanExec, support: Support): Option[String] = ScanSupport.reason(op, support)
+
+  override def parts(op: FileSourceScanExec, metrics: Map[String, SQLMetric]): Array[ScanPart] =
+    ScanParts.of(op, metrics)
+
+  override def joined(parts: Seq[ScanPart]): ScanPart = ScanPart(
+    Json.arr(parts.flatMap(part => Manifest.elements(Manifest.mapper.readTree(part.splits)))).toString,
+    parts.flatMap(_.locations).distinct)
+
+  override def describe(op: FileSourceScanExec, node: ObjectNode, plan: PlanJson): Unit = {
+    FileFormats.of(op.relation.fileFormat).foreach { format =>
+      node.put("format", format.name)
+      val options = Json.obj()
+      format.options(op).foreach { case (k, v) => options.put(k, v) }
+      node.set[ObjectNode]("options", options)
+    }
+    node.put("numDataColumns", op.requiredSchema.length).put("caseSensitive", plan.conf.caseSensitiveAnalysis)
+    node.set[ObjectNode]("pushed", Json.arr(op.dataFilters.filter(canPush).map(plan.expressions.write)))
+  }
+
+  private def canPush(e: Expression): Boolean =
+    ExpressionJson.subqueries(e).isEmpty && new Support(false).reason(e).isEmpty
+
+  override def label(op: FileSourceScanExec): String = {
+    val name = op.tableIdentifier.map(_.table)
+      .orElse(op.relation.location.rootPaths.headOption.map(_.getName))
+    (FileFormats.of(op.relation.fileFormat).map(_.name) ++ name).mkString(" ")
+  }
+}

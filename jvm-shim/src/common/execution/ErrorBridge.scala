@@ -1,0 +1,58 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import java.io.{FileNotFoundException, IOException}
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark._
+import org.apache.spark.sql.errors.QueryExecutionErrors
+import org.apache.spark.sql.execution.datasources.SchemaColumnConvertNotSupportedException
+
+/** Converts an error message of a worker into the exception that vanilla Spark would raise. */
+object ErrorBridge {
+
+  private type Maker = (String, Map[String, String], Array[QueryContext], String) => Throwable
+
+  private val makers: Map[String, Maker] = Map(
+    "ArithmeticException" -> ((_, p, _, _) => new ArithmeticException(p("message"))),
+    "SparkArithmeticException" -> ((c, p, q, s) => new SparkArithmeticException(c, p, q, s)),
+    "SparkDateTimeException" -> ((c, p, q, s) => new SparkDateTimeException(c, p, q, s)),
+    "SparkNumberFormatException" -> ((c, p, q, s) => new SparkNumberFormatException(c, p, q, s)),
+    "SparkIllegalArgumentException" -> ((c, p, q, s) => new SparkIllegalArgumentException(c, p, q, s, null)),
+    "SparkArrayIndexOutOfBoundsException" ->
+      ((c, p, q, s) => new SparkArrayIndexOutOfBoundsException(c, p, q, s)),
+    "SparkRuntimeException" -> ((c, p, q, s) => new SparkRuntimeException(c, p, null, q, s)))
+
+  def exception(error: JsonNode, contexts: Array[QueryContext]): Throwable = error.path("kind").asText match {
+    case "condition" =>
+      val context = contexts.lift(error.path("context").asInt(-1))
+      val condition = text(error, "condition")
+      val sent = Manifest.fields(error.path("parameters")).map { case (k, v) => k -> v.asText }
+      makers.getOrElse(text(error, "exception"), makers("SparkRuntimeException"))(
+        condition, worded(condition, sent), context.toArray, context.map(_.summary()).getOrElse(""))
+    case "corruptFile" => QueryExecutionErrors.cannotReadFilesError(new IOException(message(error)), file(error))
+    case "missingFile" =>
+      QueryExecutionErrors.fileNotExistError(file(error), new FileNotFoundException(message(error)))
+    case "columnType" =>
+      val (column, expected, found) = (text(error, "column"), text(error, "expected"), text(error, "found"))
+      QueryExecutionErrors.parquetColumnDataTypeMismatchError(file(error), column, expected, found,
+        new SchemaColumnConvertNotSupportedException(column, found, expected))
+    case _ => new SparkException(message(error))
+  }
+
+  /** The parameters in the words of the running Spark: Spark 4.3 shortens "long overflow" to "overflow". */
+  private def worded(condition: String, parameters: Map[String, String]): Map[String, String] =
+    if (condition != "ARITHMETIC_OVERFLOW") parameters
+    else QueryExecutionErrors.arithmeticOverflowError(parameters("message")) match {
+      case own: SparkThrowable => parameters.updated("message", own.getMessageParameters.get("message"))
+    }
+
+  private def text(error: JsonNode, name: String): String = error.path(name).asText
+
+  private def message(error: JsonNode): String = text(error, "message")
+
+  /** Return the file's name as Spark's scan writes it: an encoded URI. */
+  private def file(error: JsonNode): String = new Path("file", "", text(error, "path")).toUri.toString
+}

@@ -1,0 +1,82 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.spark.{QueryContext, SparkConf, TaskContext}
+import org.apache.spark.api.python.{ChainedPythonFunctions, PythonBroadcast, PythonFunction, SimplePythonFunction}
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.execution.python.ArrowPythonRunner
+
+/** Creates the RDD of chunk rows of a planned fragment. */
+object FragmentLaunch {
+
+  def rdd(fragment: PipelineFragmentExec, sink: ObjectNode): FragmentRDD = {
+    val sc = fragment.session.sparkContext
+    val conf = fragment.conf
+    val root = Fusion.withSubqueryResults(fragment.root, fragment.subqueryExpressions)
+    val layout = new FragmentLayout(root)
+    val json = new PlanJson(fragment.id, layout, conf)
+    val broadcasts = layout.ofKind(NodeKind.Broadcast).flatMap(n => BroadcastChunks.of(n.plan)).map(_.chunkBroadcast)
+    val whole = json.write(sink)
+    whole.set[ObjectNode]("broadcasts", Manifest.mapper.valueToTree[JsonNode](broadcasts.map(_.id).toArray))
+    if (Placement.isRead(fragment)) whole.put("ordered", true)
+    Redaction.withoutCapture(whole, root, conf)
+    val text = PlanJson.text(whole)
+    val batchRows = Settings.number(conf, "batchRows").toInt
+    val inputs = layout.ofKind(NodeKind.Input).map(_.plan).map(input => input -> input.execute()).map {
+      case (_, decoded: DecodedChunkRDD) => decoded.chunks
+      case (input, rows) => new RowChunkRDD(rows, input.schema, batchRows)
+    }
+    val listings = if (RangeSamples.isSample(sink)) Map.empty[String, SQLMetric] else fragment.scanMetrics
+    val scans = layout.ofKind(NodeKind.Scan).map(_.plan).map(op => OperatorRules.ofSource(op).parts(op, listings))
+    FragmentMetrics.postFromDriver(sc, listings.values.toSeq)
+    val assignments = TaskAssignments.of(layout, scans, inputs, sc).toArray
+    val launch = Launch(
+      functions = Seq(ChainedPythonFunctions(Seq(function(sc.conf, text, broadcasts)))) -> fragment.id.toLong,
+      timeZone = conf.sessionLocalTimeZone,
+      runnerConf = ArrowPythonRunner.getPythonRunnerConfMap(conf),
+      metrics = fragment.metrics ++ fragment.hiddenMetrics,
+      profiles = fragment.profiles,
+      nodeCounts = layout.countByKey,
+      inputOrder = layout.readOrder,
+      contexts = json.contexts,
+      instances = assignments.length,
+      isParallel = PipelineShuffleExchangeExec.drivers(sc.conf) > 1)
+    new FragmentRDD(sc, launch, assignments, inputs)
+  }
+
+  /** Return the worker's entry point as a pickled call, which needs no Python driver. */
+  private def function(
+      conf: SparkConf, fragment: String, broadcasts: Seq[Broadcast[PythonBroadcast]]): PythonFunction = {
+    SimplePythonFunction(
+      PickledCall.command("pyspark_pipeline.spark.entry", "fragment_function", fragment, ChunkRow.schema.json).toSeq,
+      new java.util.HashMap[String, String](), // WorkerPython.adapted sets the executor's variables
+      new java.util.ArrayList[String](),
+      PythonInterpreter.ofDriver(conf),
+      "",
+      new java.util.ArrayList(broadcasts.distinctBy(_.id).asJava),
+      null)
+  }
+}
+
+/** The parameters of all tasks of a fragment. Messages of a result have at most `maxRows` rows if it is above 0. */
+case class Launch(
+    functions: (Seq[ChainedPythonFunctions], Long),
+    timeZone: String,
+    runnerConf: Map[String, String],
+    metrics: Map[String, SQLMetric],
+    profiles: Profiles,
+    nodeCounts: Map[String, Int],
+    inputOrder: Seq[Int],
+    contexts: Array[QueryContext],
+    instances: Int,
+    isParallel: Boolean,
+    maxRows: Int = 0) {
+
+  /** Return the launch adapted to the Python of the executor that runs the task. */
+  def on(context: TaskContext): Launch = copy(functions = WorkerPython.adapted(functions._1, context) -> functions._2)
+}

@@ -1,0 +1,71 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.spark._
+import org.apache.spark.rdd.{DeterministicLevel, RDD}
+import org.apache.spark.sql.catalyst.InternalRow
+
+/** Runs one fragment instance per partition in a Python worker; its rows are chunk rows that contain data. */
+class FragmentRDD(
+    sc: SparkContext,
+    launch: Launch,
+    parts: Array[TaskAssignment],
+    streams: Seq[RDD[InternalRow]])
+  extends AssignedRDD(sc, parts, streams) {
+
+  /** Return the RDD with messages of at most `maxRows` rows; 0 or less sets no limit. */
+  def withMaxRows(maxRows: Int): FragmentRDD = new FragmentRDD(context, launch.copy(maxRows = maxRows), assignments, inputs)
+
+  /** The chunks of several drivers have no fixed order; Spark must know this to retry correctly. */
+  override protected def getOutputDeterministicLevel: DeterministicLevel.Value = {
+    val level = super.getOutputDeterministicLevel
+    if (level == DeterministicLevel.DETERMINATE && launch.isParallel) DeterministicLevel.UNORDERED else level
+  }
+
+  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
+    val part = split.asInstanceOf[FragmentPartition]
+    val control = new ChunkRowWriter().write(ChunkRow.Control, 0, 0, 0L, 0L, controlMessage(part, context))
+    val data = launch.inputOrder.iterator.flatMap { i =>
+      val parent = dependencies(i).rdd.asInstanceOf[RDD[InternalRow]]
+      part.inputs.getOrElse(i, Nil).iterator.flatMap(parent.iterator(_, context)).map { row =>
+        row.setInt(ChunkRow.Partition, i)
+        row
+      }
+    }
+    val rows = Iterator.single[InternalRow](control) ++ data
+    val runner = new ChunkRunner(launch.on(context))
+    // Spark's runner releases its input buffer once all input is written; in a cancelled task it never does.
+    context.addTaskCompletionListener[Unit](_ => runner.closeInput())
+    val groups = new RowGroups(new InterruptibleIterator(context, rows))
+    new WorkerOutput(runner.compute(groups, context.partitionId(), context), launch)
+  }
+
+  private def controlMessage(part: FragmentPartition, context: TaskContext): Array[Byte] = {
+    val node = Json.obj().put("version", PlanJson.Version)
+      .put("partition", part.index).put("instances", launch.instances)
+      .put("stage", context.stageId()).put("attempt", context.attemptNumber())
+      .put("taskAttempt", context.taskAttemptId()).put("cpus", context.cpus())
+    val counts = Json.obj()
+    launch.nodeCounts.foreach { case (key, count) => counts.put(key, count) }
+    node.set[ObjectNode]("counts", counts)
+    node.set[ObjectNode]("inputOrder", Manifest.mapper.valueToTree[JsonNode](launch.inputOrder.toArray))
+    val splits = Json.obj()
+    part.assignment.scans.foreach { case (i, s) =>
+      splits.set[ObjectNode](i.toString, Manifest.mapper.readTree(s.splits))
+    }
+    node.set[ObjectNode]("splits", splits)
+    if (part.assignment.scans.nonEmpty) node.set[ObjectNode]("calendar", HybridCalendar.json)
+    node.set[ObjectNode]("branches", byNumber(part.assignment.branches))
+    node.set[ObjectNode]("partitions", byNumber(part.assignment.partitions))
+    if (launch.maxRows > 0) node.put("maxRows", launch.maxRows)
+    Manifest.mapper.writeValueAsBytes(node)
+  }
+
+  private def byNumber(values: Map[Int, Int]): ObjectNode = {
+    val node = Json.obj()
+    values.foreach { case (number, value) => node.put(number.toString, value) }
+    node
+  }
+}

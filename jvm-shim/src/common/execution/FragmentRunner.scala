@@ -1,0 +1,23 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import org.apache.spark.{SparkEnv, TaskContext}
+import org.apache.spark.api.python.PythonWorker
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.python.ArrowPythonRunner
+
+/** The parts of [[ChunkRunner]] that are the same for every Spark minor. */
+trait FragmentRunner extends ArrowPythonRunner {
+
+  /** Release the input buffer after the task. Repeatable, also after Spark released it. */
+  def closeInput(): Unit = try root.close() finally allocator.close()
+
+  override protected def newWriter(
+      env: SparkEnv,
+      worker: PythonWorker,
+      input: Iterator[Iterator[InternalRow]],
+      partition: Int,
+      context: TaskContext): Writer = {
+    FragmentWorkers.disableNagle(worker)
+    super.newWriter(env, worker, input, partition, context)
+  }
+}

@@ -1,0 +1,95 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.mapreduce.Job
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.execution.datasources._
+import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.sources.Filter
+import org.apache.spark.sql.types.{DataType, StructType}
+
+/** One task's part of a scan: its splits as JSON, and the locations where Spark prefers to read them. */
+case class ScanPart(splits: String, locations: Seq[String])
+
+/** Assigns file splits to the tasks of a scan: Spark's partitions, grouped for tasks of several cores. */
+object ScanParts {
+
+  private val Turns = 3
+
+  /** Return the tasks' parts of `scan`; add the counters of the file listing to the `metrics` of the same names. */
+  def of(scan: FileSourceScanExec, metrics: Map[String, SQLMetric]): Array[ScanPart] = {
+    val types = scan.relation.partitionSchema.map(_.dataType)
+    val listed = withoutReader(scan)
+    listed.inputRDD match {
+      case files: FileScanRDD =>
+        add(listed.metrics, metrics)
+        grouped(scan, files.filePartitions).map { parts =>
+          val splits = Json.arr(parts.flatMap(_.files.toSeq).map(split(_, types)))
+          ScanPart(splits.toString, parts.flatMap(_.preferredLocations()).distinct)
+        }.toArray
+      case other => throw new IllegalStateException(s"a scan of files gave ${other.getClass.getName}")
+    }
+  }
+
+  /**
+   * Group the partitions by task. A task of several cores reads as many partitions if enough tasks remain to use all
+   * cores, and more if the scan reads few of the columns and each core still runs `Turns` tasks. Buckets are not grouped,
+   * nor are partitions on which an operator above depends.
+   */
+  private def grouped(scan: FileSourceScanExec, partitions: Seq[FilePartition]): Iterator[Seq[FilePartition]] = {
+    val sc = scan.session.sparkContext
+    val cores = PipelineShuffleExchangeExec.drivers(sc.conf)
+    if (cores == 1 || scan.bucketedScan || Placement.keepsPartitions(scan) || partitions.isEmpty) {
+      partitions.iterator.map(Seq(_))
+    } else {
+      val atOnce = math.max(1, sc.defaultParallelism / cores)
+      val columns = scan.relation.dataSchema.defaultSize / math.max(1, scan.requiredSchema.defaultSize)
+      val many = math.min(cores.toLong * columns, partitions.length / (atOnce * Turns)).toInt
+      val each = math.max(1, math.max(many, math.min(cores, partitions.length / atOnce)))
+      val tasks = (partitions.length + each - 1) / each
+      partitions.grouped((partitions.length + tasks - 1) / tasks)
+    }
+  }
+
+  private def split(file: PartitionedFile, types: Seq[DataType]): ObjectNode = {
+    val uri = file.toPath.toUri
+    val path = if (ScanSupport.isLocal(uri.getScheme)) uri.getPath else uri.toString
+    val node = Json.obj().put("path", path).put("start", file.start).put("length", file.length)
+    node.set[ObjectNode]("partitionValues", Json.row(file.partitionValues, types))
+  }
+
+  /** Return `scan` without a reader: to create one, Spark broadcasts Hadoop's configuration, which takes milliseconds. */
+  private def withoutReader(scan: FileSourceScanExec): FileSourceScanExec =
+    scan.copy(relation = scan.relation.copy(fileFormat = new SplitsOnly(scan.relation.fileFormat))(scan.relation.sparkSession))
+
+  private def add(from: Map[String, SQLMetric], to: Map[String, SQLMetric]): Unit =
+    from.foreach { case (name, metric) => to.get(name).foreach(_ += metric.value) }
+
+  private val readNothing: PartitionedFile => Iterator[InternalRow] = _ =>
+    throw new UnsupportedOperationException("the worker reads the files")
+
+  /** Cuts files as `format` does, and reads none. */
+  private class SplitsOnly(format: FileFormat) extends FileFormat {
+    override def isSplitable(session: SparkSession, options: Map[String, String], path: Path): Boolean =
+      format.isSplitable(session, options, path)
+
+    override def supportBatch(session: SparkSession, schema: StructType): Boolean = format.supportBatch(session, schema)
+
+    override def inferSchema(
+        session: SparkSession, options: Map[String, String], files: Seq[FileStatus]): Option[StructType] = None
+
+    override def prepareWrite(
+        session: SparkSession, job: Job, options: Map[String, String], data: StructType): OutputWriterFactory =
+      throw new UnsupportedOperationException("the format is for reads")
+
+    override def buildReaderWithPartitionValues(
+        session: SparkSession, data: StructType, partition: StructType, required: StructType, filters: Seq[Filter],
+        options: Map[String, String], hadoop: Configuration): PartitionedFile => Iterator[InternalRow] = readNothing
+  }
+}

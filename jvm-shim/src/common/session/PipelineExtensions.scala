@@ -1,0 +1,31 @@
+package org.pysparkpipeline
+
+import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, EarlyReduction, PlacedJoins,
+  SemiJoinReduction, SessionSettings, StagePreparation}
+
+/**
+ * Adds the extension's rules to Spark's planning, in the order in which they run:
+ *
+ *  1. `PlacedJoins` (optimizer) marks the joins that must not be broadcast. `EarlyReduction` (optimizer) inserts semi joins
+ *     that drop rows earlier than a join above would.
+ *  2. `BroadcastStrategy` (planner strategy) plans broadcast joins for the other joins if the engine can broadcast a side.
+ *  3. `StagePreparation` (query-stage preparation, AQE on) receives the whole physical plan after `EnsureRequirements`,
+ *     and again at every replan; it converts each supported operator to a `PipelineOperatorExec` and its exchanges to
+ *     `PipelineShuffleExchangeExec`. Operators remain single nodes, because AQE links stages to the logical nodes of
+ *     single operators.
+ *  4. `ColumnarHook` (columnar rule, before transitions): with AQE on it receives one stage at a time and fuses the
+ *     converted operators into one `PipelineFragmentExec`; with AQE off it does both steps.
+ *  5. `SemiJoinReduction` (AQE's optimizer) inserts semi joins when one side of a join has run; then AQE replans.
+ */
+class PipelineExtensions extends (SparkSessionExtensions => Unit) {
+  override def apply(extensions: SparkSessionExtensions): Unit = {
+    SessionSettings.applyWithoutPlugin()
+    extensions.injectPlannerStrategy(_ => new BroadcastStrategy)
+    extensions.injectPreCBORule(_ => PlacedJoins)
+    extensions.injectPreCBORule(_ => EarlyReduction)
+    extensions.injectRuntimeOptimizerRule(_ => SemiJoinReduction)
+    extensions.injectQueryStagePrepRule(session => StagePreparation(session))
+    extensions.injectColumnar(session => ColumnarHook(session))
+  }
+}

@@ -1,0 +1,66 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import org.apache.spark.{SparkConf, SparkContext}
+import org.apache.spark.internal.Logging
+
+/** Sets the configuration that the plugin needs, keeping the user's own values. */
+object SessionSettings extends Logging {
+
+  /** The key of the application's interpreter in the map that the driver sends to executors. */
+  private val Python = "python"
+
+  private val ExplainProviders = "spark.sql.extendedExplainProviders"
+
+  /** Set up the driver's configuration; return the map for executors, which names the interpreter to probe. */
+  def applyTo(sc: SparkContext): Map[String, String] = {
+    val conf = sc.conf
+    rejectBadOptions(conf)
+    val readiness = Readiness.begin(sc)
+    if (readiness.isAtDriver && Settings.isStrict(conf)) {
+      readiness.obstacle.foreach { reason =>
+        throw new IllegalStateException(s"pyspark_pipeline cannot start: $reason (${Settings.Strict}=true)")
+      }
+    }
+    appendTo(conf, "spark.sql.extensions", "org.pysparkpipeline.PipelineExtensions")
+    readiness.atStart match {
+      case Some(reason) =>
+        logWarning(s"pyspark_pipeline cannot start, Spark runs every query itself: $reason")
+        Map.empty
+      case None =>
+        readiness.onFailure(reason => logWarning(s"pyspark_pipeline cannot run, Spark runs every query itself: $reason"))
+        sc.addSparkListener(new QueryLog)
+        if (ExplainProvider.define()) appendTo(conf, ExplainProviders, ExplainProvider.Name)
+        Map(Python -> PythonInterpreter.ofDriver(conf))
+    }
+  }
+
+  /** Set up a local driver that was given the session extensions alone: `remote("local")` overwrites `spark.plugins`. */
+  def applyWithoutPlugin(): Unit = SparkContext.getActive.foreach { sc =>
+    def has(key: String, name: String): Boolean = sc.conf.get(key, "").split(",").map(_.trim).contains(name)
+    val isApplied = has("spark.plugins", "org.pysparkpipeline.PipelinePlugin") ||
+      has(ExplainProviders, ExplainProvider.Name)
+    if (sc.isLocal && !isApplied) applyTo(sc)
+  }
+
+  private def appendTo(conf: SparkConf, key: String, value: String): Unit = {
+    val present = conf.get(key, "").split(",").map(_.trim).filter(_.nonEmpty).toSeq
+    if (!present.contains(value)) conf.set(key, (present :+ value).mkString(","))
+  }
+
+  /** Probe this executor's Python; `report` the reason why it cannot run fragments, or empty text once it has imported
+   * the engine.
+   */
+  def applyToExecutor(conf: SparkConf, received: Map[String, String], report: String => Unit): Unit =
+    received.get(Python).map(WorkerPython.probe(conf, _)).foreach { probe =>
+      def reportHere(reason: String): Unit = report(s"${WorkerPython.place}: $reason")
+      probe.first.fold(reportHere, _ => probe.onAnswer(_.fold(report(""))(reportHere)))
+    }
+
+  /** Fail the application for a wrong option if it is strict; else only queries fail later. */
+  private def rejectBadOptions(conf: SparkConf): Unit = Settings.wrong(conf).foreach { reason =>
+    if (Settings.isStrict(conf)) {
+      throw new IllegalStateException(s"pyspark_pipeline cannot start: $reason (${Settings.Strict}=true)")
+    }
+    logWarning(s"pyspark_pipeline: $reason")
+  }
+}

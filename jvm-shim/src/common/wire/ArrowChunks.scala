@@ -1,0 +1,109 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import java.io.ByteArrayOutputStream
+import java.nio.channels.Channels
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.arrow.memory.BufferAllocator
+import org.apache.arrow.vector.{VectorLoader, VectorSchemaRoot, VectorUnloader}
+import org.apache.arrow.vector.ipc.{ReadChannel, WriteChannel}
+import org.apache.arrow.vector.ipc.message.MessageSerializer
+import org.apache.arrow.vector.util.ByteArrayReadableSeekableByteChannel
+
+import org.apache.spark.{Partition, TaskContext}
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
+import org.apache.spark.sql.execution.arrow.ArrowWriter
+import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.util.ArrowUtils
+import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch, ColumnVector}
+
+/** Decodes chunk rows into rows, for an operator that stayed in Spark; a fragment reads `chunks` instead. */
+class DecodedChunkRDD(val chunks: RDD[InternalRow], schema: StructType) extends RDD[InternalRow](chunks) {
+
+  override protected def getPartitions: Array[Partition] = firstParent[InternalRow].partitions
+
+  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
+    val reader = new ChunkReader(schema, ArrowChunks.allocator("pysparkpipeline chunk reader"))
+    context.addTaskCompletionListener[Unit](_ => reader.close())
+    val projection = UnsafeProjection.create(schema)
+    firstParent[InternalRow].iterator(split, context).flatMap { row =>
+      reader.read(row.getBinary(ChunkRow.Data)).rowIterator().asScala.map(projection)
+    }
+  }
+}
+
+/** Encodes the rows of an operator that stayed in Spark as chunk rows. */
+class RowChunkRDD(rows: RDD[InternalRow], schema: StructType, batchRows: Int)
+  extends RDD[InternalRow](rows) {
+  override protected def getPartitions: Array[Partition] = firstParent[InternalRow].partitions
+  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] =
+    new RowChunkIterator(firstParent[InternalRow].iterator(split, context), schema, batchRows, context)
+}
+
+object ArrowChunks {
+  /** Return Spark's schema with unique column names as an Arrow schema; timestamps are UTC on the wire. */
+  def arrowSchema(schema: StructType): org.apache.arrow.vector.types.pojo.Schema = {
+    val renamed = StructType(schema.zipWithIndex.map { case (f, i) => StructField(s"c$i", f.dataType) })
+    ArrowUtils.toArrowSchema(renamed, "UTC", true, false)
+  }
+
+  def allocator(name: String): BufferAllocator = ArrowUtils.rootAllocator.newChildAllocator(name, 0, Long.MaxValue)
+
+  def allocator(name: String, context: TaskContext): BufferAllocator = {
+    val allocator = this.allocator(name)
+    context.addTaskCompletionListener[Unit](_ => allocator.close())
+    allocator
+  }
+}
+
+/** Decodes record batch messages one after another; a batch is valid until the next. Owns `allocator`. */
+class ChunkReader(schema: StructType, allocator: BufferAllocator) extends AutoCloseable {
+  private val root = VectorSchemaRoot.create(ArrowChunks.arrowSchema(schema), allocator)
+  private val loader = new VectorLoader(root)
+  private val columns: Array[ColumnVector] =
+    root.getFieldVectors.asScala.map(v => new ArrowColumnVector(v): ColumnVector).toArray
+
+  def read(data: Array[Byte]): ColumnarBatch = {
+    val channel = new ReadChannel(new ByteArrayReadableSeekableByteChannel(data))
+    val batch = MessageSerializer.deserializeRecordBatch(channel, allocator)
+    try loader.load(batch) finally batch.close()
+    new ColumnarBatch(columns, root.getRowCount)
+  }
+
+  override def close(): Unit = {
+    root.close()
+    allocator.close()
+  }
+}
+
+/** Encodes rows of a Spark operator as chunk rows of at most `maxRows` rows. */
+class RowChunkIterator(rows: Iterator[InternalRow], schema: StructType, maxRows: Int, context: TaskContext)
+  extends Iterator[InternalRow] {
+
+  private val allocator = ArrowChunks.allocator("pysparkpipeline row input", context)
+  private val root = VectorSchemaRoot.create(ArrowChunks.arrowSchema(schema), allocator)
+  context.addTaskCompletionListener[Unit](_ => root.close())
+  private val arrow = ArrowWriter.create(root)
+  private val writer = new ChunkRowWriter
+  private var sequence = 0L
+
+  override def hasNext: Boolean = rows.hasNext
+
+  override def next(): InternalRow = {
+    arrow.reset()
+    var count = 0
+    while (count < maxRows && rows.hasNext) {
+      arrow.write(rows.next())
+      count += 1
+    }
+    arrow.finish()
+    val batch = new VectorUnloader(root).getRecordBatch
+    val out = new ByteArrayOutputStream()
+    try MessageSerializer.serialize(new WriteChannel(Channels.newChannel(out)), batch) finally batch.close()
+    sequence += 1
+    writer.write(0, 0, context.partitionId(), sequence - 1, count, out.toByteArray)
+  }
+}

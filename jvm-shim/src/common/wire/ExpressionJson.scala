@@ -1,0 +1,157 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import scala.collection.mutable
+import scala.collection.mutable.ArrayBuffer
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+
+import org.apache.spark.QueryContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction}
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
+import org.apache.spark.sql.execution.{ExecSubqueryExpression, ScalarSubquery}
+import org.apache.spark.sql.types._
+
+/**
+ * Writes expressions generically: class name, resolved type, children, and the scalar constructor fields by
+ * name (nested case classes flattened). Collects the query contexts of the expressions, which refer to them by number.
+ * A function has the position of its manifest case (`case`).
+ * A subquery, which must have run, is written as its value.
+ *
+ * The first levels are nested objects. Deeper levels form a list in postorder (`postorder`): an expression follows its
+ * arguments and refers to them by their positions in the list, so that neither the JSON library nor a reader needs a
+ * stack frame per level.
+ */
+class ExpressionJson(withContexts: Boolean = true) {
+  import Json._
+
+  val contexts: ArrayBuffer[QueryContext] = ArrayBuffer.empty
+
+  /** The number of levels of the deepest written expression. */
+  var depth: Int = 0
+
+  def write(e: Expression): ObjectNode = nested(e, level = 1)
+
+  private def nested(e: Expression, level: Int): ObjectNode = e match {
+    case a: Attribute =>
+      obj().put("ref", a.exprId.id).put("type", a.dataType.catalogString).put("nullable", a.nullable)
+    case l: Literal => literal(l.value, l.dataType)
+    case s: ScalarSubquery => literal(s.eval(InternalRow.empty), s.dataType)
+    case a: AggregateExpression =>
+      val node = obj().put("class", "AggregateExpression").put("mode", a.mode.toString)
+        .put("isDistinct", a.isDistinct)
+      node.set[ObjectNode]("filter", a.filter.map(nested(_, level + 1)).getOrElse(nodes.nullNode()))
+      val function = call(a.aggregateFunction, level)
+      function.set[ObjectNode]("buffer",
+        arr(a.aggregateFunction.aggBufferAttributes.map(b => text(b.dataType.catalogString))))
+      node.set[ObjectNode]("function", function)
+      node
+    case w: WindowExpression => WindowExpressions.write(w, call(_, level))
+    case other if level > ExpressionJson.NestedLevels => postorder(other, level)
+    case other => call(other, level)
+  }
+
+  /** Write `root` as a list that ends with it; uses an explicit stack instead of recursion. */
+  private def postorder(root: Expression, rootLevel: Int): ObjectNode = {
+    val written = nodes.arrayNode()
+    val positions = mutable.Stack.empty[Int]
+    val pending = mutable.Stack((root, rootLevel, false))
+    while (pending.nonEmpty) {
+      val (e, level, areArgumentsWritten) = pending.pop()
+      if (!areArgumentsWritten && !ExpressionJson.isLeaf(e)) {
+        pending.push((e, level, true))
+        e.children.reverseIterator.foreach(child => pending.push((child, level + 1, false)))
+      } else {
+        val node = if (ExpressionJson.isLeaf(e)) nested(e, level = 1) else {
+          val arguments = nodes.arrayNode()
+          e.children.map(_ => positions.pop()).reverse.foreach(position => arguments.add(position))
+          call(e, level, arguments)
+        }
+        positions.push(written.size)
+        written.add(node)
+      }
+    }
+    val node = obj()
+    node.set[ObjectNode]("postorder", written)
+    node
+  }
+
+  private def literal(value: Any, dataType: DataType): ObjectNode = {
+    val node = obj().put("type", dataType.catalogString).put("nullable", value == null)
+    node.set[ObjectNode]("literal", Json.value(value, dataType))
+    node
+  }
+
+  private def call(e: Expression, level: Int): ObjectNode =
+    call(e, level, arr(e.children.map(nested(_, level + 1))))
+
+  private def call(e: Expression, level: Int, arguments: ArrayNode): ObjectNode = {
+    depth = math.max(depth, level)
+    val node = obj().put("class", ExpressionJson.name(e)).put("type", e.dataType.catalogString)
+      .put("nullable", e.nullable)
+    CaseMatcher.position(e).foreach(node.put("case", _))
+    node.set[ObjectNode]("args", arguments)
+    val fields = obj()
+    ExpressionJson.scalarFields(e).foreach { case (name, v) => fields.set[ObjectNode](name, v) }
+    if (!fields.isEmpty) node.set[ObjectNode]("fields", fields)
+    val context = e.origin.context
+    if (withContexts && context != null && e.origin.getQueryContext.nonEmpty) {
+      node.put("context", contexts.length)
+      contexts += context
+    }
+    node
+  }
+}
+
+object ExpressionJson {
+  import Json._
+
+  private val NestedLevels = 64
+
+  private def isLeaf(e: Expression): Boolean = e.children.isEmpty || e.isInstanceOf[ScalarSubquery]
+
+  /** The name of a function: its class, or the static method that implements it (`Base64.encode`). */
+  def name(e: Expression): String = e match {
+    case s: StaticInvoke => s"${simpleName(s.staticObject)}.${s.functionName}"
+    case other => simpleName(other.getClass)
+  }
+
+  private def simpleName(c: Class[_]): String = c.getSimpleName.stripSuffix("$")
+
+  /** Return the scalar constructor fields of an expression, by name. */
+  def scalarFields(e: Expression): Seq[(String, JsonNode)] = e match {
+    case in: InSet => Seq("hset" -> arr(in.hset.toSeq.map(v => Json.value(v, in.child.dataType))))
+    case _ => flatten(e)
+  }
+
+  private def flatten(p: Product): Seq[(String, JsonNode)] =
+    p.productElementNames.zip(p.productIterator).toSeq.flatMap {
+      case (_, _: Expression | _: AggregateFunction) => Nil
+      case (name, Some(v)) => scalar(name, v)
+      case (name, None) => Seq(name -> nodes.nullNode())
+      case (name, v) => scalar(name, v)
+    }
+
+  private def scalar(name: String, v: Any): Seq[(String, JsonNode)] = v match {
+    case null => Seq(name -> nodes.nullNode())
+    case b: Boolean => Seq(name -> nodes.booleanNode(b))
+    case n: Int => Seq(name -> nodes.numberNode(n))
+    case n: Long => Seq(name -> nodes.numberNode(n))
+    case n: Double => Seq(name -> text(n.toString))
+    case s: String => Seq(name -> text(s))
+    case c: Char => Seq(name -> text(c.toString))
+    case t: DataType => Seq(name -> text(t.catalogString))
+    case e: Enumeration#Value => Seq(name -> text(e.toString))
+    case _: Expression => Nil
+    case s: Seq[_] if s.exists(x => !x.isInstanceOf[String]) => Nil
+    case s: Seq[_] => Seq(name -> arr(s.map(x => text(x.toString))))
+    case p: Product if p.productArity == 0 => Seq(name -> text(p.productPrefix))
+    case p: Product => flatten(p)
+    case _ => Nil
+  }
+
+  def subqueries(e: Expression): Seq[ExecSubqueryExpression] =
+    e.collect { case s: ExecSubqueryExpression => s }
+}

@@ -1,0 +1,47 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import java.util.Base64
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
+
+/** Writes values and attributes as JSON. */
+object Json {
+  val nodes: JsonNodeFactory = JsonNodeFactory.instance
+
+  def obj(): ObjectNode = nodes.objectNode()
+
+  def arr(items: Iterable[JsonNode]): ArrayNode = {
+    val array = nodes.arrayNode()
+    items.foreach(array.add)
+    array
+  }
+
+  def text(value: String): JsonNode = nodes.textNode(value)
+
+  def attribute(a: Attribute): ObjectNode =
+    obj().put("id", a.exprId.id).put("name", a.name).put("type", a.dataType.catalogString)
+      .put("nullable", a.nullable)
+
+  /** Write a Catalyst value of type `dataType`: days, microseconds and integers as numbers, decimals and doubles as text. */
+  def value(value: Any, dataType: DataType): JsonNode = (value, dataType) match {
+    case (null, _) => nodes.nullNode()
+    case (b: Boolean, _) => nodes.booleanNode(b)
+    case (n: Byte, _) => nodes.numberNode(n.toLong)
+    case (n: Short, _) => nodes.numberNode(n.toLong)
+    case (n: Int, _) => nodes.numberNode(n.toLong)
+    case (n: Long, _) => nodes.numberNode(n)
+    case (d: Decimal, _) => text(d.toJavaBigDecimal.toPlainString)
+    case (s: UTF8String, _) => text(s.toString)
+    case (bytes: Array[Byte], _) => text(Base64.getEncoder.encodeToString(bytes))
+    case (other, _) => text(other.toString)
+  }
+
+  def row(row: InternalRow, types: Seq[DataType]): ArrayNode =
+    arr(types.zipWithIndex.map { case (t, i) => value(if (row.isNullAt(i)) null else row.get(i, t), t) })
+}

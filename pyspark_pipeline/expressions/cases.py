@@ -1,0 +1,131 @@
+"""Declared support: the cases of functions, aggregate functions and window functions, and the matching of calls.
+
+A case is one supported signature, in the JSON of the manifest. The JVM side checks every plan against the cases
+(design D7); the worker selects the implementation of a call by the same rules.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from pyspark_pipeline.datatypes import DataType
+from pyspark_pipeline.errors import UnsupportedPlanError
+from pyspark_pipeline.plan.expr import Expr, Literal
+
+KINDS = (
+    "boolean", "tinyint", "smallint", "int", "bigint", "float", "double",
+    "decimal", "string", "binary", "date", "timestamp", "timestamp_ntz", "void",
+)  # fmt: skip
+INTEGRAL = ("tinyint", "smallint", "int", "bigint")
+FLOATING = ("float", "double")
+NUMERIC = (*INTEGRAL, *FLOATING, "decimal")
+ORDERED = tuple(kind for kind in KINDS if kind != "void")
+
+Case: TypeAlias = Mapping[str, Any]
+T = TypeVar("T")
+
+
+def case(*args: Sequence[str], **conditions: Any) -> Case:
+    """Declare one supported signature: the kinds allowed for each argument, and the manifest's further conditions.
+
+    ``conditions``: variadic, same_type, result, max_precision (of a decimal result), fields, literal, matches,
+    settings (of Spark, with the values they may have), frames (of a window), difference.
+    """
+    return {"args": [list(kinds) for kinds in args], **conditions}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """The properties of a call that cases match.
+
+    ``args`` is empty if only the types of the arguments are known; ``frame`` is None outside a window.
+    """
+
+    types: Sequence[DataType]
+    type: DataType
+    fields: Mapping[str, Any]
+    args: Sequence[Expr] = ()
+    frame: str | None = None
+
+
+@dataclass(slots=True)
+class CaseRegistry(Generic[T]):
+    """Implementations by the name of the Catalyst class and the cases they support.
+
+    Several implementations may be registered for one class; the first with a case that matches a call is used.
+    """
+
+    what: str
+    _entries: dict[str, list[tuple[Case, T]]] = field(default_factory=dict)
+
+    def register(self, name: str, cases: Sequence[Case]) -> Callable[[T], T]:
+        """Return a decorator that registers an implementation of ``cases``."""
+
+        def register(made: T) -> T:
+            self._entries.setdefault(name, []).extend((entry, made) for entry in cases)
+            return made
+
+        return register
+
+    def matching_case(self, name: str, call: Signature) -> int | None:
+        """Return the position in the manifest of the first case that ``call`` matches; None if it matches none."""
+        entries = self._entries.get(name, ())
+        return next((position for position, (entry, _) in enumerate(entries) if matches(entry, call)), None)
+
+    def find(self, name: str, call: Signature, position: int | None = None) -> T:
+        """Return the implementation for ``call``; raise :class:`UnsupportedPlanError` if there is none.
+
+        ``position`` is that of its case in the manifest, which the shim has matched; None: it is matched here.
+        """
+        if position is None:
+            position = self.matching_case(name, call)
+        if position is None or not 0 <= position < len(self._entries.get(name, ())):
+            types = ", ".join(str(kind) for kind in call.types)
+            raise UnsupportedPlanError(f"{self.what}{name}({types}) is not supported")
+        return self._entries[name][position][1]
+
+    def cases(self) -> Iterator[tuple[str, Case]]:
+        """Yield every name with each of its cases."""
+        return ((name, entry) for name, entries in self._entries.items() for entry, _ in entries)
+
+    def manifest(self) -> dict[str, Any]:
+        """Return {name: {"cases": [...]}} for every registered name, sorted."""
+        return {name: {"cases": [dict(entry) for entry, _ in self._entries[name]]} for name in sorted(self._entries)}
+
+
+def matches(entry: Case, call: Signature) -> bool:
+    """Return whether a call matches a case, by the rules of ``CaseMatcher.scala`` but its settings of Spark."""
+    kinds = list(entry["args"])
+    count = len(call.types)
+    if entry.get("variadic") and kinds and count >= len(kinds):
+        kinds += [kinds[-1]] * (count - len(kinds))
+    if len(kinds) != count or any(arg.kind not in allowed for arg, allowed in zip(call.types, kinds, strict=True)):
+        return False
+    if entry.get("same_type") and len(set(call.types)) > 1:
+        return False
+    if "result" in entry and call.type.kind not in entry["result"]:
+        return False
+    if call.type.precision > entry.get("max_precision", call.type.precision):
+        return False
+    if call.frame is not None and call.frame not in entry["frames"]:
+        return False
+    if not all(_text(call.fields.get(name)) in allowed for name, allowed in entry.get("fields", {}).items()):
+        return False
+    if not all(isinstance(call.args[position], Literal) for position in entry.get("literal", ())):
+        return False
+    return all(
+        _fully_matches(call.args[int(position)], pattern) for position, pattern in entry.get("matches", {}).items()
+    )
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _fully_matches(arg: Expr, pattern: str) -> bool:
+    if not isinstance(arg, Literal) or arg.value is None:
+        return False
+    return bool(re.fullmatch(pattern, _text(arg.value), re.DOTALL))

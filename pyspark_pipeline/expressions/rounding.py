@@ -1,0 +1,84 @@
+"""Rounding: floor, ceil, round, bround of doubles, integers and decimals (Spark: mathExpressions.scala)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyspark_pipeline.expressions import conditions
+from pyspark_pipeline.expressions.cast_numeric import saturate
+from pyspark_pipeline.expressions.registry import INTEGRAL, ExpressionSettings, Kernel, case, function
+from pyspark_pipeline.expressions.values import number_kernel, numbers_or_zero, to_array
+from pyspark_pipeline.plan.expr import Call, constants
+
+_TO_WHOLE: dict[str, tuple[Callable[[Any], Any], str]] = {"Floor": (np.floor, "down"), "Ceil": (np.ceil, "up")}
+_MODES = {
+    "Round": "half_towards_infinity",
+    "BRound": "half_to_even",
+    "RoundFloor": "down",
+    "RoundCeil": "up",
+}
+
+
+def _round_decimals(array: pa.Array, scale: int, mode: str, target: pa.DataType) -> pa.Array:
+    """Round decimals to ``scale`` fraction digits (negative: to tens, hundreds, …); ``target`` holds every result."""
+    wide = array.cast(pa.decimal256(76, array.type.scale))
+    return pc.round(wide, ndigits=scale, round_mode=mode).cast(target)
+
+
+for _name in _TO_WHOLE:
+
+    @function(_name, [case(["double"], result=["bigint"])])
+    def _whole_double(call: Call, settings: ExpressionSettings) -> Kernel:
+        """Return a whole number; outside bigint it raises in Spark 4.3 (``failOnError``), else it is the limit."""
+        whole, _ = _TO_WHOLE[call.name]
+        raises = bool(call.fields.get("failOnError", False))
+
+        def compute(data: Any) -> Any:
+            found = whole(data)
+            if raises and ((found >= 2.0**63) | (found < -(2.0**63))).any():
+                raise conditions.arithmetic_overflow("bigint", "", call.context)
+            return saturate(found, np.int64)
+
+        return number_kernel(compute, pa.int64(), read=numbers_or_zero, can_raise=raises)
+
+    @function(_name, [case(["bigint"], result=["bigint"])])
+    def _whole_long(call: Call, settings: ExpressionSettings) -> Kernel:
+        return Kernel(run=lambda values, rows: values[0])
+
+    @function(_name, [case(["decimal"], result=["decimal"])])
+    def _whole_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
+        _, mode = _TO_WHOLE[call.name]
+        target = call.type.arrow
+        return Kernel(run=lambda values, rows: _round_decimals(to_array(values[0], rows), 0, mode, target))
+
+
+#: The result has one digit more than the argument where Spark allows 38, so it never overflows below that.
+_DECIMAL = [case(["decimal"], ["int"], result=["decimal"], max_precision=37, matches={"1": r"-?\d{1,2}"})]
+
+for _name in _MODES:
+
+    @function(_name, _DECIMAL)
+    def _round_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
+        (scale,) = constants(call.args[1:])
+        mode, target = _MODES[call.name], call.type.arrow
+        if scale >= call.args[0].type.scale:
+            return Kernel(run=lambda values, rows: to_array(values[0], rows).cast(target))
+        return Kernel(run=lambda values, rows: _round_decimals(to_array(values[0], rows), scale, mode, target))
+
+
+for _name in ("Round", "BRound"):
+
+    @function(_name, [case(INTEGRAL, ["int"], matches={"1": r"\d+"})])
+    def _round_integer(call: Call, settings: ExpressionSettings) -> Kernel:
+        return Kernel(run=lambda values, rows: values[0])
+
+
+@function("Rint", [case(["double"])])
+def _rint(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Round to the nearest whole number, of two the even one."""
+    return number_kernel(np.rint, pa.float64())

@@ -1,0 +1,121 @@
+"""New strings: padding, repetition, reversal, joining, code points (Spark: stringExpressions.scala, UTF8String)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyspark_pipeline.expressions.per_value import map_distinct, per_value
+from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
+from pyspark_pipeline.expressions.strings import ICU_CASES, LOWER_OF, UPPER_OF
+from pyspark_pipeline.expressions.text_search import NULL_TEXT
+from pyspark_pipeline.expressions.values import from_numbers, numbers, to_array
+from pyspark_pipeline.kernels.decimal_words import validity_of
+from pyspark_pipeline.plan.expr import Call, constants
+
+#: A constant length of at most three digits: the strings of a chunk stay within the 2 GiB of an Arrow array.
+_SHORT = r"-?\d{1,3}"
+
+
+def pad(text: str, length: int, padding: str, left: bool) -> str:
+    """Pad ``text`` to ``length`` characters, or cut it."""
+    missing = length - len(text)
+    if missing <= 0 or not padding:
+        return text[: max(length, 0)]
+    fill = (padding * (missing // len(padding) + 1))[:missing]
+    return fill + text if left else text + fill
+
+
+for _name in ("StringLPad", "StringRPad"):
+
+    @function(_name, [case(["string"], ["int"], ["string"], literal=[1, 2], matches={"1": _SHORT})])
+    def _pad(call: Call, settings: ExpressionSettings) -> Kernel:
+        length, padding = constants(call.args[1:])
+        left = call.name == "StringLPad"
+        if padding is None:
+            return NULL_TEXT
+        return per_value(lambda text: pad(text, length, padding, left), pa.string())
+
+
+@function("StringRepeat", [case(["string"], ["int"], matches={"1": r"-?\d{1,2}"})])
+def _repeat(call: Call, settings: ExpressionSettings) -> Kernel:
+    (times,) = constants(call.args[1:])
+    return Kernel(run=lambda values, rows: pc.binary_repeat(values[0], max(times, 0)), by_dictionary=True)
+
+
+@function("StringSpace", [case(["int"], matches={"0": _SHORT})])
+def _space(call: Call, settings: ExpressionSettings) -> Kernel:
+    (length,) = constants(call.args)
+    return Kernel(run=lambda values, rows: pa.scalar(" " * max(length, 0)))
+
+
+@function("Reverse", [case(["string"])])
+def _reverse(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Reverse the code points."""
+    return Kernel(run=lambda values, rows: pc.utf8_reverse(values[0]), by_dictionary=True)
+
+
+@function("ConcatWs", [case(["string"], ["string"], variadic=True)])
+def _concat_ws(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Join the strings that are not NULL; NULL if the separator, the first argument, is NULL."""
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        first = to_array(values[1], rows)
+        missing = first.is_null()
+        for value in values[2:]:
+            missing = pc.and_(missing, pc.is_null(value))
+        # Arrow leaves out rows whose strings are all NULL.
+        filled = pc.if_else(missing, pa.scalar(""), first)
+        return pc.binary_join_element_wise(filled, *values[2:], values[0], null_handling="skip")
+
+    return Kernel(run=run, null_intolerant=False)
+
+
+@function("Ascii", [case(["string"])])
+def _ascii(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the code point of the first character; 0 for the empty string."""
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        first = pc.utf8_slice_codeunits(to_array(values[0], rows), start=0, stop=1)
+        return map_distinct(first, lambda text: ord(text) if text else 0, pa.int32())
+
+    return Kernel(run=run, by_dictionary=True)
+
+
+_CHARACTERS = pa.array(["", *map(chr, range(256))])
+
+
+@function("Chr", [case(["bigint"])])
+def _chr(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the character of the lowest 8 bits; the empty string for a negative number."""
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        array = to_array(values[0], rows)
+        data: Any = numbers(array)
+        codes = np.where(data < 0, 0, (data & 0xFF) + 1).astype(np.int32)
+        return _CHARACTERS.take(from_numbers(codes, pa.int32(), validity_of([array])))
+
+    return Kernel(run=run)
+
+
+def capitalize(text: str) -> str:
+    """Return ``text`` in lower case with each character after a space, and the first, in title case."""
+    lowered = text.lower().translate(LOWER_OF)
+    return "".join(
+        _title(character) if position == 0 or lowered[position - 1] == " " else character
+        for position, character in enumerate(lowered)
+    )
+
+
+def _title(character: str) -> str:
+    changed = UPPER_OF.get(ord(character))
+    return character.title() if changed is None else chr(changed)
+
+
+@function("InitCap", [case(["string"], settings=ICU_CASES)])
+def _init_cap(call: Call, settings: ExpressionSettings) -> Kernel:
+    return per_value(capitalize, pa.string())

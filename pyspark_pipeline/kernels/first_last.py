@@ -1,0 +1,43 @@
+"""Kernels of FIRST and LAST: the rows of a chunk that become the first or last row of their group.
+
+Rows whose bit in the bitmap is not set are ignored (bitmaps as in :mod:`~.buffers`).
+"""
+
+from __future__ import annotations
+
+from pyspark_pipeline.kernels.jit import kernel
+from pyspark_pipeline.kernels.murmur3 import is_valid
+
+
+@kernel
+def first_rows(groups, bitmap, skip, seen, position, base, rows):  # type: ignore[no-untyped-def]
+    """Write to ``rows`` the first row of each group not ``seen`` before, in row order; return their number.
+
+    The n-th of them gets the position ``base`` + n.
+    """
+    count = 0
+    for row in range(groups.size):
+        group = groups[row]
+        if seen[group] == 0 and is_valid(bitmap, skip, row):
+            seen[group] = 1
+            position[group] = base + count
+            rows[count] = row
+            count += 1
+    return count
+
+
+@kernel
+def last_rows(groups, bitmap, skip, seen, position, base, rows):  # type: ignore[no-untyped-def]
+    """Write to ``rows`` the last row of each group of the chunk, from the last row backwards; return their number.
+
+    The n-th of them gets the position ``base`` + n; a position from ``base`` on means that the group has its row.
+    """
+    count = 0
+    for row in range(groups.size - 1, -1, -1):
+        group = groups[row]
+        if (seen[group] == 0 or position[group] < base) and is_valid(bitmap, skip, row):
+            seen[group] = 1
+            position[group] = base + count
+            rows[count] = row
+            count += 1
+    return count

@@ -1,0 +1,1 @@
+"""The in-process transport: buffers, windows and receivers between the instances of a local query."""

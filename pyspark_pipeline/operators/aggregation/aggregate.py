@@ -1,0 +1,45 @@
+"""Decomposition of an aggregation into operators: a streaming one, or a blocking sink and source."""
+
+from __future__ import annotations
+
+from pyspark_pipeline.exec.operator import OperatorFactory
+from pyspark_pipeline.operators.aggregation.aggregator import Aggregator, is_partial
+from pyspark_pipeline.operators.aggregation.blocking import (
+    AggregateContext,
+    AggregateSinkFactory,
+    AggregateSourceFactory,
+)
+from pyspark_pipeline.operators.aggregation.streaming import StreamingAggregateFactory
+from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.plan.nodes import Aggregate
+from pyspark_pipeline.plan.one_stage import merge_stages
+
+
+@implements(Aggregate, execs=["HashAggregateExec", "SortAggregateExec"], pipeline=["AggregateSink", "AggregateSource"])
+def decompose_aggregate(node: Aggregate, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Append a partial aggregation with keys to the child's pipeline; break the pipeline for any other one.
+
+    An aggregation without calls blocks: it may be the one that removes the duplicates for a DISTINCT above.
+    """
+    if builder.dop == 1:  # with more drivers, groups pass a local exchange, which the first stage makes cheaper
+        node = merge_stages(node)
+    below = builder.decompose(node.child)
+    Aggregator(node, builder.settings)  # raises for an unsupported node before execution starts
+    if node.grouping and node.results is None and is_partial(node.calls):
+        return [*builder.adapt_parallelism(below), StreamingAggregateFactory(node, builder.settings)]
+    if _needs_whole_groups(node):
+        below = builder.local_shuffle(below, node.grouping) if node.grouping else builder.gather(below)
+    shared = AggregateContext(node, builder.settings)
+    return builder.break_pipeline(below, AggregateSinkFactory(shared), AggregateSourceFactory(shared))
+
+
+def _needs_whole_groups(node: Aggregate) -> bool:
+    """Return whether one driver must get all rows of a group.
+
+    This is not needed if another stage merges the buffers: without keys all buffers are merged later, with keys those
+    of a stage that reads arguments. A stage that only merges removes duplicates for the stage above (DISTINCT) and
+    needs it.
+    """
+    if node.results is not None:
+        return True
+    return bool(node.grouping) and all(call.merges for call in node.calls)

@@ -1,0 +1,224 @@
+"""The aggregator: a table of groups and the states of all calls, with chunks as input and output.
+
+The blocking and the streaming operators use it; it depends neither on execution modes nor on drivers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyspark_pipeline.errors import EngineBugError, SparkConditionError
+from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
+from pyspark_pipeline.kernels.buffers import Array, count_nulls, make_chunk
+from pyspark_pipeline.kernels.group_table import GroupTable
+from pyspark_pipeline.metrics import declare_counter
+from pyspark_pipeline.operators.aggregation.functions import build_function
+from pyspark_pipeline.operators.aggregation.functions.state import Groups, State, StateInput, StatePool
+from pyspark_pipeline.plan.expr import ColumnRef, Expr
+from pyspark_pipeline.plan.nodes import Aggregate, AggregateCall, Field, Node, Settings
+
+NULL_KEYS = declare_counter("null_keys", "NULLs in the key columns of an aggregation", unit="values")
+
+
+_FilteredRows = tuple[Array, list[pa.Array]]
+
+
+class _FilteredInputs:
+    """The states updated under one filter: their arguments are evaluated only for rows that pass it."""
+
+    def __init__(self, condition: Expr, inputs: Sequence[StateInput], settings: ExpressionSettings) -> None:
+        self._condition = compile_expressions([condition], settings)
+        self._arguments = _Arguments((), inputs, settings)
+
+    def evaluate(self, chunk: Chunk) -> _FilteredRows | None:
+        """Return a mask of the rows that pass and their argument columns; None if no row passes."""
+        passed = pc.fill_null(self._condition.evaluate(chunk)[0], False)
+        if passed.true_count == 0:
+            return None
+        rows = np.asarray(passed)
+        try:
+            _, columns = self._arguments.evaluate(chunk.filter(passed))
+        except SparkConditionError as error:
+            error.rows_before = int(np.flatnonzero(rows)[error.rows_before])
+            raise
+        return rows, columns
+
+    def update(self, groups: Array, passed: _FilteredRows | None) -> None:
+        """Update the states with the result of :meth:`evaluate`."""
+        if passed is not None:
+            rows, columns = passed
+            self._arguments.update(groups[rows], columns)
+
+
+class _Arguments:
+    """Grouping expressions and arguments compiled together, so that common subexpressions are computed once."""
+
+    def __init__(self, grouping: Sequence[Expr], inputs: Sequence[StateInput], settings: ExpressionSettings) -> None:
+        self._keys = len(grouping)
+        self._inputs = inputs
+        distinct: dict[Expr, int] = {}
+        for state_input in inputs:
+            for argument in state_input.arguments:
+                distinct.setdefault(argument, len(distinct))
+        self._argument_ordinals = [[distinct[argument] for argument in state_input.arguments] for state_input in inputs]
+        exprs = [*grouping, *distinct]
+        self._compiled: CompiledExpressions | None = compile_expressions(exprs, settings) if exprs else None
+
+    def evaluate(self, chunk: Chunk) -> tuple[list[pa.Array], list[pa.Array]]:
+        """Return the key columns and the argument columns of a chunk."""
+        made = self._compiled.evaluate(chunk) if self._compiled is not None else []
+        return made[: self._keys], made[self._keys :]
+
+    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+        """Update the states."""
+        for state_input, places in zip(self._inputs, self._argument_ordinals, strict=True):
+            state_input.state.update(groups, [columns[place] for place in places])
+
+
+class Aggregator:
+    """Groups and accumulators of one :class:`Aggregate` node in one driver."""
+
+    def __init__(self, node: Aggregate, settings: Settings) -> None:
+        self._node = node
+        self._settings = settings
+        self._pool = StatePool(Groups.BY_KEYS if node.grouping else Groups.ONE)
+        self._functions = [build_function(call, self._pool, settings) for call in node.calls]
+        self._buffer_ordinals = _buffer_ordinals(node)
+        compiled = ExpressionSettings.of(settings)
+        inputs = dict(self._pool.inputs)
+        self._arguments = _Arguments(node.grouping, inputs.pop(None, []), compiled)
+        self._filtered = [_FilteredInputs(condition, fed, compiled) for condition, fed in inputs.items() if condition]
+        self._results = None if node.results is None else compile_expressions(node.results, compiled)
+        self.table = GroupTable([expr.type.arrow for expr in node.grouping]) if node.grouping else None
+        self.rows = 0
+
+    @property
+    def num_groups(self) -> int:
+        """Number of groups; without grouping expressions always one."""
+        return self.table.count if self.table is not None else 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        held = sum(state.nbytes for state in self._pool.states)
+        return held + (self.table.nbytes if self.table is not None else 0)
+
+    def nbytes_after(self, rows: int) -> int:
+        """Estimate the bytes held after ``rows`` more rows; arrays that grow double, and are copied one by one."""
+        grows = self.table is not None and not self.table.has_capacity(rows)
+        return 2 * self.nbytes if grows else self.nbytes
+
+    @property
+    def states(self) -> Sequence[State]:
+        """The states of all calls."""
+        return self._pool.states
+
+    def add(self, chunk: Chunk) -> int:
+        """Add a chunk of the child's columns; return the number of NULLs in its key columns.
+
+        Raise the error of the first row that fails in an expression or in a sum.
+        """
+        try:
+            keys, columns, filtered = self._evaluate(chunk)
+        except SparkConditionError as error:
+            if error.rows_before:
+                self.add(chunk.slice(0, error.rows_before))
+            raise
+        if self.table is not None:
+            groups = self.table.group_ids(keys)
+        else:
+            groups = np.zeros(chunk.num_rows, dtype=np.int64)
+        self._update(chunk, groups, columns, filtered)
+        return count_nulls(keys)
+
+    def _evaluate(self, chunk: Chunk) -> tuple[list[pa.Array], list[pa.Array], list[_FilteredRows | None]]:
+        """Return the key columns, the argument columns, and the argument columns of every filter."""
+        keys, columns = self._arguments.evaluate(chunk)
+        return keys, columns, [feed.evaluate(chunk) for feed in self._filtered]
+
+    def to_intermediate(self, chunk: Chunk) -> Chunk:
+        """Convert a chunk to the output of a partial aggregation with one group a row; reset the states.
+
+        Only for an empty aggregator: its table is not used. (Velox: ``Aggregate::toIntermediate``.)
+        """
+        if self.num_groups:
+            raise EngineBugError(f"to_intermediate was called on an aggregation with {self.num_groups} groups")
+        keys, columns, filtered = self._evaluate(chunk)
+        for state in self._pool.states:
+            state.clear()
+        self._update(chunk, np.arange(chunk.num_rows, dtype=np.int64), columns, filtered)
+        buffers = [buffer for function in self._functions for buffer in function.buffers(0, chunk.num_rows)]
+        return make_chunk([*keys, *buffers], chunk.num_rows)
+
+    def _update(
+        self, chunk: Chunk, groups: Array, columns: Sequence[pa.Array], filtered: Sequence[_FilteredRows | None]
+    ) -> None:
+        self.rows += chunk.num_rows
+        count = self.num_groups if self.table is None or self.table.count else chunk.num_rows
+        for state in self._pool.states:
+            state.reserve(count)
+        self._arguments.update(groups, columns)
+        for feed, passed in zip(self._filtered, filtered, strict=True):
+            feed.update(groups, passed)
+        for function, places in zip(self._functions, self._buffer_ordinals, strict=True):
+            if places is not None:
+                function.merge(groups, [chunk.column(place) for place in places])
+
+    def output(self, start: int, stop: int) -> Chunk:
+        """Return the output rows of groups ``start`` ≤ g < ``stop``."""
+        if self._results is None:
+            return self.buffers(start, stop)
+        keys = self._keys(start, stop)
+        values = [function.result(start, stop) for function in self._functions]
+        before = make_chunk([*keys, *values], stop - start)
+        return make_chunk(self._results.evaluate(before), stop - start)
+
+    def buffers(self, start: int, stop: int) -> Chunk:
+        """Return the keys and buffers of groups ``start`` ≤ g < ``stop``, the input of a merging stage."""
+        keys = self._keys(start, stop)
+        values = [buffer for function in self._functions for buffer in function.buffers(start, stop)]
+        return make_chunk([*keys, *values], stop - start)
+
+    def _keys(self, start: int, stop: int) -> list[pa.Array]:
+        for state in self._pool.states:
+            state.reserve(stop)
+        return self.table.keys(start, stop) if self.table is not None else []
+
+
+def _buffer_ordinals(node: Aggregate) -> list[list[int] | None]:
+    """Return the ordinals of the child's buffer columns by call; None for a call that reads arguments.
+
+    They are the child's last columns, in the order of the merging calls.
+    """
+    widths = [len(call.buffer) if call.merges else 0 for call in node.calls]
+    at = len(node.child.output) - sum(widths)
+    places: list[list[int] | None] = []
+    for call, width in zip(node.calls, widths, strict=True):
+        places.append(list(range(at, at + width)) if call.merges else None)
+        at += width
+    return places
+
+
+def merge_stage(node: Aggregate) -> Aggregate:
+    """Return the aggregation whose input are ``node``'s keys and buffers, and whose output is that of ``node``."""
+    keys = tuple(key.type for key in node.grouping)
+    types = (*keys, *(kind for call in node.calls for kind in call.buffer))
+    below = Node(output=tuple(Field(id=i, name=f"b{i}", type=kind) for i, kind in enumerate(types)))
+    mode = "PartialMerge" if node.results is None else "Final"
+    return replace(
+        node,
+        grouping=tuple(ColumnRef(type=kind, ordinal=i) for i, kind in enumerate(keys)),
+        calls=tuple(replace(call, mode=mode, args=(), filter=None) for call in node.calls),
+        child=below,
+    )
+
+
+def is_partial(calls: Sequence[AggregateCall]) -> bool:
+    """Return whether there are calls and all turn arguments into buffers, so that rows can be converted to buffers."""
+    return bool(calls) and all(call.mode == "Partial" for call in calls)

@@ -1,0 +1,71 @@
+"""The registry of aggregate functions: support is declared beside the implementation, as for expressions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from pyspark_pipeline.expressions.cases import CaseRegistry, Signature
+from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.operators.aggregation.functions.state import S, StatePool
+from pyspark_pipeline.plan.expr import Expr
+from pyspark_pipeline.plan.nodes import AggregateCall, Settings
+
+
+class AggregateFunction(ABC):
+    """One call of an aggregate function over all groups.
+
+    The constructor requests the states from the pool: updated with the arguments in update modes, merged with buffers
+    in merge modes. Buffers are columns in Spark's layout (``aggBufferAttributes``).
+    """
+
+    #: Whether the first row of a group determines its value, so that frames from the same first row have equal values.
+    is_known_at_first_row = False
+
+    def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
+        self.call = call
+        self._pool = pool
+        mode = call.fields.get("evalMode")
+        self.ansi = settings.ansi if mode is None else mode == "ANSI"
+
+    def state(self, make: Callable[[], S], *key: Any, arguments: tuple[Expr, ...] | None = None) -> S:
+        """Request a state from the pool; in update modes it is shared by ``key`` and the call's arguments."""
+        if self.call.merges:
+            return self._pool.private_state(make)
+        return self._pool.shared_state(make, self.call.args if arguments is None else arguments, self.call.filter, *key)
+
+    @abstractmethod
+    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+        """Merge rows of buffers into their groups."""
+
+    @abstractmethod
+    def buffers(self, start: int, stop: int) -> list[pa.Array]:
+        """Return the buffers of groups ``start`` ≤ g < ``stop``."""
+
+    @abstractmethod
+    def result(self, start: int, stop: int) -> pa.Array:
+        """Return the values of groups ``start`` ≤ g < ``stop``."""
+
+
+#: The frames of windows that every state serves; a case with ``frames=`` is also supported as a window function.
+FRAMES = ("rows", "range", "whole", "sliding")
+#: The evaluation modes of sums and averages, except ``try_…``.
+MODES = {"evalMode": ["ANSI", "LEGACY"]}
+
+_FUNCTIONS: CaseRegistry[type[AggregateFunction]] = CaseRegistry("aggregate function ")
+
+#: ``@aggregate("Sum", [case(...), ...])`` registers a class for a Catalyst class with the signatures it supports.
+aggregate = _FUNCTIONS.register
+#: Yields every function with each of its cases.
+aggregate_cases = _FUNCTIONS.cases
+#: Returns the supported cases by function.
+aggregate_manifest = _FUNCTIONS.manifest
+
+
+def build_function(call: AggregateCall, pool: StatePool, settings: Settings) -> AggregateFunction:
+    """Build the function of a call; raise :class:`UnsupportedPlanError` if none is registered."""
+    signature = Signature(types=call.arg_types, type=call.type, fields=call.fields, args=call.args)
+    return _FUNCTIONS.find(call.function, signature)(call, pool, settings)

@@ -1,0 +1,168 @@
+"""The states of an aggregation: accumulators per group, shared by the functions that need the same one.
+
+``sum(x)`` and ``avg(x)`` both need the sum of x: they request the same :class:`State` from the pool, which is updated
+once a chunk. States are updated with argument columns; the function merges, because the buffer layout is Spark's.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyspark_pipeline.kernels.buffers import Array, grown
+from pyspark_pipeline.plan.expr import Expr
+
+_FIRST_GROUPS = 64
+
+
+class Groups(Enum):
+    """The groups of an aggregation: those of keys, one of all rows, or the frames of a window."""
+
+    BY_KEYS = "by keys"
+    ONE = "one"
+    FRAMES = "frames"
+
+
+class PerGroup:
+    """A growing array of ``width`` items a group; new groups start at zero."""
+
+    __slots__ = ("array", "_width", "_groups")
+
+    def __init__(self, dtype: npt.DTypeLike, width: int = 1) -> None:
+        self._width = width
+        self._groups = 0
+        self.array: Array = np.zeros(0, dtype=dtype)
+
+    @property
+    def nbytes(self) -> int:
+        return self.array.nbytes
+
+    def reserve(self, groups: int) -> None:
+        """Grow to at least ``groups`` groups."""
+        if groups <= self._groups:
+            return
+        held = self._groups * self._width
+        self._groups = max(groups, 2 * self._groups, _FIRST_GROUPS)
+        self.array = grown(self.array, self._groups * self._width)
+        self.array[held:] = 0
+
+    def clear(self) -> None:
+        """Set everything to zero."""
+        self.array[:] = 0
+
+    def take(self, groups: Array) -> None:
+        """Keep only ``groups``, renumbered from 0 in this order; the other groups start at zero again."""
+        kept = self.array.reshape(-1, self._width)[groups].reshape(-1)
+        self.array[:] = 0
+        self.array[: kept.size] = kept
+
+    def part(self, start: int, stop: int) -> Array:
+        """View the items of groups ``start`` ≤ g < ``stop``."""
+        return self.array[start * self._width : stop * self._width]
+
+
+class State(ABC):
+    """Accumulators of all groups; subclasses list their arrays in ``arrays``."""
+
+    arrays: tuple[PerGroup, ...] = ()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return sum(array.nbytes for array in self.arrays)
+
+    def reserve(self, groups: int) -> None:
+        """Grow to at least ``groups`` groups; new groups are empty."""
+        for array in self.arrays:
+            array.reserve(groups)
+
+    def clear(self) -> None:
+        """Reset all groups; keep the memory."""
+        for array in self.arrays:
+            array.clear()
+
+    def take(self, groups: Array) -> None:
+        """Keep only ``groups`` (int64), renumbered from 0 in this order; the other groups are empty again."""
+        for array in self.arrays:
+            array.take(groups)
+
+    @abstractmethod
+    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+        """Update the groups (int64) of rows with the columns of the arguments, all of one length."""
+
+    @abstractmethod
+    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+        """Set group i + 1 to the state after row i, for the running frames of a window.
+
+        Group 0 is the state before the first row. ``starts``: bool, shape (rows,), flags the rows that an empty state
+        is updated with. There are at least rows + 1 groups.
+        """
+
+
+S = TypeVar("S", bound=State)
+
+_WARM_UP: list[Callable[[], None]] = []
+
+
+def warm_up(step: Callable[[], None]) -> Callable[[], None]:
+    """Register a function that loads the kernels of states by updating them on a few rows."""
+    _WARM_UP.append(step)
+    return step
+
+
+def warm_up_steps() -> Sequence[Callable[[], None]]:
+    """Return the functions registered by :func:`warm_up`."""
+    return tuple(_WARM_UP)
+
+
+def updated(state: S, *columns: pa.Array) -> S:
+    """Return the state after a scan and an update of its first group; for warming up."""
+    rows = len(columns[0])
+    state.reserve(rows + 1)
+    state.scan(np.zeros(rows, dtype=np.bool_), columns)
+    state.update(np.zeros(rows, dtype=np.int64), columns)
+    return state
+
+
+@dataclass(slots=True)
+class StateInput:
+    """A state and the arguments it is updated with."""
+
+    state: State
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(slots=True)
+class StatePool:
+    """The states of one aggregation: those updated with arguments, by filter, and those only merged into.
+
+    ``groups`` is a kind of groups: Spark stores the sum of a group by keys after every row, which limits its digits.
+    """
+
+    groups: Groups = Groups.BY_KEYS
+    inputs: dict[Expr | None, list[StateInput]] = field(default_factory=dict)
+    states: list[State] = field(default_factory=list)
+    _known: dict[Any, State] = field(default_factory=dict)
+
+    def shared_state(self, make: Callable[[], S], arguments: tuple[Expr, ...], condition: Expr | None, *key: Any) -> S:
+        """Return the state of this key, arguments and filter, created on first request."""
+        wanted = (key, repr(arguments), condition)  # by repr: literals 0.0 and -0.0 are equal
+        found = self._known.get(wanted)
+        if found is None:
+            found = self.private_state(make)
+            self._known[wanted] = found
+            self.inputs.setdefault(condition, []).append(StateInput(found, arguments))
+        return found  # type: ignore[return-value]
+
+    def private_state(self, make: Callable[[], S]) -> S:
+        """Create a state that only one function merges into."""
+        made = make()
+        self.states.append(made)
+        return made

@@ -1,0 +1,201 @@
+"""Streaming partial aggregation, abandoned when it does not reduce (Velox: abandon partial aggregation).
+
+After ``aggregate.passThroughRows`` rows the operator checks the groups per hundred rows. From
+``aggregate.passThroughRatio`` on it flushes the groups and converts every further row to a group of its own. A table
+that exceeds its memory, or would with the next chunk, is flushed, checked in the same way and replaced by an empty one.
+In both cases the later stage merges. The states and the allowed moves::
+
+    DECIDING ──> REDUCING                    groups rows
+      │  ^         │  ^
+      v  │         v  │
+      FLUSHING ─────────> ABANDONED <──> CONVERTED
+         └──────────────────────────────────^       (a chunk made the table flush and the aggregation abandoned)
+
+    each of these ──> DRAINING ──> FINISHED          each state ──> FINISHED, if no output is needed any more
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.exec.states import TableMachine
+from pyspark_pipeline.kernels.buffers import count_nulls
+from pyspark_pipeline.metrics import declare_counter
+from pyspark_pipeline.operators import spill_partitions
+from pyspark_pipeline.operators.aggregation.aggregator import NULL_KEYS, Aggregator
+from pyspark_pipeline.plan.nodes import Aggregate, Settings
+
+FLUSHES = declare_counter("partial_flushes", "Times a partial aggregation flushed its groups", unit="times")
+UNREDUCED_ROWS = declare_counter("rows_passed_through", "Rows that a partial aggregation did not reduce", unit="rows")
+
+_MAX_BYTES = 256 << 20
+
+
+class PartialState(Enum):
+    """State of a partial aggregation."""
+
+    DECIDING = "groups rows, too few of them yet to decide"
+    REDUCING = "groups rows, which reduces them"
+    FLUSHING = "outputs groups"
+    ABANDONED = "converts each row to a group"
+    CONVERTED = "outputs a converted chunk"
+    DRAINING = "outputs the remaining groups: the input has ended"
+    FINISHED = "has no more output"
+
+
+_S = PartialState
+ACCEPTING = frozenset({_S.DECIDING, _S.REDUCING, _S.ABANDONED})
+EMITTING = frozenset({_S.FLUSHING, _S.CONVERTED, _S.DRAINING})
+_ENDS = frozenset({_S.DRAINING, _S.FINISHED})
+
+TRANSITIONS: Mapping[PartialState, frozenset[PartialState]] = {
+    _S.DECIDING: frozenset({_S.REDUCING, _S.FLUSHING}) | _ENDS,
+    _S.REDUCING: frozenset({_S.FLUSHING}) | _ENDS,
+    _S.FLUSHING: frozenset({_S.DECIDING, _S.REDUCING, _S.ABANDONED, _S.CONVERTED}) | _ENDS,
+    _S.ABANDONED: frozenset({_S.CONVERTED}) | _ENDS,
+    _S.CONVERTED: frozenset({_S.ABANDONED}) | _ENDS,
+    _S.DRAINING: frozenset({_S.FINISHED}),
+    _S.FINISHED: frozenset(),
+}
+
+
+class StreamingAggregateOperator(Operator):
+    """Partial aggregation with keys, in the middle of a pipeline."""
+
+    def __init__(self, node: Aggregate, settings: Settings) -> None:
+        options = settings.options
+        self._node = node
+        self._settings = settings
+        self._batch_rows = options.batch_rows
+        self._decide_at = options.aggregate_pass_through_rows
+        self._ratio = options.aggregate_pass_through_ratio
+        self._aggregator = Aggregator(node, settings)
+        self._flushed: Aggregator | None = None
+        self._next = 0
+        self._intermediate: Chunk | None = None
+        self._resumed = _S.DECIDING
+        self.machine = TableMachine("a partial aggregation", _S.DECIDING, TRANSITIONS)
+
+    def need_input(self) -> bool:
+        return self.machine.state in ACCEPTING
+
+    def push_chunk(self, chunk: Chunk) -> None:
+        grouping = self.machine.state is not _S.ABANDONED
+        if grouping and self._is_too_large(self._aggregator.nbytes_after(chunk.num_rows)):
+            self._flush()
+            grouping = self._resumed is not _S.ABANDONED
+        if grouping:
+            self._group(chunk)
+        else:
+            self._convert(chunk)
+
+    def _group(self, chunk: Chunk) -> None:
+        self.context.metrics.add(NULL_KEYS, self._aggregator.add(chunk))
+        too_large = self._is_too_large(self._aggregator.nbytes)
+        if self._flushed is not None:
+            return
+        if too_large:
+            self._flush()
+        elif self.machine.state is _S.DECIDING and self._aggregator.rows >= self._decide_at:
+            if self._should_abandon():
+                self._flush()
+            else:
+                self.machine.move(_S.REDUCING)
+
+    def _convert(self, chunk: Chunk) -> None:
+        """Convert each row to a group; the flushed groups, if any, are output first."""
+        self._intermediate = intermediate = self._aggregator.to_intermediate(chunk)
+        self.context.metrics.add(UNREDUCED_ROWS, chunk.num_rows)
+        self.context.metrics.add(NULL_KEYS, count_nulls(intermediate.columns[: len(self._node.grouping)]))
+        if self.machine.state is _S.ABANDONED:
+            self.machine.move(_S.CONVERTED)
+
+    def _is_too_large(self, nbytes: int) -> bool:
+        """Account for the table's bytes; return whether ``nbytes`` are too many and the table is worth a flush."""
+        waiting = 0 if self._flushed is None else self._flushed.nbytes
+        if nbytes <= _MAX_BYTES and self.context.memory.try_reserve(nbytes + waiting, may_reclaim=False):
+            return False
+        held = self._aggregator.nbytes
+        self.context.memory.reserve_unchecked(held + waiting)
+        return self._flushed is None and held >= min(spill_partitions.MIN_SPILL_BYTES, _MAX_BYTES)
+
+    def _should_abandon(self) -> bool:
+        """Return whether there are enough rows to decide and too many groups among them."""
+        rows = self._aggregator.rows
+        return bool(rows >= self._decide_at and self._aggregator.num_groups * 100 >= self._ratio * rows)
+
+    def _flush(self) -> None:
+        """Start to output the groups; then continue with an empty aggregator, or abandoned."""
+        self._resumed = _S.ABANDONED if self._should_abandon() else self.machine.state
+        self.machine.move(_S.FLUSHING)
+        self._replace_aggregator()
+        self._advance()
+
+    def _replace_aggregator(self) -> None:
+        self.context.metrics.add(FLUSHES)
+        self._flushed, self._next = self._aggregator, 0
+        self._aggregator = Aggregator(self._node, self._settings)
+
+    def _advance(self) -> None:
+        """Move on if everything is output that the current state outputs."""
+        if self._flushed is not None:
+            if self._next < self._flushed.num_groups:
+                return
+            self._flushed = None
+            self.context.memory.reserve_unchecked(self._aggregator.nbytes if self._aggregator.num_groups else 0)
+        state = self.machine.state
+        if state is not _S.DRAINING:
+            resumed = _S.ABANDONED if state is _S.CONVERTED else self._resumed
+            self.machine.move(resumed if self._intermediate is None else _S.CONVERTED)
+        elif self._intermediate is None:
+            if self._aggregator.num_groups:
+                self._replace_aggregator()
+            else:
+                self.machine.move(_S.FINISHED)
+
+    def has_output(self) -> bool:
+        return self.machine.state in EMITTING
+
+    def pull_chunk(self) -> Chunk | None:
+        if self._flushed is None:
+            chunk, self._intermediate = self._intermediate, None
+        else:
+            stop = min(self._next + self._batch_rows, self._flushed.num_groups)
+            chunk = self._flushed.output(self._next, stop)
+            self._next = stop
+        self._advance()
+        return chunk
+
+    def set_finishing(self) -> None:
+        self.machine.move(_S.DRAINING)
+        if self._flushed is None:
+            self._advance()
+
+    def is_finished(self) -> bool:
+        return self.machine.state is _S.FINISHED
+
+    def set_finished(self) -> None:
+        if self.machine.state is not _S.FINISHED:
+            self.machine.move(_S.FINISHED)
+        self._flushed = None
+        self._intermediate = None
+
+    def close(self) -> None:
+        self._flushed = None
+        self._intermediate = None
+        self.context.memory.reserve(0)
+
+
+class StreamingAggregateFactory(OperatorFactory):
+    """Makes partial aggregations; every driver has its own groups."""
+
+    name = "StreamingAggregate"
+
+    def __init__(self, node: Aggregate, settings: Settings) -> None:
+        self._node = node
+        self._settings = settings
+
+    def create(self, dop: int, driver_sequence: int) -> StreamingAggregateOperator:
+        return StreamingAggregateOperator(self._node, self._settings)

@@ -1,0 +1,235 @@
+"""One Parquet file opened for a scan: the row groups of a split, read as chunks."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pyspark_pipeline.errors import ColumnTypeError, CorruptFileError
+from pyspark_pipeline.kernels.buffers import make_chunk
+from pyspark_pipeline.operators.scan.parquet.columns import Convert, converter, find_column
+from pyspark_pipeline.operators.scan.parquet.footer import read_footer, read_plain_footer
+from pyspark_pipeline.operators.scan.parquet.legacy import LegacyCalendar
+from pyspark_pipeline.operators.scan.parquet.types import spark_reads, stored_type
+from pyspark_pipeline.operators.scan.parquet.unscaled import unscaled_leaves
+from pyspark_pipeline.operators.scan.reader import null_chunks
+from pyspark_pipeline.operators.scan.row_group_pruning import ColumnBounds, comparable, may_match
+from pyspark_pipeline.plan.expr import Expr, columns_read
+from pyspark_pipeline.plan.nodes import ExecutorCalendar, Field, ScanSplit
+
+_SMALL_DICTIONARY_BYTES = 65536
+
+Column = Callable[[pa.RecordBatch], pa.Array]
+
+
+class ParquetFileReader:
+    """Reads the data columns ``fields`` of the file at a local path.
+
+    If ``unscaled_decimals``, a decimal stored as an integer may be returned as that integer (int32 or int64, unscaled).
+    ``calendar`` is for files in the hybrid Julian calendar.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        fields: Sequence[Field],
+        case_sensitive: bool,
+        unscaled_decimals: bool = False,
+        calendar: ExecutorCalendar | None = None,
+    ) -> None:
+        self.path = path
+        self._fields = fields
+        self._idle: dict[tuple[str, ...], deque[pq.ParquetFile]] = {}
+        known = os.stat(self.path)
+        version = known.st_size, known.st_mtime_ns
+        footer = read_footer(self.path, *version)
+        self.metadata = footer.metadata
+        self._schema = footer.schema
+        self._midpoints = footer.midpoints
+        self._places = [find_column(self._schema, field, case_sensitive, self.path) for field in fields]
+        self._leaves = {self.metadata.schema.column(i).path: i for i in range(len(self.metadata.schema))}
+        self._names = sorted({self._schema.field(place).name for place in self._places if place is not None})
+        self._leaves_read = [leaf for path, leaf in self._leaves.items() if path.split(".")[0] in self._names]
+        self._calendar = LegacyCalendar(self.path, self.metadata.metadata, calendar)
+        self._check_not_encrypted(footer.encrypted)
+        self._unscaled = self._unscaled_leaves() if unscaled_decimals else frozenset()
+        plain = read_plain_footer(self.path, *version, self._unscaled | self._plain_leaves())
+        self._reader_metadata = plain or self.metadata
+
+    def _check_not_encrypted(self, encrypted: frozenset[int]) -> None:
+        """Raise :class:`CorruptFileError` if a column to read is encrypted: the engine has no keys."""
+        names = [path for path, leaf in self._leaves.items() if leaf in encrypted and leaf in self._leaves_read]
+        if names:
+            message = f"{self.path}: columns {', '.join(names)} are encrypted and there are no keys"
+            raise CorruptFileError(message, self.path)
+
+    def _unscaled_leaves(self) -> frozenset[int]:
+        """Return the decimals stored as integers; none if one of those to read needs another scale or precision."""
+        unscaled = unscaled_leaves(self.metadata)
+        pairs = zip(self._fields, self._places, strict=True)
+        stored = [(field.type, self._schema.field(place)) for field, place in pairs if place is not None]
+        integers = [(wanted, column.type) for wanted, column in stored if self._leaves.get(column.name) in unscaled]
+        may_stay = all(
+            wanted.is_decimal and wanted.scale == column.scale and wanted.precision >= column.precision
+            for wanted, column in integers
+        )
+        return unscaled if integers and may_stay else frozenset()
+
+    def _plain_leaves(self) -> frozenset[int]:
+        """Return the columns that Spark reads as a type to which pyarrow's values cannot be converted."""
+        found = set()
+        for field, place in zip(self._fields, self._places, strict=True):
+            leaf = None if place is None else self._leaves.get(self._schema.field(place).name)
+            if place is None or leaf is None:
+                continue
+            column = self.metadata.schema.column(leaf)
+            stored, shown = stored_type(column), self._schema.field(place).type
+            if not spark_reads(stored, field.type):
+                continue
+            is_hidden = pa.types.is_null(shown) and stored.logical != "Null"
+            if is_hidden or converter(shown, field.type, int96=column.physical_type == "INT96") is None:
+                found.add(leaf)
+        return frozenset(found)
+
+    def row_groups(self, split: ScanSplit) -> list[int]:
+        """Return the row groups whose midpoint lies in the split."""
+        end = split.start + split.length
+        return [i for i, midpoint in enumerate(self._midpoints) if split.start <= midpoint < end]
+
+    def num_rows(self, index: int) -> int:
+        """Return the number of rows of a row group."""
+        return int(self.metadata.row_group(index).num_rows)
+
+    def num_bytes(self, index: int) -> int:
+        """Return the compressed bytes of the data columns in a row group."""
+        group = self.metadata.row_group(index)
+        return sum(group.column(leaf).total_compressed_size for leaf in self._leaves_read)
+
+    def may_match(self, groups: Sequence[int], conjuncts: Sequence[Expr]) -> list[int]:
+        """Return the row groups that may hold a row for which all conjuncts, bound to the fields, are true."""
+        if not conjuncts:
+            return list(groups)
+        read = sorted(columns_read(conjuncts) & set(range(len(self._fields))))
+        return [group for group in groups if may_match(conjuncts, self._bounds_by_ordinal(group, read))]
+
+    def _bounds_by_ordinal(self, group: int, ordinals: Sequence[int]) -> dict[int, ColumnBounds]:
+        """Return the known bounds of the fields at ``ordinals`` in a row group."""
+        found = {i: self._bounds(group, self._fields[i], self._places[i]) for i in ordinals}
+        return {ordinal: bounds for ordinal, bounds in found.items() if bounds is not None}
+
+    def _bounds(self, index: int, field: Field, place: int | None) -> ColumnBounds | None:
+        group = self.metadata.row_group(index)
+        if place is None:
+            return ColumnBounds(nulls=group.num_rows, rows=group.num_rows)
+        stored = self._schema.field(place)
+        leaf = self._leaves.get(stored.name)
+        if leaf is None or not _has_comparable_bounds(stored.type, field):
+            return None
+        statistics = group.column(leaf).statistics
+        if statistics is None:
+            return None
+        nulls = statistics.null_count if statistics.has_null_count else None
+        if not statistics.has_min_max:
+            return ColumnBounds(nulls=nulls, rows=group.num_rows)
+        try:
+            low, high = comparable(statistics.min, field.type), comparable(statistics.max, field.type)
+        except (OverflowError, ValueError):  # values outside the range of Python's dates or text prune nothing
+            return ColumnBounds(nulls=nulls, rows=group.num_rows)
+        if self._calendar.may_rebase(stored.type, field, low):
+            return ColumnBounds(nulls=nulls, rows=group.num_rows)
+        return ColumnBounds(low=low, high=high, nulls=nulls, rows=group.num_rows)
+
+    def chunks(self, index: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """Yield a row group as chunks of the data columns, of at most ``batch_rows`` rows each."""
+        if not self._names:
+            yield from null_chunks(self._fields, self.num_rows(index), batch_rows)
+            return
+        encoded = [name for name in self._names if self._reads_as_dictionary(index, name)]
+        with self._opened(tuple(encoded)) as file:
+            readers: list[Column] | None = None
+            for batch in self._batches(file, index, batch_rows):
+                if batch.num_rows:
+                    readers = readers or [self._column_reader(i, batch.schema) for i in range(len(self._fields))]
+                    yield make_chunk([read(batch) for read in readers], batch.num_rows)
+
+    def close(self) -> None:
+        """Drop the idle open files."""
+        self._idle.clear()
+
+    def _batches(self, file: pq.ParquetFile, index: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """Read a small row group at once, which is a tenth cheaper, and a large one incrementally."""
+        if self.num_rows(index) <= batch_rows:
+            return iter(file.read_row_group(index, columns=self._names, use_threads=False).to_batches())
+        batches: Iterator[pa.RecordBatch] = file.iter_batches(
+            batch_rows, row_groups=[index], columns=self._names, use_threads=False
+        )
+        return batches
+
+    @contextmanager
+    def _opened(self, encoded: tuple[str, ...]) -> Iterator[pq.ParquetFile]:
+        """Lend an open file for exclusive use; opening one costs as much as decoding thousands of rows."""
+        idle = self._idle.setdefault(encoded, deque())
+        try:
+            file = idle.popleft()
+        except IndexError:
+            file = pq.ParquetFile(
+                self.path,
+                metadata=self._reader_metadata,
+                read_dictionary=list(encoded),
+                coerce_int96_timestamp_unit="us",
+                pre_buffer=False,
+            )
+        yield file
+        idle.append(file)
+
+    def _reads_as_dictionary(self, index: int, name: str) -> bool:
+        """Guess from the footer whether all pages of a string column are dictionary encoded (affects only speed)."""
+        stored = self._schema.field(name).type
+        leaf = self._leaves.get(name)
+        if leaf is None or not (pa.types.is_string(stored) or pa.types.is_string_view(stored)):
+            return False
+        column = self.metadata.row_group(index).column(leaf)
+        if column.dictionary_page_offset is None:
+            return False
+        return bool(0 < column.data_page_offset - column.dictionary_page_offset <= _SMALL_DICTIONARY_BYTES)
+
+    def _column_reader(self, number: int, read: pa.Schema) -> Column:
+        field, place = self._fields[number], self._places[number]
+        if place is None:
+            nulls = field.type.arrow
+            return lambda batch: pa.nulls(batch.num_rows, nulls)
+        stored = self._schema.field(place)
+        at = read.get_field_index(stored.name)
+        leaf = self._leaves.get(stored.name)
+        if leaf is None:
+            raise CorruptFileError(self._mismatch(field, stored, "nested"), self.path)
+        column = self.metadata.schema.column(leaf)
+        if not spark_reads(stored_type(column), field.type):
+            message, found = self._mismatch(field, stored, column.physical_type), stored_type(column).physical
+            raise ColumnTypeError(message, self.path, f"[{column.path}]", str(field.type), found)
+        if leaf in self._unscaled and pa.types.is_integer(read.field(at).type):
+            return lambda batch: batch.column(at)
+        int96 = column.physical_type == "INT96"
+        convert: Convert | None = converter(read.field(at).type, field.type, int96=int96)
+        if convert is None:
+            raise CorruptFileError(self._mismatch(field, stored, column.physical_type), self.path)
+        rebased = self._calendar.with_rebase(convert, read.field(at).type, field, int96=int96)
+        return lambda batch: rebased(batch.column(at))
+
+    def _mismatch(self, field: Field, stored: pa.Field, physical: str) -> str:
+        found = f"{self.path}: column {field.name} is stored as {stored.type} ({physical})"
+        return f"{found} and cannot be read as {field.type}"
+
+
+def _has_comparable_bounds(stored: pa.DataType, field: Field) -> bool:
+    """Return whether the footer's values are comparable with the field's literals: same type, microseconds."""
+    if pa.types.is_timestamp(stored):
+        return field.type.kind in ("timestamp", "timestamp_ntz") and stored.unit in ("us", "ms")
+    if field.type.kind == "string":
+        return str(stored) in ("string", "large_string", "string_view")
+    return bool(stored == field.type.arrow)

@@ -1,0 +1,56 @@
+"""The footer of a Parquet file, read once a worker process for all splits of the file."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import lru_cache
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pyspark_pipeline.errors import CorruptFileError
+from pyspark_pipeline.operators.scan.parquet.encryption import encrypted_columns
+from pyspark_pipeline.operators.scan.parquet.unscaled import plain_footer
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """The contents of a file's footer; ``encrypted`` are the numbers of the columns that need a key."""
+
+    metadata: pq.FileMetaData
+    schema: pa.Schema
+    midpoints: list[int]
+    encrypted: frozenset[int]
+
+
+@lru_cache(maxsize=16)
+def read_footer(path: str, size: int, changed_ns: int) -> Footer:
+    """Return the footer of the file of this size and modification time."""
+    metadata = pq.read_metadata(path)
+    try:
+        encrypted = encrypted_columns(path, metadata)
+    except (IndexError, KeyError, ValueError, RecursionError, struct.error) as error:
+        message = f"{path} could not be read as Parquet: its footer is damaged: {error!r}"
+        raise CorruptFileError(message, path) from error
+    if encrypted is None:
+        midpoints = [_midpoint(metadata.row_group(i)) for i in range(metadata.num_row_groups)]
+        return Footer(metadata, metadata.schema.to_arrow_schema(), midpoints, frozenset())
+    return Footer(metadata, metadata.schema.to_arrow_schema(), encrypted.midpoints, encrypted.leaves)
+
+
+@lru_cache(maxsize=16)
+def read_plain_footer(path: str, size: int, changed_ns: int, leaves: frozenset[int]) -> pq.FileMetaData | None:
+    """Return the footer that makes pyarrow read ``leaves`` as stored; None if there are none or the rewrite fails."""
+    return plain_footer(path, read_footer(path, size, changed_ns).metadata, leaves)
+
+
+def _midpoint(group: pq.RowGroupMetaData) -> int:
+    """Return the midpoint by parquet-mr's rule: the first page of the first column plus half the compressed size."""
+    columns = [group.column(i) for i in range(group.num_columns)]
+    if not columns:
+        return 0
+    first = columns[0].data_page_offset
+    if columns[0].dictionary_page_offset is not None:
+        first = min(first, columns[0].dictionary_page_offset)
+    return int(first + sum(column.total_compressed_size for column in columns) // 2)

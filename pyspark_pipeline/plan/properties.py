@@ -1,0 +1,43 @@
+"""The physical properties of a node's chunks that are negotiated over the plan, before operators exist.
+
+A column's *plain* form is the Arrow type of its field; a string column may always be dictionary-encoded too. A consumer
+may allow more forms of some columns. Each is a permission: the producer may ignore it, column by column and chunk by
+chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from pyspark_pipeline.plan.nodes import Field, Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequiredOutput:
+    """The requirements of a consumer on a node's chunks, by ordinal of the output column; default: all columns, plain.
+
+    ``unused``: columns that the consumer does not read, which may have any content of any type, e.g. the null type.
+    ``unscaled``: decimal columns that may be their unscaled integers as int32 or int64.
+    """
+
+    unused: frozenset[int] = frozenset()
+    unscaled: frozenset[int] = frozenset()
+
+    @classmethod
+    def of_columns(cls, output: Collection[Field], read: Iterable[int]) -> RequiredOutput:
+        """Return the requirement of the columns ``read`` of ``output``, plain."""
+        return cls(unused=frozenset(range(len(output))).difference(read))
+
+    def meet(self, other: RequiredOutput) -> RequiredOutput:
+        """Return the requirement that satisfies both consumers."""
+        return RequiredOutput(unused=self.unused & other.unused, unscaled=self.unscaled & other.unscaled)
+
+
+#: The requirement of a consumer that declares none: all columns in plain form.
+ALL_PLAIN = RequiredOutput()
+
+
+def require_unchanged(_node: Node, required: RequiredOutput) -> tuple[RequiredOutput]:
+    """Require what the consumer requires: it receives the columns of the only child unchanged."""
+    return (required,)

@@ -1,0 +1,61 @@
+"""Decides whether the answer of a fragment depends on the order of the rows: then one driver runs an instance.
+
+Several drivers of an instance (``spark.task.cpus`` above 1) process the rows in any order. In Spark one thread runs a
+task: ``first``, ``last`` and samples follow its order, and a row that breaks a rule raises only if a ``LIMIT`` above
+reaches it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+from pyspark_pipeline.expressions import ExpressionSettings, can_raise
+from pyspark_pipeline.plan.expr import Expr
+from pyspark_pipeline.plan.nodes import Aggregate, Fragment, Limit, Node, PlacedNode, Project
+from pyspark_pipeline.plan.sorts import Sort, TopN
+from pyspark_pipeline.plan.windows import Window, WindowGroupLimit
+
+_ORDER_SENSITIVE = {"First", "Last"}
+_BLOCKING = (Sort, TopN, Window, WindowGroupLimit)
+
+
+def depends_on_row_order(fragment: Fragment) -> bool:
+    """Return whether the rows, or the error, of ``fragment`` or above depend on the order of the input."""
+    expressions = ExpressionSettings.of(fragment.settings)
+    pending = [] if fragment.ordered else [fragment.root]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, PlacedNode):
+            return True
+        if isinstance(node, Aggregate) and any(call.function in _ORDER_SENSITIVE for call in node.calls):
+            return True
+        if isinstance(node, Limit) and any(can_raise(exprs, expressions) for exprs in _evaluated_below(node)):
+            return True
+        pending.extend(node.children)
+    return fragment.ordered
+
+
+def _evaluated_below(limit: Limit) -> Iterator[list[Expr]]:
+    """Yield the expressions of each operator below ``limit`` that stops when the limit has its rows."""
+    first: Node = limit.child
+    while isinstance(first, Project):  # evaluated above the limit, for the rows taken
+        first = first.child
+    pending = [first]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Aggregate):
+            yield list(node.results or ())
+        elif node.children and not isinstance(node, _BLOCKING):
+            yield list(_expressions([getattr(node, entry.name) for entry in fields(node)]))
+            pending.extend(node.children)
+
+
+def _expressions(value: Any) -> Iterator[Expr]:
+    """Yield the expressions in the tuples of ``value``, however deep."""
+    if isinstance(value, Expr):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _expressions(item)

@@ -1,0 +1,170 @@
+"""Unreadable files: Spark's condition and parameters, the file as an encoded URI; encrypted files."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as pe
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, SparkSession
+
+from pyspark_pipeline.operators.scan.formats import RequiredSetting, file_format
+from tests.support.conversion import summary_of
+from tests.support.sessions import ENABLED, configured
+
+_NAME = "a b%c é.parquet"
+_FACTORY = "parquet.crypto.factory.class"
+_DATA = pa.table({"k": [1, 2, 3], "S": ["a", "b", "c"], "d": [1.5, 2.5, None], "st": [{"x": 1}] * 3})
+
+
+@pytest.fixture(autouse=True)
+def _engine(vanilla_only: bool) -> None:
+    if vanilla_only:
+        pytest.skip("needs the extension")
+
+
+class _Keys(pe.KmsClient):  # type: ignore[misc]
+    """Wraps keys by prefixing them with the name of the master key."""
+
+    def __init__(self, _config: Any) -> None:
+        super().__init__()
+
+    def wrap_key(self, key_bytes: bytes, master_key_identifier: str) -> bytes:
+        return base64.b64encode(master_key_identifier.encode() + key_bytes)
+
+    def unwrap_key(self, wrapped_key: str, master_key_identifier: str) -> bytes:
+        return base64.b64decode(wrapped_key)[len(master_key_identifier) :]
+
+
+def _encrypt(path: Path, **how: Any) -> None:
+    factory = pe.CryptoFactory(_Keys)
+    properties = factory.file_encryption_properties(
+        pe.KmsConnectionConfig(), pe.EncryptionConfiguration(footer_key="footer", **how)
+    )
+    data = _DATA.select(["k", "S"])
+    with pq.ParquetWriter(path, data.schema, encryption_properties=properties) as writer:
+        for start in range(3):
+            writer.write_table(data.slice(start, 1))
+
+
+def _error(frame: DataFrame) -> tuple[str, str, dict[str, str]]:
+    with pytest.raises(Py4JJavaError) as caught:
+        frame.collect()
+    error = caught.value.java_exception
+    while error.getCause() is not None and "FAILED_READ_FILE" not in str(error.getMessage()):
+        error = error.getCause()
+    return error.getClass().getSimpleName(), error.getCondition(), dict(error.getMessageParameters())
+
+
+def _both(spark: SparkSession, make: Callable[[], DataFrame], take: Callable[[DataFrame], Any]) -> Iterator[Any]:
+    for engine in ("false", "true"):
+        with configured(spark, {ENABLED: engine}):
+            frame = make()
+            yield take(frame)
+    assert summary_of(frame).converted > 0
+
+
+def _plain(path: Path) -> None:
+    pq.write_table(_DATA, path)
+
+
+def _not_parquet(path: Path) -> None:
+    path.write_bytes(b"PAR1 this is no footer PAR1")
+
+
+@pytest.mark.parametrize(
+    ("write", "schema", "condition"),
+    [
+        (_plain, "s int", "PARQUET_COLUMN_DATA_TYPE_MISMATCH"),
+        (_plain, "D decimal(10,2)", "PARQUET_COLUMN_DATA_TYPE_MISMATCH"),
+        (_plain, "st string", "NO_HINT"),
+        (_not_parquet, "k bigint", "NO_HINT"),
+        (Path.unlink, "k bigint", "FILE_NOT_EXIST"),
+        (lambda path: _encrypt(path, column_keys={"column": ["S"]}), "k bigint", "NO_HINT"),
+        (lambda path: _encrypt(path, uniform_encryption=True), "k bigint", "NO_HINT"),
+        (lambda path: _encrypt(path, column_keys={"column": ["S"]}, plaintext_footer=True), "s string", "NO_HINT"),
+    ],
+    ids=["string", "double", "struct", "not parquet", "missing", "footer", "uniform", "columns"],
+)
+def test_unreadable_file_raises_spark_error(
+    spark: SparkSession, tmp_path: Path, write: Callable[[Path], None], schema: str, condition: str
+) -> None:
+    path = tmp_path / _NAME
+    column = schema.split()[0]
+
+    def make() -> DataFrame:
+        _plain(path)
+        frame = spark.read.schema(schema).parquet(str(tmp_path)).where(f"{column} IS NOT NULL")
+        write(path)
+        return frame
+
+    expected, made = _both(spark, make, _error)
+    assert made == expected
+    assert made[1] == f"FAILED_READ_FILE.{condition}"
+    assert made[2]["path"] == f"file://{tmp_path}/a%20b%25c%20é.parquet"
+
+
+def test_unencrypted_columns_are_read_without_keys(spark: SparkSession, tmp_path: Path) -> None:
+    _encrypt(tmp_path / _NAME, column_keys={"column": ["S"]}, plaintext_footer=True)
+    reader = spark.read.schema("k bigint")
+    both = _both(spark, lambda: reader.parquet(str(tmp_path)).where("k > 1"), DataFrame.collect)
+    expected, made = (sorted(rows) for rows in both)
+    assert made == expected and [row.k for row in made] == [2, 3]
+
+
+@pytest.mark.parametrize("where", ["option", "session", "hadoop"])
+def test_scan_with_encryption_keys_stays_in_spark(spark: SparkSession, tmp_path: Path, where: str) -> None:
+    """The factory class does not exist; the test only checks that the plan is declined."""
+    _plain(tmp_path / _NAME)
+    factory = "org.apache.parquet.crypto.keytools.PropertiesDrivenCryptoFactory"
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+    reader = spark.read.schema("k bigint")
+    if where == "option":
+        reader = reader.option(_FACTORY, factory)
+    elif where == "hadoop":
+        hadoop.set(_FACTORY, factory)
+    try:
+        with configured(spark, {ENABLED: "true", **({_FACTORY: factory} if where == "session" else {})}):
+            frame = reader.parquet(str(tmp_path)).where("k > 1").select("k")
+            assert [row.k for row in frame.collect()] == [2, 3]
+            assert any("Parquet encryption" in reason for reason in summary_of(frame).reasons)
+    finally:
+        hadoop.unset(_FACTORY)
+
+
+_GENERAL = [
+    RequiredSetting(conf=f"spark.sql.files.{option}", option=option, value="false")
+    for option in ("ignoreCorruptFiles", "ignoreMissingFiles")
+]
+
+
+@pytest.mark.parametrize(
+    "setting", [*_GENERAL, *file_format("parquet").settings], ids=lambda setting: setting.conf.split(".", 2)[2]
+)
+def test_scan_stays_in_spark_under_settings_that_its_reader_refuses(
+    spark: SparkSession, tmp_path: Path, setting: RequiredSetting
+) -> None:
+    _plain(tmp_path / _NAME)
+    other = {"true": "false", "false": "true", "CORRECTED": "LEGACY"}[setting.value]
+
+    def reasons(options: Mapping[str, str], **conf: str) -> list[str]:
+        with configured(spark, {ENABLED: "true", **conf}):
+            reader = spark.read.schema("k bigint").options(**options)
+            frame = reader.parquet(str(tmp_path)).where("k > 1")
+            assert len(frame.collect()) == 2
+            return [reason for reason in summary_of(frame).reasons if "Parquet read with" in reason]
+
+    name = setting.option or setting.conf
+    (reason,) = reasons({}, **{setting.conf: other})
+    assert f"Parquet read with {name}={other} is not supported" in reason
+    assert reasons({}, **{setting.conf: setting.value.lower()}) == []
+    if setting.option:
+        (reason,) = reasons({setting.option.upper(): other})
+        assert f"{name}={other}" in reason
+        assert reasons({setting.option: setting.value}, **{setting.conf: other}) == []

@@ -1,0 +1,106 @@
+"""The source file and row index of a row: ``_metadata`` and ``input_file_name()`` beside converted operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.support.compare import difference
+from tests.support.conversion import summary_of
+from tests.support.sessions import ENABLED, configured
+
+_NAMES = ("input_file_name()", "input_file_block_start()", "input_file_block_length()")
+#: Spark reads all files in one task.
+_SETTINGS = {"spark.sql.files.minPartitionNum": "1"}
+_OF_FILES = ("path", "name", "size", "block_start", "block_length", "modification_time")
+_CONSTANT = tuple(f"_metadata.file_{name}" for name in _OF_FILES)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write three files for one partition of Spark, each with several row groups; return their folder."""
+    made = tmp_path_factory.mktemp("file_names")
+    for number in range(3):
+        ids = list(range(number * 100, number * 100 + 100))
+        data = pa.table({"id": ids, "k": [i % 7 for i in ids]})
+        pq.write_table(data, made / f"part {number}.parquet", row_group_size=30)
+    return made
+
+
+def _files(spark: SparkSession, folder: Path) -> DataFrame:
+    return spark.read.parquet(str(folder))
+
+
+def _keys(spark: SparkSession) -> DataFrame:
+    return spark.range(0, 300, 3)
+
+
+Query = Callable[[SparkSession, Path], DataFrame]
+
+
+def _query(of: Callable[[DataFrame, SparkSession], DataFrame]) -> Query:
+    return lambda spark, folder: of(_files(spark, folder), spark)
+
+
+def _joined_shuffled(files: DataFrame, spark: SparkSession) -> DataFrame:
+    """Join with file names read below the shuffle; Spark rejects them above a join of files."""
+    left = files.where("id > 5").selectExpr("id", "input_file_name() AS f")
+    return left.join(files.where("k > 1").hint("merge"), "id").select("id", "f")
+
+
+_QUERIES: dict[str, Query] = {
+    "filter": _query(lambda files, _: files.where("id % 3 > 0 AND k < 6").selectExpr("id", *_NAMES)),
+    "condition": _query(lambda files, _: files.where("k > 1").where("input_file_name() LIKE '%part%201%'")),
+    "row index": _query(lambda files, _: files.where("k > 1").selectExpr("id", "_metadata.row_index AS r")),
+    "row index alone": _query(lambda files, _: files.selectExpr("_metadata.row_index")),
+    "row index summed": _query(
+        lambda files, _: files.selectExpr("k", "_metadata.row_index AS r").groupBy("k").sum("r")
+    ),
+    "metadata": _query(lambda files, _: files.where("k > 1").selectExpr("id", *_CONSTANT)),
+    "metadata of some": _query(lambda files, _: files.where("_metadata.row_index < 40").groupBy("k").count()),
+    "grouped": _query(lambda files, _: files.where("k > 1").selectExpr("input_file_name() f").groupBy("f").count()),
+    "union": _query(
+        lambda files, spark: files.where("k = 1").union(files.where("k = 2")).selectExpr("id", *_NAMES)
+    ),
+    "broadcast join": _query(
+        lambda files, spark: files.where("k > 1").join(_keys(spark).hint("broadcast"), "id").selectExpr("id", *_NAMES)
+    ),
+    "shuffled join": _query(_joined_shuffled),
+    "after an exchange": _query(lambda files, _: files.where("k > 1").repartition(3, "k").selectExpr("id", *_NAMES)),
+    "sorted": _query(
+        lambda files, _: files.where("k > 1").sortWithinPartitions("k", "id").selectExpr("id", *_NAMES)
+    ),
+    "subquery": _query(
+        lambda files, _: files.where("k > 1").selectExpr(
+            "id",
+            "(SELECT max(f) FROM (SELECT input_file_name() AS f FROM files WHERE k > 2)) AS f",
+            "_metadata.row_index AS r",
+        )
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
+def test_file_names_and_row_indexes_equal_spark(
+    spark: SparkSession, folder: Path, vanilla_only: bool, aqe: str
+) -> None:
+    if vanilla_only:
+        pytest.skip("needs the extension")
+    _files(spark, folder).createOrReplaceTempView("files")
+    wrong, converted = [], 0
+    for name, query in _QUERIES.items():
+        rows = []
+        for engine in ("false", "true"):
+            with configured(spark, {**_SETTINGS, ENABLED: engine, "spark.sql.adaptive.enabled": aqe}):
+                frame = query(spark, folder)
+                rows.append(frame.collect())
+        assert rows[0], name
+        converted += summary_of(frame).converted
+        wrong += [f"{name}: {difference(rows[0], rows[1])}"] if difference(rows[0], rows[1]) else []
+    assert wrong == []
+    assert converted > 3

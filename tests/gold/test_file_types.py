@@ -1,0 +1,243 @@
+"""Files whose types differ from the schema: the worker reads the same type pairs as Spark's vectorized reader.
+
+The oracle of the readable pairs is Spark's own ``ParquetVectorUpdaterFactory``, queried for every column and type; the
+oracle of the values is vanilla Spark.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from pyspark_pipeline.datatypes import parse_type
+from pyspark_pipeline.operators.scan.parquet.file import ParquetFileReader
+from pyspark_pipeline.operators.scan.parquet.types import spark_reads, stored_type
+from pyspark_pipeline.plan.expr import Call, ColumnRef, Literal
+from pyspark_pipeline.plan.nodes import Field, ScanSplit
+from tests.support import values as v
+from tests.support.compare import difference
+from tests.support.conversion import summary_of
+from tests.support.sessions import ENABLED, configured
+
+WANTED = (
+    "void", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "binary", "date",
+    "timestamp", "timestamp_ntz", "decimal(7,2)", "decimal(9,0)", "decimal(10,0)", "decimal(12,2)", "decimal(18,4)",
+    "decimal(20,0)", "decimal(22,2)", "decimal(25,0)", "decimal(38,10)",
+)  # fmt: skip
+
+#: Python has no dates after the year 9999, and cannot decode all bytes as text.
+_SHOWN = {"date": "unix_date({})", "string": "CAST({} AS BINARY)"}
+
+_ODD = """message odd {
+    optional binary dec_bytes (DECIMAL(12,2));
+    optional binary dec_wide_bytes (DECIMAL(30,4));
+    optional binary enum (ENUM);
+    optional binary json (JSON);
+    optional binary bson (BSON);
+    optional binary bare;
+    optional fixed_len_byte_array(12) gap (INTERVAL);
+    optional fixed_len_byte_array(4) bare_fixed;
+}"""
+#: Spark's reader fails with a NullPointerException on BINARY decimals that it stores as integers.
+_SPARK_FAILS = {("dec_bytes", wanted) for wanted in ("decimal(7,2)", "decimal(12,2)", "decimal(18,4)")}
+_UNSCALED = (b"\x01", b"\xff", b"\x00\x00\x7f\xff", b"\xff\xff\xfe", b"\x00")
+_START = datetime.datetime(2024, 2, 29, 23, 59, 59, 987654)
+
+
+def _plain_columns() -> dict[str, pa.Array]:
+    numbers = [0, 1, -1, 127, -128, None]
+    bigger = [0, 1, 2, 40_000, 255, None]
+    stamps = [_START, datetime.datetime(1969, 12, 31, 23, 0), datetime.datetime(1970, 1, 1), _START, _START, None]
+    return {
+        "b": pa.array([True, False, True, True, False, None]),
+        "i8": pa.array(numbers, pa.int8()),
+        "i16": pa.array([0, 1, -1, 32767, -32768, None], pa.int16()),
+        "i32": pa.array([0, 129, -1, 2**31 - 1, -(2**31), None], pa.int32()),
+        "day_number": pa.array([0, 129, -1, 70_000, 19_000, None], pa.int32()),
+        "i64": pa.array([0, 300, -1, 2**63 - 1, -(2**63), None], pa.int64()),
+        "u8": pa.array([0, 1, 2, 200, 255, None], pa.uint8()),
+        "u16": pa.array([*bigger[:3], 65_535, 255, None], pa.uint16()),
+        "u32": pa.array([*bigger[:3], 2**32 - 1, 2**31, None], pa.uint32()),
+        "u64": pa.array([*bigger[:3], 2**64 - 1, 2**63, None], pa.uint64()),
+        "f": pa.array([0.0, -0.0, 1.5, float("nan"), float("-inf"), None], pa.float32()),
+        "d": pa.array([0.0, -0.0, 1.5, float("nan"), float("inf"), None], pa.float64()),
+        "half": pa.array([0.0, -0.0, 1.5, 2.5, -3.0, None], pa.float16()),
+        "s": pa.array(["", "a", "é", "zz", "a", None]),
+        "category": pa.array(["x", "y", "x", "y", "x", None]).dictionary_encode(),
+        "large": pa.array(["", "a", "é", "zz", "a", None], pa.large_string()),
+        "bin": pa.array([b"", b"\x00", b"\xff\xfe", b"a", b"b", None]),
+        "fixed": pa.array([b"abc", b"\x00\xff\x00", b"abc", b"xyz", b"   ", None], pa.binary(3)),
+        "uuid": pa.array([bytes([i]) * 16 for i in range(5)] + [None], pa.uuid()),
+        "nothing": pa.nulls(6),
+        "day": pa.array([0, 1, -1, 19_000, -25_000, None], pa.int32()).cast(pa.date32()),
+        "clock_ms": pa.array([0, 1, 2, 86_399_999, 1000, None], pa.time32("ms")),
+        "clock_us": pa.array([0, 1, 2, 86_399_999_999, 1000, None], pa.time64("us")),
+        "clock_ns": pa.array([0, 1, 2, 86_399_999_999_999, 1000, None], pa.time64("ns")),
+        "span": pa.array([0, 1, -2, 2**40, 1000, None], pa.duration("us")),
+        "local_ms": pa.array(stamps, pa.timestamp("us")).cast(pa.timestamp("ms"), safe=False),
+        "local_us": pa.array(stamps, pa.timestamp("us")),
+        "local_ns": pa.array(stamps, pa.timestamp("ns")),
+        "instant_ms": pa.array([-1, 0, 1, 10**12 + 1, -(10**12), None], pa.timestamp("ms", "UTC")),
+        "instant_us": pa.array(stamps, pa.timestamp("us", "Asia/Tokyo")),
+        **{f"n{digits}_{scale}": _decimals(digits, scale) for digits, scale in ((7, 2), (9, 0), (18, 4), (30, 2))},
+    }
+
+
+def _decimals(precision: int, scale: int) -> pa.Array:
+    whole, part = "9" * (precision - scale), "9" * scale
+    texts = [f"{whole}.{part}", f"-{whole}.{part}", f"0.{part}", "0", None, "5"]
+    return v.column(v.decimals(texts), pa.decimal128(precision, scale))
+
+
+@pytest.fixture(scope="module")
+def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write files with Arrow, with Arrow and integer decimals, and with parquet-mr; return their folder."""
+    made = tmp_path_factory.mktemp("file_types")
+    plain = pa.table(_plain_columns())
+    pq.write_table(plain, made / "plain.parquet", row_group_size=4, use_dictionary=False)
+    stored = {f"int_{name}": plain.column(name) for name in ("n7_2", "n9_0", "n18_4")}
+    stored |= {f"dict_{name}": plain.column(name) for name in ("i32", "i64", "day", "f", "s", "bin", "local_us")}
+    pq.write_table(pa.table(stored), made / "integers.parquet", row_group_size=4, store_decimal_as_integer=True)
+    int96 = pa.table({"int96": plain.column("local_us")})
+    pq.write_table(int96, made / "int96.parquet", use_deprecated_int96_timestamps=True)
+    _write_odd(spark, made / "odd.parquet")
+    return made
+
+
+def _write_odd(spark: SparkSession, path: Path) -> None:
+    jvm = spark._jvm
+    assert jvm is not None
+    schema = jvm.org.apache.parquet.schema.MessageTypeParser.parseMessageType(_ODD)
+    writers = jvm.org.apache.parquet.hadoop.example.ExampleParquetWriter
+    writer = writers.builder(jvm.org.apache.hadoop.fs.Path(str(path))).withType(schema).build()
+    groups = jvm.org.apache.parquet.example.data.simple.SimpleGroupFactory(schema)
+    names = [schema.getFieldName(i) for i in range(schema.getFieldCount())]
+    for value in _UNSCALED:
+        group = groups.newGroup()
+        for name in names:
+            fixed = {"gap": 12, "bare_fixed": 4}.get(name)
+            content = value if fixed is None else value.rjust(fixed, b"\x01")
+            group.append(name, jvm.org.apache.parquet.io.api.Binary.fromConstantByteArray(bytearray(content)))
+        writer.write(group)
+    writer.write(groups.newGroup())
+    writer.close()
+
+
+def _read_by_spark(spark: SparkSession, path: Path) -> Iterator[tuple[str, str, bool]]:
+    """Yield column, type, and whether Spark reads the column as the type, for each column of a file and each type."""
+    jvm, gateway = spark._jvm, spark.sparkContext._gateway
+    assert jvm is not None and gateway is not None
+    source = jvm.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(
+        jvm.org.apache.hadoop.fs.Path(str(path)), jvm.org.apache.hadoop.conf.Configuration()
+    )
+    reader = jvm.org.apache.parquet.hadoop.ParquetFileReader.open(source)
+    columns = list(reader.getFooter().getFileMetaData().getSchema().getColumns())
+    reader.close()
+    package = "org.apache.spark.sql.execution.datasources.parquet"
+    maker = jvm.java.lang.Class.forName(f"{package}.ParquetVectorUpdaterFactory").getDeclaredConstructors()[0]
+    maker.setAccessible(True)
+    types = {wanted: jvm.org.apache.spark.sql.types.DataType.fromDDL(wanted) for wanted in WANTED}
+    for column in columns:
+        arguments = gateway.new_array(jvm.java.lang.Object, 6)
+        values = (column.getPrimitiveType().getLogicalTypeAnnotation(), None, "CORRECTED", "UTC", "CORRECTED", "UTC")
+        for place, argument in enumerate(values):
+            arguments[place] = argument
+        factory = maker.newInstance(arguments)
+        for wanted, kind in types.items():
+            yield column.getPath()[0], wanted, _is_read(factory, column, kind)
+
+
+def _is_read(factory: Any, column: Any, kind: Any) -> bool:
+    try:
+        factory.getUpdater(column, kind)
+    except Py4JJavaError as error:
+        assert "SchemaColumnConvertNotSupportedException" in str(error.java_exception)
+        return False
+    return True
+
+
+def _read_by_us(path: Path) -> Iterator[tuple[str, str, bool]]:
+    schema = pq.read_metadata(path).schema
+    for column in (schema.column(i) for i in range(len(schema))):
+        for wanted in WANTED:
+            yield column.name, wanted, spark_reads(stored_type(column), parse_type(wanted))
+
+
+def _readable(folder: Path) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for path in sorted(folder.glob("*.parquet")):
+        for name, wanted, is_read in _read_by_us(path):
+            if is_read and (name, wanted) not in _SPARK_FAILS:
+                found.setdefault(name, []).append(wanted)
+    return found
+
+
+def test_readable_type_pairs_equal_spark(spark: SparkSession, folder: Path) -> None:
+    pairs = 0
+    for path in sorted(folder.glob("*.parquet")):
+        expected = list(_read_by_spark(spark, path))
+        assert list(_read_by_us(path)) == expected
+        pairs += sum(is_read for *_, is_read in expected)
+    assert pairs > 150
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
+def test_rows_of_each_type_pair_equal_spark(spark: SparkSession, folder: Path, vanilla_only: bool, aqe: str) -> None:
+    """Each query reads every column as the next of its types; a column is in one file and NULL in the others."""
+    if vanilla_only:
+        pytest.skip("needs the extension")
+    readable = _readable(folder)
+    rounds = list(zip_longest(*readable.values()))
+    for types in rounds[:: 4 if aqe == "true" else 1]:
+        columns = {name: wanted for name, wanted in zip(readable, types, strict=True) if wanted is not None}
+        schema = ", ".join(f"{name} {wanted}" for name, wanted in columns.items())
+        shown = [_SHOWN.get(wanted, "{}").format(name) for name, wanted in columns.items()]
+        rows = []
+        for engine in ("false", "true"):
+            with configured(spark, {ENABLED: engine, "spark.sql.adaptive.enabled": aqe}):
+                frame = spark.read.schema(schema).parquet(str(folder)).selectExpr(*shown)
+                rows.append(frame.collect())
+        assert difference(rows[0], rows[1]) is None, schema
+        assert summary_of(frame).converted > 0
+
+
+def test_pruning_keeps_row_groups_with_matching_values(folder: Path) -> None:
+    """Statistics describe the stored values; comparisons with a value keep the row groups that contain it."""
+    asked = 0
+    for path in sorted(folder.glob("*.parquet")):
+        for name, wanted, is_read in _read_by_us(path):
+            if is_read and wanted != "void":
+                asked += _assert_kept(path, Field(id=0, name=name, type=parse_type(wanted)))
+    assert asked > 1000
+
+
+def _assert_kept(path: Path, field: Field) -> int:
+    reader = ParquetFileReader(str(path), [field], True)
+    groups = reader.row_groups(ScanSplit(path=str(path), start=0, length=path.stat().st_size))
+    reference = ColumnRef(ordinal=0, type=field.type)
+    asked = 0
+    for group in groups:
+        for chunk in reader.chunks(group, 1000):
+            for value in {_literal(value): value for value in chunk.column(0).drop_null()}:
+                literal = Literal(value=value, type=field.type)
+                for name in ("EqualTo", "GreaterThanOrEqual", "LessThanOrEqual", "EqualNullSafe", "In"):
+                    conjunct = Call(name=name, args=(reference, literal), type=parse_type("boolean"))
+                    assert reader.may_match([group], [conjunct]) == [group], (field, value, name)
+                    asked += 1
+    return asked
+
+
+def _literal(value: pa.Scalar) -> Any:
+    kind = value.type
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        return value.value
+    return value.as_buffer().to_pybytes() if pa.types.is_string(kind) else value.as_py()

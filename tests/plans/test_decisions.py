@@ -1,0 +1,196 @@
+"""Every policy of planning explains its decision with the figures that it compared; limits are exact.
+
+Most tests plan over files that have a length and no content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import pyspark_pipeline
+from tests.plans.suites import Suite, make_tables
+from tests.support.sessions import configured, time_limit
+
+_OPTION = "spark.pysparkPipeline."
+_SETTINGS = {_OPTION + "enabled": "true", _OPTION + "cost.enabled": "true", "spark.sql.adaptive.enabled": "false"}
+_SCHEMA = pa.schema([("k", pa.int64()), ("v", pa.int64())])
+_LENGTHS = {"tiny": 4 << 10, "little": 8 << 20, "fourfold": 32 << 20, "medium": 64 << 20, "large": 1 << 30}
+
+Explain = Callable[..., list[str]]
+
+
+@pytest.fixture(scope="module")
+def _tables(spark: SparkSession, vanilla_only: bool, tmp_path_factory: pytest.TempPathFactory) -> None:
+    if vanilla_only:
+        pytest.skip("needs the extension")
+    suite = Suite(queries={}, schemas=dict.fromkeys(_LENGTHS, _SCHEMA), lengths=_LENGTHS)
+    make_tables(suite, spark, tmp_path_factory.mktemp("lengths"))
+
+
+@pytest.fixture
+def decisions(spark: SparkSession, _tables: None) -> Iterator[Explain]:
+    """Return a function that returns the decisions and reasons of a query's plan; it may run the query before."""
+
+    def explain(query: str, settings: Mapping[str, str] | None = None, *, run: bool = False) -> list[str]:
+        with configured(spark, {**_SETTINGS, **(settings or {})}):
+            frame = spark.sql(query)
+            if run:
+                frame.collect()
+            made = pyspark_pipeline.explain(frame)
+        assert all(line in str(made) for line in made.decisions)
+        return [*made.decisions, *made.reasons]
+
+    with time_limit(spark):
+        yield explain
+
+
+def _join(left: str, right: str, *, kind: str = "JOIN", condition: str = "true") -> str:
+    return f"SELECT sum(l.v + r.v) FROM {left} l {kind} {right} r ON l.k = r.k AND {condition}"
+
+
+def _starting(lines: list[str], start: str) -> list[str]:
+    return [line for line in lines if line.startswith(start)]
+
+
+def test_side_that_fits_is_broadcast(decisions: Explain) -> None:
+    made = _starting(decisions(_join("large", "little")), "BroadcastHashJoin")
+    assert made == [
+        "BroadcastHashJoin on l.k = r.k: broadcast of the right side: estimated 32.0 MiB, limit 64.0 MiB, "
+        "its scans 8.0 MiB, the other side's 1024.0 MiB"
+    ]
+
+
+def test_broadcast_is_declined_for_the_limit_and_for_a_small_other_side(decisions: Explain) -> None:
+    start = "ShuffledHashJoin on l.k = r.k: no broadcast"
+    at_limit = {_OPTION + "join.broadcastBytes": str(32 << 20), "spark.sql.autoBroadcastJoinThreshold": "1"}
+    over_limit = {**at_limit, _OPTION + "join.broadcastBytes": str((32 << 20) - 1)}
+    assert _starting(decisions(_join("large", "little"), at_limit), start) == []
+    assert _starting(decisions(_join("large", "little"), over_limit), start) == [
+        f"{start} of the right side: estimated 32.0 MiB, limit 32.0 MiB"
+    ]
+    assert _starting(decisions(_join("little", "little"), at_limit), start) == [
+        f"{start} of the right side: estimated 32.0 MiB, limit 32.0 MiB, its scans 8.0 MiB, the other side's 8.0 MiB; "
+        "the other side reads less than 2 times its bytes"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "left", "right", "side"),
+    [
+        ("JOIN", "little", "fourfold", "left"), ("JOIN", "little", "little", "right"),
+        ("LEFT JOIN", "little", "fourfold", "right"), ("LEFT JOIN", "little", "medium", "left"),
+        ("RIGHT JOIN", "fourfold", "little", "left"), ("RIGHT JOIN", "medium", "little", "right"),
+        ("LEFT ANTI JOIN", "little", "large", "right"),
+    ],
+)  # fmt: skip
+def test_build_side_is_the_smaller_one(decisions: Explain, kind: str, left: str, right: str, side: str) -> None:
+    read = "l.v" if "ANTI" in kind else "l.v + r.v"
+    query = f"SELECT sum({read}) FROM {left} l {kind} {right} r ON l.k = r.k"
+    made = decisions(query, {"spark.sql.autoBroadcastJoinThreshold": "-1"})
+    assert len(_starting(made, f"ShuffledHashJoin on l.k = r.k: build of the {side} side: left ")) == 1
+
+
+def test_build_side_is_explained(decisions: Explain) -> None:
+    start = "ShuffledHashJoin on l.k = r.k: build"
+    never = {"spark.sql.autoBroadcastJoinThreshold": "-1"}
+    assert _starting(decisions(_join("large", "medium"), never), start) == [
+        f"{start} of the right side: left 1024.0 MiB, right 64.0 MiB"
+    ]
+    assert _starting(decisions(_join("little", "medium", kind="LEFT JOIN"), never), start) == [
+        f"{start} of the left side: left 8.0 MiB, right 64.0 MiB; "
+        "the preserved side is built if the other is more than 4 times larger"
+    ]
+
+
+def test_region_stays_in_the_engine_if_it_pays(decisions: Explain) -> None:
+    heavy = "SELECT k, sum(v) FROM {} GROUP BY k"
+    assert "HashAggregate: region in the engine: scans 8.0 MiB, minimum 1024.0 KiB" in decisions(heavy.format("little"))
+    (small,) = _starting(decisions(heavy.format("tiny")), "HashAggregate")
+    assert small.endswith(": its scans read 4096 bytes, fewer than spark.pysparkPipeline.cost.minScanBytes=1048576")
+    (light,) = _starting(decisions("SELECT k + 1 FROM large"), "Project")
+    assert "the transition to rows costs more than it saves" in light
+
+
+@pytest.mark.parametrize(("minimum", "stays"), [(8 << 20, True), ((8 << 20) + 1, False)])
+def test_minimum_of_scan_bytes_is_exact(decisions: Explain, minimum: int, stays: bool) -> None:
+    lines = decisions("SELECT k, sum(v) FROM little GROUP BY k", {_OPTION + "cost.minScanBytes": str(minimum)})
+    assert any("region in the engine" in line for line in lines) == stays
+
+
+def test_rows_of_spark_are_an_input_if_the_user_asks(decisions: Explain) -> None:
+    query = "SELECT soundex(string(k)) AS s, sum(v) FROM large GROUP BY 1"
+    always = {_OPTION + "jvmInput": "always", _OPTION + "cost.minScanBytes": "0"}
+    assert "HashAggregate: input of rows from Project: jvmInput=always" in decisions(query, always)
+    assert "HashAggregate: its input comes as rows from Project" in decisions(query)
+
+
+def test_side_that_reads_more_is_delayed(decisions: Explain) -> None:
+    settings = {"spark.sql.adaptive.enabled": "true", _OPTION + "join.broadcastBytes": "1"}
+    delays = "ShuffledHashJoin on l.k = r.k: delay of the"
+    small = {**settings, "spark.sql.autoBroadcastJoinThreshold": "1"}
+    assert _starting(decisions(_join("large", "medium"), small), delays) == [
+        f"{delays} left side: its scans 1024.0 MiB, the other side's 64.0 MiB"
+    ]
+    assert _starting(decisions(_join("large", "medium", condition="l.v > 1"), small), delays) == [
+        f"{delays} right side: its reductions 0, the other side's 1"
+    ]
+    grouped = "(SELECT k, sum(v) AS v FROM medium GROUP BY k)"
+    assert _starting(decisions(_join(grouped, "large", condition="r.v > 1"), small), delays) == [
+        f"{delays} left side: its reductions 0, the other side's 1; it aggregates"
+    ]
+    assert _starting(decisions(_join("medium", "medium"), small), delays) == []
+
+
+def test_scan_is_reduced_by_a_small_table(decisions: Explain) -> None:
+    query = "SELECT count(*) FROM large a JOIN medium b ON a.v = b.v JOIN little c ON b.k = c.k WHERE c.v > 1"
+    small = {"spark.sql.autoBroadcastJoinThreshold": "1"}
+    reductions = [line for line in decisions(query, small) if "reduction" in line]
+    assert reductions == [
+        "BroadcastHashJoin on k = c.k: reduction of the scan by a small table: scan 64.0 MiB, keys 8.0 MiB"
+    ]
+    never = {**small, _OPTION + "join.reduction": "never"}
+    assert not [line for line in decisions(query, never) if "reduction" in line]
+
+
+def _keys(spark: SparkSession, folder: Path) -> None:
+    spark.range(2000).selectExpr("id AS k", "id % 7 AS v", "id % 3 AS p").write.partitionBy("p").parquet(str(folder))
+    spark.read.parquet(str(folder)).createOrReplaceTempView("parted")
+
+
+def test_scan_is_reduced_by_a_finished_stage(decisions: Explain, spark: SparkSession, tmp_path: Path) -> None:
+    with configured(spark, {_OPTION + "enabled": "false"}):
+        _keys(spark, tmp_path / "parted")
+    settings = {
+        "spark.sql.adaptive.enabled": "true", "spark.sql.autoBroadcastJoinThreshold": "1",
+        _OPTION + "join.reduction": "always", _OPTION + "cost.enabled": "false",
+    }  # fmt: skip
+    query = "SELECT a.k FROM parted a LEFT SEMI JOIN parted b ON a.k = b.k AND a.v <= b.v WHERE a.v > 5"
+    (made,) = [line for line in decisions(query, settings, run=True) if "reduction of" in line]
+    assert "reduction of the scan by a finished stage: scan" in made and made.endswith("; join.reduction=always")
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
+def test_partitions_are_pruned_by_a_broadcast(
+    decisions: Explain, spark: SparkSession, tmp_path: Path, aqe: str
+) -> None:
+    with configured(spark, {_OPTION + "enabled": "false"}):
+        _keys(spark, tmp_path / "parted")
+        spark.range(3).selectExpr("id AS p", "id AS w").write.parquet(str(tmp_path / "names"))
+        spark.read.parquet(str(tmp_path / "names")).createOrReplaceTempView("names")
+    query = "SELECT count(*) FROM parted JOIN names ON parted.p = names.p WHERE w = 1"
+    lines = decisions(query, {"spark.sql.adaptive.enabled": aqe, _OPTION + "cost.enabled": "false"})
+    assert [line.partition(": ")[2] for line in lines if "pruning" in line] == [
+        "dynamic pruning of partitions: a join broadcasts the keys"
+    ]
+
+
+@pytest.mark.parametrize(("limit", "is_gathered"), [(8 << 20, True), ((8 << 20) - 1, False)])
+def test_sort_is_gathered_up_to_its_limit(decisions: Explain, limit: int, is_gathered: bool) -> None:
+    lines = decisions("SELECT k, v FROM little ORDER BY v, k", {_OPTION + "sort.gatherBytes": str(limit)})
+    what = "gathering in one partition" if is_gathered else "no gathering in one partition"
+    assert _starting(lines, f"Sort: {what}") == [f"Sort: {what}: estimated 8.0 MiB, limit 8.0 MiB"]
