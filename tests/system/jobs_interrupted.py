@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import signal
 import sys
+import threading
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -35,9 +36,26 @@ def _session() -> SparkSession:
     return pyspark_pipeline.install(builder).getOrCreate()
 
 
+def _has_running_task(spark: SparkSession) -> bool:
+    tracker = spark.sparkContext.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getActiveJobsIds()]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+    return any(stage.numActiveTasks > 0 for stage in stages if stage is not None)
+
+
+def _tell_when_running(spark: SparkSession, name: str) -> None:
+    """Report from another thread that a task runs: cancelAllJobs does not reach a job that Spark has yet to start."""
+
+    def watch() -> None:
+        wait_until(lambda: _has_running_task(spark), "a task should run", 60)
+        _tell("running", name=name)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def _interrupted(spark: SparkSession, name: str) -> None:
     frame = spark.sql(_LONG_QUERY)
-    _tell("running", name=name)
+    _tell_when_running(spark, name)
     try:
         frame.collect()
     except (KeyboardInterrupt, Py4JError) as error:
@@ -58,7 +76,7 @@ def main() -> None:
     spark.conf.set(_ENABLED, "false")
     _interrupted(spark, "vanilla")
     spark.conf.set(_ENABLED, "true")
-    _tell("running", name="uncaught")
+    _tell_when_running(spark, "uncaught")
     spark.sql(_LONG_QUERY).collect()
 
 

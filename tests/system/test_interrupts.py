@@ -66,7 +66,8 @@ def test_ctrl_c_stops_a_query_and_leaves_the_session_usable() -> None:
         errors = []
         for name in ("engine", "vanilla"):
             assert next(reports) == {"what": "running", "name": name}
-            _wait_for_query(program.pid, name)
+            if name == "engine":
+                _wait_for_worker(program.pid)
             started.update(descendants(program.pid))
             os.killpg(program.pid, signal.SIGINT)
             errors.append(next(reports)["error"])
@@ -76,7 +77,7 @@ def test_ctrl_c_stops_a_query_and_leaves_the_session_usable() -> None:
             assert next(reports) == {"what": "next", "name": name, "rows": _ROWS, "converted": name == "engine"}
         assert errors[0] == errors[1]
         assert next(reports) == {"what": "running", "name": "uncaught"}
-        _wait_for_query(program.pid, "uncaught")
+        _wait_for_worker(program.pid)
         started.update(descendants(program.pid))
         os.kill(program.pid, signal.SIGINT)
         program.wait(30)
@@ -91,11 +92,8 @@ def test_ctrl_c_stops_a_query_and_leaves_the_session_usable() -> None:
     assert errors[0] in log and "pyspark_pipeline" not in log.partition(errors[0])[2], log
 
 
-def _wait_for_query(program: int, name: str) -> None:
-    if name == "vanilla":
-        time.sleep(1)
-    else:
-        wait_until(lambda: _computes(program), "the query should run in a worker", 30)
+def _wait_for_worker(program: int) -> None:
+    wait_until(lambda: _computes(program), "the query should run in a worker", 30)
 
 
 def test_a_broadcast_that_takes_too_long_fails_as_in_spark(spark: SparkSession) -> None:
