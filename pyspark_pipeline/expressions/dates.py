@@ -17,6 +17,7 @@ from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Va
 from pyspark_pipeline.expressions.values import from_numbers, number_kernel, numbers, to_array
 from pyspark_pipeline.kernels import civil
 from pyspark_pipeline.kernels.decimal_words import valid_flags, validity_of
+from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.plan.expr import Call, constants
 
 _DATE = [case(["date"])]
@@ -120,20 +121,13 @@ def _date_diff(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=run)
 
 
-def _plus_months(days: Any, months: Any) -> Any:
-    """Add months to days (int64); a day past the end of its month becomes the last one."""
-    year, month, day = civil_from_days(days)
-    total = year * 12 + (month - 1) + months.astype(np.int64)
-    new_year, new_month = total // 12, total % 12 + 1
-    return days_from_civil(new_year, new_month, np.minimum(day, last_day_of_month(new_year, new_month)))
-
-
 @function("AddMonths", [case(["date"], ["int"])])
 def _add_months(call: Call, settings: ExpressionSettings) -> Kernel:
     def run(values: Sequence[Value], rows: int) -> Value:
         arrays = [to_array(value, rows) for value in values]
         validity = validity_of(arrays)
-        moved = _plus_months(*(numbers(array) for array in arrays))
+        moved = np.empty(rows, dtype=np.int64)
+        civil.plus_months(*(numbers(array) for array in arrays), moved)
         if bool((valid_flags(validity, rows) & (moved != moved.astype(np.int32))).any()):
             raise conditions.arithmetic_overflow("int", "", -1)
         return from_numbers(moved.astype(np.int32), pa.date32(), validity)
@@ -144,8 +138,9 @@ def _add_months(call: Call, settings: ExpressionSettings) -> Kernel:
 @function("LastDay", _DATE)
 def _last_day(call: Call, settings: ExpressionSettings) -> Kernel:
     def compute(days: Any) -> Any:
-        year, month, _ = civil_from_days(days)
-        return days_from_civil(year, month, last_day_of_month(year, month))
+        out = np.empty(len(days), dtype=np.int64)
+        civil.last_days(days, out)
+        return out
 
     return number_kernel(compute, pa.date32())
 
@@ -163,9 +158,9 @@ def truncated_days(days: Any, level: str) -> Any:
     """Return the first days of weeks (Mondays), or of the months, quarters or years of ``MONTH_LEVELS``: int64."""
     if level == "WEEK":
         return days - (days.astype(np.int64) + 3) % 7
-    year, month, _ = civil_from_days(days)
-    months = MONTH_LEVELS[level]
-    return days_from_civil(year, (month - 1) // months * months + 1, 1)
+    out = np.empty(len(days), dtype=np.int64)
+    civil.first_days(frozen(days), MONTH_LEVELS[level], out)
+    return out
 
 
 @function("TruncDate", [case(["date"], ["string"], literal=[1], matches={"1": _LEVEL_PATTERN})])

@@ -5,43 +5,73 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import zlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.expressions.per_value import map_distinct, per_value
+from pyspark_pipeline.expressions.per_value import by_distinct, per_value
 from pyspark_pipeline.expressions.registry import INTEGRAL, ExpressionSettings, Kernel, Value, case, function
-from pyspark_pipeline.expressions.values import number_kernel, to_array
+from pyspark_pipeline.expressions.text_arrays import string_array
+from pyspark_pipeline.expressions.values import from_numbers, number_kernel, to_array
+from pyspark_pipeline.kernels import crc32
+from pyspark_pipeline.kernels.decimal_words import validity_of
+from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
 
 _LOW_64 = (1 << 64) - 1
 _HEX_DIGITS = re.compile("[0-9a-fA-F]*", re.ASCII)
 
 
+def hexadecimal(data: pa.Array) -> pa.StringArray:
+    """Return the lower-case hexadecimal digits of a binary array."""
+    offsets, raw = text_of(data)
+    first, last = int(offsets[0]), int(offsets[-1])
+    ends = (offsets.astype(np.int64) - first) * 2
+    if ends[-1] > np.iinfo(np.int32).max:
+        raise pa.ArrowCapacityError(f"{last - first} bytes have more than 2 GiB of hexadecimal digits")
+    digits = np.frombuffer(raw[first:last].tobytes().hex().encode("ascii"), dtype=np.uint8)
+    return string_array(ends.astype(np.int32), digits, validity_of([data]))
+
+
+def _digest(new: Callable[[bytes], Any]) -> Kernel:
+    """Build a kernel of the hexadecimal digits of ``new(data).digest()``."""
+
+    def digests(data: pa.Array) -> pa.Array:
+        found = [None if value is None else new(value).digest() for value in data.to_pylist()]
+        return hexadecimal(pa.array(found, pa.binary()))
+
+    return Kernel(run=lambda values, rows: by_distinct(to_array(values[0], rows), digests), by_dictionary=True)
+
+
 @function("Md5", [case(["binary"])])
 def _md5(call: Call, settings: ExpressionSettings) -> Kernel:
-    return per_value(lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest(), pa.string())
+    return _digest(partial(hashlib.md5, usedforsecurity=False))
 
 
 @function("Sha1", [case(["binary"])])
 def _sha1(call: Call, settings: ExpressionSettings) -> Kernel:
-    return per_value(lambda data: hashlib.sha1(data, usedforsecurity=False).hexdigest(), pa.string())
+    return _digest(partial(hashlib.sha1, usedforsecurity=False))
 
 
 @function("Sha2", [case(["binary"], ["int"], matches={"1": "0|224|256|384|512"})])
 def _sha2(call: Call, settings: ExpressionSettings) -> Kernel:
     (bits,) = constants(call.args[1:])
-    digest: Callable[[bytes], Any] = getattr(hashlib, f"sha{bits or 256}")
-    return per_value(lambda data: digest(data).hexdigest(), pa.string())
+    return _digest(getattr(hashlib, f"sha{bits or 256}"))
 
 
 @function("Crc32", [case(["binary"])])
 def _crc32(call: Call, settings: ExpressionSettings) -> Kernel:
-    return per_value(zlib.crc32, pa.int64())
+    def run(values: Sequence[Value], rows: int) -> Value:
+        data = to_array(values[0], rows)
+        out = np.empty(rows, dtype=np.int64)
+        crc32.checksums(*text_of(data), crc32.TABLE, out)
+        return from_numbers(out, pa.int64(), validity_of([data]))
+
+    return Kernel(run=run, by_dictionary=True)
 
 
 @function("Hex", [case(["bigint"])])
@@ -53,8 +83,7 @@ def _hex_number(call: Call, settings: ExpressionSettings) -> Kernel:
 @function("Hex", [case(["string", "binary"])])
 def _hex_bytes(call: Call, settings: ExpressionSettings) -> Kernel:
     def run(values: Sequence[Value], rows: int) -> Value:
-        data = to_array(values[0], rows).cast(pa.binary())
-        return map_distinct(data, lambda value: value.hex().upper(), pa.string())
+        return pc.ascii_upper(hexadecimal(to_array(values[0], rows)))
 
     return Kernel(run=run, by_dictionary=True)
 

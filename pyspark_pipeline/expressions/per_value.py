@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions.registry import Kernel, Value
 from pyspark_pipeline.expressions.values import to_array
@@ -35,11 +36,27 @@ def arrow_values(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
         return pa.array(raw, pa.binary()).view(pa.string())
 
 
-def map_distinct(array: pa.Array, convert: Callable[[Any], Any], type_: pa.DataType) -> pa.Array:
-    """Return ``convert`` of every value, called once per distinct value; NULL remains NULL."""
+#: An array whose first values have more distinct ones than this share is not dictionary-encoded.
+_SAMPLE, _DISTINCT_SHARE = 256, 0.5
+
+
+def by_distinct(array: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """Return ``convert`` of an array, called for the distinct values alone if the first ones repeat."""
+    sample = array.slice(0, _SAMPLE)
+    if pc.count_distinct(sample).as_py() > len(sample) * _DISTINCT_SHARE:
+        return convert(array)
     encoded = array.dictionary_encode()
-    converted = [None if value is None else convert(value) for value in python_values(encoded.dictionary)]
-    return arrow_values(converted, type_).take(encoded.indices)
+    return convert(encoded.dictionary).take(encoded.indices)
+
+
+def map_distinct(array: pa.Array, convert: Callable[[Any], Any], type_: pa.DataType) -> pa.Array:
+    """Return ``convert`` of every value, called once per distinct value if values repeat; NULL remains NULL."""
+
+    def convert_all(distinct: pa.Array) -> pa.Array:
+        converted = [None if value is None else convert(value) for value in python_values(distinct)]
+        return arrow_values(converted, type_)
+
+    return by_distinct(array, convert_all)
 
 
 def per_value(convert: Callable[[Any], Any], type_: pa.DataType) -> Kernel:

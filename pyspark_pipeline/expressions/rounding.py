@@ -13,21 +13,25 @@ from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.cast_numeric import saturate
 from pyspark_pipeline.expressions.registry import INTEGRAL, ExpressionSettings, Kernel, case, function
 from pyspark_pipeline.expressions.values import number_kernel, numbers_or_zero, to_array
+from pyspark_pipeline.kernels.decimal_fast import DOWN, HALF_EVEN, HALF_UP, UP, round_words
+from pyspark_pipeline.kernels.decimal_words import decimal_array, new_words, validity_of, words_of
 from pyspark_pipeline.plan.expr import Call, constants
 
-_TO_WHOLE: dict[str, tuple[Callable[[Any], Any], str]] = {"Floor": (np.floor, "down"), "Ceil": (np.ceil, "up")}
-_MODES = {
-    "Round": "half_towards_infinity",
-    "BRound": "half_to_even",
-    "RoundFloor": "down",
-    "RoundCeil": "up",
-}
+_TO_WHOLE: dict[str, tuple[Callable[[Any], Any], int]] = {"Floor": (np.floor, DOWN), "Ceil": (np.ceil, UP)}
+_MODES = {"Round": HALF_UP, "BRound": HALF_EVEN, "RoundFloor": DOWN, "RoundCeil": UP}
+_WIDE_MODES = {HALF_UP: "half_towards_infinity", HALF_EVEN: "half_to_even", DOWN: "down", UP: "up"}
 
 
-def _round_decimals(array: pa.Array, scale: int, mode: str, target: pa.DataType) -> pa.Array:
+def _round_decimals(array: pa.Array, scale: int, mode: int, target: pa.DataType) -> pa.Array:
     """Round decimals to ``scale`` fraction digits (negative: to tens, hundreds, …); ``target`` holds every result."""
+    dropped = array.type.scale - scale
+    if 0 < dropped <= 18 and scale >= -18 and target.scale == max(scale, 0):
+        factor = 10 ** max(-scale, 0)
+        buffer, out = new_words(len(array))
+        if round_words(words_of(array)[0], 10**dropped, factor, (2**63 - 1) // factor, mode, out):
+            return decimal_array(target, len(array), validity_of([array]), buffer)
     wide = array.cast(pa.decimal256(76, array.type.scale))
-    return pc.round(wide, ndigits=scale, round_mode=mode).cast(target)
+    return pc.round(wide, ndigits=scale, round_mode=_WIDE_MODES[mode]).cast(target)
 
 
 for _name in _TO_WHOLE:

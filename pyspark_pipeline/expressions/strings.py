@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.expressions.per_value import per_row
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
-from pyspark_pipeline.expressions.values import to_array
+from pyspark_pipeline.expressions.text_arrays import sliced
+from pyspark_pipeline.expressions.values import numbers, to_array
+from pyspark_pipeline.kernels import text_slices
+from pyspark_pipeline.kernels.decimal_words import validity_of
 from pyspark_pipeline.plan.expr import Call, Literal, constants
 
 _INT_MAX = 2**31 - 1
@@ -48,11 +51,16 @@ def _substring(call: Call, settings: ExpressionSettings) -> Kernel:
 
 @function("Substring", [case(["string"], ["int"], ["int"])])
 def _substring_of_columns(call: Call, settings: ExpressionSettings) -> Kernel:
-    def convert(text: str, position: int, length: int) -> str:
-        bounds = slice_bounds(position, length)
-        return "" if bounds is None else text[max(bounds[0], -len(text)) : bounds[1]]
+    def run(values: Sequence[Value], rows: int) -> Value:
+        texts, *bounds = (to_array(value, rows) for value in values)
+        positions, lengths = (numbers(value) for value in bounds)
 
-    return per_row(convert, pa.string())
+        def find(offsets: Any, data: Any, starts: Any, ends: Any) -> None:
+            text_slices.substrings(offsets, data, positions, lengths, starts, ends)
+
+        return sliced(texts, find, validity_of([texts, *bounds]))
+
+    return Kernel(run=run)
 
 
 @function("Substring", [case(["binary"], ["int"], ["int"], literal=[1, 2])])
@@ -108,8 +116,11 @@ UPPER_OF = dict(zip(_LOWER_16, _UPPER_16, strict=True))
 LOWER_OF = dict(zip(_UPPER_16, _LOWER_16, strict=True))
 
 
-def _case(by_bytes: Callable[[pa.Array], pa.Array], by_character: Callable[[str], str]) -> Kernel:
-    """Convert the case of all characters by Unicode's full mappings, as ICU's root locale does."""
+def case_kernel(by_bytes: Callable[[pa.Array], pa.Array], by_character: Callable[[str], str]) -> Kernel:
+    """Build a kernel that converts ASCII strings by ``by_bytes``, all other strings by ``by_character``.
+
+    Cases are converted by Unicode's full mappings, as ICU's root locale does.
+    """
 
     def run(values: Sequence[Value], rows: int) -> Value:
         array = to_array(values[0], rows)
@@ -126,9 +137,9 @@ def _case(by_bytes: Callable[[pa.Array], pa.Array], by_character: Callable[[str]
 
 @function("Upper", [case(["string"], settings=ICU_CASES)])
 def _upper(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _case(pc.ascii_upper, lambda text: text.upper().translate(UPPER_OF))
+    return case_kernel(pc.ascii_upper, lambda text: text.upper().translate(UPPER_OF))
 
 
 @function("Lower", [case(["string"], settings=ICU_CASES)])
 def _lower(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _case(pc.ascii_lower, lambda text: text.lower().translate(LOWER_OF))
+    return case_kernel(pc.ascii_lower, lambda text: text.lower().translate(LOWER_OF))

@@ -9,36 +9,48 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.expressions.per_value import map_distinct, per_value
+from pyspark_pipeline.expressions.per_value import map_distinct
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
-from pyspark_pipeline.expressions.strings import ICU_CASES, LOWER_OF, UPPER_OF
+from pyspark_pipeline.expressions.strings import ICU_CASES, LOWER_OF, UPPER_OF, case_kernel
+from pyspark_pipeline.expressions.text_arrays import mapped, string_array
 from pyspark_pipeline.expressions.text_search import NULL_TEXT
 from pyspark_pipeline.expressions.values import from_numbers, numbers, to_array
+from pyspark_pipeline.kernels import text_slices
+from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.decimal_words import validity_of
+from pyspark_pipeline.kernels.jit import frozen
+from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
 
 #: A constant length of at most three digits: the strings of a chunk stay within the 2 GiB of an Arrow array.
 _SHORT = r"-?\d{1,3}"
 
 
-def pad(text: str, length: int, padding: str, left: bool) -> str:
-    """Pad ``text`` to ``length`` characters, or cut it."""
-    missing = length - len(text)
-    if missing <= 0 or not padding:
-        return text[: max(length, 0)]
-    fill = (padding * (missing // len(padding) + 1))[:missing]
-    return fill + text if left else text + fill
-
-
 for _name in ("StringLPad", "StringRPad"):
 
     @function(_name, [case(["string"], ["int"], ["string"], literal=[1, 2], matches={"1": _SHORT})])
     def _pad(call: Call, settings: ExpressionSettings) -> Kernel:
+        """Pad to a number of characters, or cut to it; nothing is added if the padding is empty."""
         length, padding = constants(call.args[1:])
-        left = call.name == "StringLPad"
+        is_left = call.name == "StringLPad"
         if padding is None:
             return NULL_TEXT
-        return per_value(lambda text: pad(text, length, padding, left), pa.string())
+        length = max(length, 0)
+        filling = (padding * length)[:length]
+        sizes = [len(character.encode()) for character in filling] or [0] * length
+        fill_ends = frozen(np.cumsum([0, *sizes], dtype=np.int64))
+        fill = frozen(np.frombuffer(filling.encode(), dtype=np.uint8))
+
+        def run(values: Sequence[Value], rows: int) -> Value:
+            texts = to_array(values[0], rows)
+            offsets, data = text_of(texts)
+            kept, ends = np.empty(rows, dtype=np.int32), np.empty(rows + 1, dtype=np.int32)
+            text_slices.padded_ends(offsets, data, length, fill_ends, kept, ends)
+            out = allocate(int(ends[-1]), np.uint8)
+            text_slices.copy_padded(offsets, data, fill, is_left, kept, ends, out)
+            return string_array(ends, out, validity_of([texts]))
+
+        return Kernel(run=run, by_dictionary=True)
 
 
 @function("StringRepeat", [case(["string"], ["int"], matches={"1": r"-?\d{1,2}"})])
@@ -118,4 +130,4 @@ def _title(character: str) -> str:
 
 @function("InitCap", [case(["string"], settings=ICU_CASES)])
 def _init_cap(call: Call, settings: ExpressionSettings) -> Kernel:
-    return per_value(capitalize, pa.string())
+    return case_kernel(lambda texts: mapped(texts, text_slices.capitalize_ascii), capitalize)

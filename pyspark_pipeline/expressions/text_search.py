@@ -3,94 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.expressions.per_value import map_distinct, per_row, per_value
+from pyspark_pipeline.expressions.per_value import per_row, per_value
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
-from pyspark_pipeline.expressions.values import flags, to_array
+from pyspark_pipeline.expressions.text_arrays import mapped, sliced
+from pyspark_pipeline.expressions.values import from_numbers, to_array
+from pyspark_pipeline.kernels import text_slices
+from pyspark_pipeline.kernels.decimal_words import EACH_ROW, ONE_ROW, validity_of
+from pyspark_pipeline.kernels.jit import frozen
+from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, Literal, constants
 
 #: The kernel of a function of strings with a constant NULL.
 NULL_TEXT = Kernel(run=lambda values, rows: pa.scalar(None, pa.string()))
 
 
-def find_position(text: str, part: str, start: int = 1) -> int:
-    """Return the 1-based position of the first occurrence of ``part`` at or after position ``start``; 0 if none."""
-    if start < 1:
-        return 0
-    return text.find(part, start - 1) + 1 if part else 1
-
-
 @function("StringInstr", [case(["string"], ["string"])])
 def _instr(call: Call, settings: ExpressionSettings) -> Kernel:
-    part = call.args[1]
-    if not isinstance(part, Literal) or part.value is None:
-        return per_row(find_position, pa.int32())
-    return Kernel(run=_first_position(part.value, 0), by_dictionary=True)
-
-
-def _first_position(part: str, argument: int) -> Callable[[Sequence[Value], int], Value]:
-    """Return a kernel for the position of a constant: byte offsets are positions if all characters are ASCII."""
-
-    def run(values: Sequence[Value], rows: int) -> Value:
-        array = to_array(values[argument], rows)
-        if not part or pc.all(pc.string_is_ascii(array)).as_py() is False:
-            return map_distinct(array, lambda text: find_position(text, part), pa.int32())
-        return pc.add(pc.find_substring(array, part), pa.scalar(1, pa.int32()))
-
-    return run
+    text, part = 0, 1
+    return _position(call, text, part, 1)
 
 
 @function("StringLocate", [case(["string"], ["string"], ["int"], matches={"2": r"-?\d+"})])
 def _locate(call: Call, settings: ExpressionSettings) -> Kernel:
     """``locate(part, text, start)`` with a constant start, which Spark evaluates first."""
     (start,) = constants(call.args[2:])
-    part = call.args[0]
-    if start == 1 and isinstance(part, Literal) and part.value is not None:
-        return Kernel(run=_first_position(part.value, 1), by_dictionary=True)
-    return per_row(lambda part, text, start: find_position(text, part, start), pa.int32())
+    part, text = 0, 1
+    return _position(call, text, part, start)
 
 
-def part_before(text: str, delimiter: str, count: int) -> str:
-    """Return ``text`` up to the ``count``-th delimiter from the left, or after the ``-count``-th from the right.
+def _position(call: Call, text: int, part: int, start: int) -> Kernel:
+    """Build the kernel of the position (from 1) of the first occurrence at or after position ``start``; 0 if none."""
+    found = call.args[part]
+    constant = found.value if isinstance(found, Literal) else None
 
-    Occurrences may overlap, as in UTF8String.subStringIndex; the whole text if it has fewer.
-    """
-    if not delimiter or not count:
-        return ""
-    if count > 0:
-        found = -1
-        for _ in range(count):
-            found = text.find(delimiter, found + 1)
-            if found < 0:
-                return text
-        return text[:found]
-    found = len(text) - len(delimiter) + 1
-    for _ in range(-count):
-        found = text.rfind(delimiter, 0, found - 1 + len(delimiter)) if found > 0 else -1
-        if found < 0:
-            return text
-    return text[found + len(delimiter) :]
+    def run(values: Sequence[Value], rows: int) -> Value:
+        texts = to_array(values[text], rows)
+        if constant and start == 1 and pc.all(pc.string_is_ascii(texts)).as_py() is not False:
+            return pc.add(pc.find_substring(texts, constant), pa.scalar(1, pa.int32()))
+        parts = values[part]
+        step = ONE_ROW if isinstance(parts, pa.Scalar) else EACH_ROW
+        parts = to_array(parts, 1)
+        out = np.zeros(rows, dtype=np.int32)
+        if start > 0:
+            text_slices.positions_of(*text_of(texts), *text_of(parts), step, start - 1, out)
+        return from_numbers(out, pa.int32(), validity_of([texts, parts]))
+
+    return Kernel(run=run, by_dictionary=True)
 
 
 @function("SubstringIndex", [case(["string"], ["string"], ["int"], literal=[1, 2])])
 def _substring_index(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the part before the ``count``-th delimiter, or after the ``-count``-th from the right."""
     delimiter, count = constants(call.args[1:])
     if delimiter is None or count is None:
         return NULL_TEXT
-    if not delimiter or abs(count) != 1:
-        return per_value(lambda text: part_before(text, delimiter, count), pa.string())
+    if not delimiter or not count:
+        return per_value(lambda text: "", pa.string())
+    wanted = frozen(np.frombuffer(delimiter.encode(), dtype=np.uint8))
+
+    def find(offsets: Any, data: Any, starts: Any, ends: Any) -> None:
+        text_slices.parts_around(offsets, data, wanted, count, starts, ends)
 
     def run(values: Sequence[Value], rows: int) -> Value:
-        array = to_array(values[0], rows)
-        parts = pc.split_pattern(array, delimiter, max_splits=1, reverse=count < 0)
-        ends = parts.offsets.to_numpy()
-        taken = ends[:-1] if count > 0 else ends[1:] - 1
-        valid = flags(array.is_valid())
-        return parts.values.take(pa.array(np.where(valid, taken, 0), mask=~valid))
+        texts = to_array(values[0], rows)
+        return sliced(texts, find, validity_of([texts]))
 
     return Kernel(run=run, by_dictionary=True)
 
@@ -118,7 +100,16 @@ def _translate(call: Call, settings: ExpressionSettings) -> Kernel:
     for position, character in enumerate(search):
         to = by[position] if position < len(by) else "\0"
         table.setdefault(ord(character), None if to == "\0" else to)
-    return per_value(lambda text: text.translate(table), pa.string())
+    if not (search + by).isascii():
+        return per_value(lambda text: text.translate(table), pa.string())
+    entries = np.arange(256, dtype=np.int16)
+    for code, to in table.items():
+        entries[code] = -1 if to is None else ord(to)
+
+    def write(offsets: Any, data: Any, ends: Any, out: Any) -> None:
+        text_slices.map_bytes(offsets, data, entries, ends, out)
+
+    return Kernel(run=lambda values, rows: mapped(to_array(values[0], rows), write), by_dictionary=True)
 
 
 def _index_in_set(text: str, members: str) -> int:

@@ -63,11 +63,25 @@ def _expressions() -> Iterator[Expr]:
     yield _call("Multiply", "decimal(38,3)", large, large)
     for name, kind in _CASTS:
         yield _call("Cast", kind, _column(name), timeZoneId="UTC")
-    yield _call("Like", "boolean", _column("text"), Literal(type=parse_type("string"), value="%1%5%"), escapeChar="\\")
+    yield _call("Like", "boolean", _column("text"), _text("%1%5%"), escapeChar="\\")
     for name in ("Year", "Month", "DayOfMonth"):
         yield _call(name, "int", _column("date"))
     yield _call("LastDay", "date", _column("date"))
     yield _call("AddMonths", "date", _column("date"), _column("int"))
+    yield _call("TruncDate", "date", _column("date"), _text("MM"))
+    yield _call("Round", "decimal(8,1)", small, Literal(type=parse_type("int"), value=1))
+    yield from _of_text()
+
+
+def _of_text() -> Iterator[Expr]:
+    text, number, two = _column("text"), _column("int"), Literal(type=parse_type("int"), value=2)
+    yield _call("Substring", "string", text, number, number)
+    yield _call("StringLocate", "int", _text("5"), text, two)
+    yield _call("SubstringIndex", "string", text, _text("."), two)
+    yield _call("StringLPad", "string", text, two, _text("*"))
+    yield _call("StringTranslate", "string", text, _text("1"), _text("2"))
+    yield _call("InitCap", "string", text)
+    yield _call("Crc32", "bigint", _call("Cast", "binary", text))
 
 
 _ARITHMETIC = (
@@ -102,6 +116,10 @@ _CASTS = (
     ("date", "string"),
     ("small", "string"),
 )
+
+
+def _text(value: str) -> Literal:
+    return Literal(type=parse_type("string"), value=value)
 
 
 def _column(name: str) -> ColumnRef:

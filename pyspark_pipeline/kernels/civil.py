@@ -1,4 +1,4 @@
-"""Fields of dates on the proleptic Gregorian calendar (Hinnant, civil_from_days), one compiled pass."""
+"""Dates on the proleptic Gregorian calendar: fields, months, days since 1970-01-01 (Hinnant), each in one pass."""
 
 from __future__ import annotations
 
@@ -53,3 +53,49 @@ def split_all(days: Any, year: Any, month: Any, day: Any) -> None:
     """Write the year, month and day of every date, int64."""
     for row in range(days.shape[0]):
         year[row], month[row], day[row] = split_days(np.int64(days[row]))
+
+
+@kernel
+def days_of(year: int, month: int, day: int) -> int:
+    """Return the days since 1970-01-01 of a valid date (Hinnant, days_from_civil)."""
+    if month <= 2:
+        year -= 1
+    era = year // 400
+    of_era = year - era * 400
+    shifted = month - 3 if month > 2 else month + 9
+    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + (153 * shifted + 2) // 5 + day - 1 - 719468
+
+
+@kernel
+def days_in(year: int, month: int) -> int:
+    """Return the number of days of a month."""
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
+    return 30 if month == 4 or month == 6 or month == 9 or month == 11 else 31
+
+
+@kernel
+def first_days(days: Any, months: int, out: Any) -> None:
+    """Write the first day of the ``months`` (1, 3 or 12) that each date is in, int64."""
+    for row in range(days.shape[0]):
+        year, month, _ = split_days(np.int64(days[row]))
+        out[row] = days_of(year, (month - 1) // months * months + 1, 1)
+
+
+@kernel
+def last_days(days: Any, out: Any) -> None:
+    """Write the last day of the month of each date, int64."""
+    for row in range(days.shape[0]):
+        year, month, day = split_days(np.int64(days[row]))
+        out[row] = np.int64(days[row]) + days_in(year, month) - day
+
+
+@kernel
+def plus_months(days: Any, months: Any, out: Any) -> None:
+    """Write each date plus its number of months, int64; a day past the end of its month becomes the last one."""
+    for row in range(days.shape[0]):
+        year, month, day = split_days(np.int64(days[row]))
+        total = year * 12 + month - 1 + np.int64(months[row])
+        year = total // 12
+        month = total - year * 12 + 1
+        out[row] = days_of(year, month, min(day, days_in(year, month)))

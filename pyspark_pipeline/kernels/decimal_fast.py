@@ -170,6 +170,36 @@ def rescale_down(left: Any, divisor: int, bound: int, out: Any) -> bool:
     return bad == 0
 
 
+#: Modes of :func:`round_words`: halves away from zero, halves to the even neighbour, towards -infinity, +infinity.
+HALF_UP, HALF_EVEN, DOWN, UP = range(4)
+
+
+@kernel
+def round_words(values: Any, divisor: int, factor: int, limit: int, mode: int, out: Any) -> bool:
+    """Compute values / divisor (a power of ten above 1), rounded by ``mode``, times ``factor``, for 64-bit values.
+
+    The rounded quotients must be inside ±limit (inclusive), so that the products fit 64 bits.
+    """
+    bad = 0
+    half = divisor >> 1
+    for i in range(out.shape[0]):
+        a = values[i, 0]
+        bad |= values[i, 1] ^ (a >> 63)
+        quotient = a // divisor
+        rest = a - quotient * divisor  # not negative: the quotient is rounded down
+        if mode == HALF_UP:
+            quotient += (rest > half) | ((rest == half) & (a >= 0))
+        elif mode == HALF_EVEN:
+            quotient += (rest > half) | ((rest == half) & ((quotient & 1) == 1))
+        elif mode == UP:
+            quotient += rest > 0
+        bad |= (quotient > limit) | (quotient < -limit)
+        scaled = wrapping_multiply(quotient, factor)
+        out[i, 0] = scaled
+        out[i, 1] = scaled >> 63
+    return bad == 0
+
+
 @kernel
 def widen_integers(values: Any, factor: int, limit: int, out: Any) -> bool:
     """Compute values*factor of an integer array (any width); values must be inside ±limit (inclusive)."""

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pyspark_pipeline.kernels.civil import days_in, days_of
 from pyspark_pipeline.kernels.jit import frozen, kernel
 
 PARSED, INVALID, TOO_LARGE = 0, 1, 2
@@ -36,25 +37,6 @@ def trim(data: Any, start: int, end: int) -> Any:
     while end > start and (data[end - 1] <= 32 or data[end - 1] == 127):
         end -= 1
     return start, end
-
-
-@kernel
-def days_of(year: int, month: int, day: int) -> int:
-    """Return the days since 1970-01-01 of a valid date (Hinnant, days_from_civil)."""
-    if month <= 2:
-        year -= 1
-    era = year // 400
-    of_era = year - era * 400
-    shifted = month - 3 if month > 2 else month + 9
-    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + (153 * shifted + 2) // 5 + day - 1 - 719468
-
-
-@kernel
-def days_in(year: int, month: int) -> int:
-    """Return the number of days of a month."""
-    if month == 2:
-        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
-    return 30 if month == 4 or month == 6 or month == 9 or month == 11 else 31
 
 
 @kernel

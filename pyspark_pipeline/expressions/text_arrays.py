@@ -1,0 +1,38 @@
+"""String arrays that compiled kernels write: offsets and bytes, without a Python object per string."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pyspark_pipeline.kernels import text_slices
+from pyspark_pipeline.kernels.buffers import Array, allocate
+from pyspark_pipeline.kernels.decimal_words import validity_of
+from pyspark_pipeline.kernels.text_parse import text_of
+
+
+def string_array(ends: Array, data: Array, validity: pa.Buffer | None) -> pa.StringArray:
+    """Build a string array: ``ends`` int32, shape (rows + 1,), begins with 0; ``data`` uint8."""
+    return pa.Array.from_buffers(pa.string(), len(ends) - 1, [validity, pa.py_buffer(ends), pa.py_buffer(data)])
+
+
+def sliced(texts: pa.Array, find: Callable[[Any, Any, Any, Any], None], validity: pa.Buffer | None) -> pa.StringArray:
+    """Slice each string: ``find(offsets, bytes, starts, ends)`` writes the slices as :mod:`~.kernels.text_slices`."""
+    offsets, data = text_of(texts)
+    starts, ends = np.empty(len(texts), dtype=np.int32), np.empty(len(texts) + 1, dtype=np.int32)
+    find(offsets, data, starts, ends)
+    out = allocate(int(ends[-1]), np.uint8)
+    text_slices.copy_slices(data, starts, ends, out)
+    return string_array(ends, out, validity)
+
+
+def mapped(texts: pa.Array, write: Callable[[Any, Any, Any, Any], None]) -> pa.StringArray:
+    """Map the bytes of each string: ``write(offsets, bytes, ends, out)`` writes at most as many bytes as it reads."""
+    offsets, data = text_of(texts)
+    ends = np.empty(len(texts) + 1, dtype=np.int32)
+    out = allocate(int(offsets[-1]) - int(offsets[0]), np.uint8)
+    write(offsets, data, ends, out)
+    return string_array(ends, out[: ends[-1]], validity_of([texts]))

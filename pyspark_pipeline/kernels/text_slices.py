@@ -1,0 +1,206 @@
+"""Slices of strings, found by characters or delimiters, and strings made of other bytes, in compiled passes.
+
+Strings are read as (offsets, bytes), see :func:`~.text_parse.text_of`. A character is one code point of UTF-8; a slice
+always begins and ends between characters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyspark_pipeline.kernels.jit import kernel
+
+
+@kernel
+def skip_characters(data: Any, at: int, stop: int, count: int) -> Any:
+    """Return the offset ``count`` characters after ``at``, at most ``stop``, and how many are missing."""
+    while count > 0 and at < stop:
+        at += 1
+        while at < stop and (data[at] & 0xC0) == 0x80:
+            at += 1
+        count -= 1
+    return at, count
+
+
+@kernel
+def step_back(data: Any, start: int, at: int, count: int) -> Any:
+    """Return the offset ``count`` characters before ``at``, at least ``start``, and how many are missing."""
+    while count > 0 and at > start:
+        at -= 1
+        while at > start and (data[at] & 0xC0) == 0x80:
+            at -= 1
+        count -= 1
+    return at, count
+
+
+@kernel
+def find_part(data: Any, at: int, stop: int, parts: Any, first: int, size: int) -> int:
+    """Return the offset of the first occurrence of ``parts[first:first + size]`` (not empty) in a range; -1 if none."""
+    last = stop - size
+    head = parts[first]
+    while at <= last:
+        if data[at] == head:
+            k = 1
+            while k < size and data[at + k] == parts[first + k]:
+                k += 1
+            if k == size:
+                return at
+        at += 1
+    return -1
+
+
+@kernel
+def positions_of(
+    offsets: Any, data: Any, part_offsets: Any, parts: Any, step: Any, characters_before: int, out: Any
+) -> None:
+    """Write the position (from 1) of a part in each string after its first ``characters_before``; 0 if there is none.
+
+    ``step`` is 1 for a part for each string, 0 for one part (uint64). An empty part is at position 1.
+    """
+    for row in range(out.shape[0]):
+        part = np.uint64(row) * step
+        first = np.int64(part_offsets[part])
+        size = np.int64(part_offsets[part + np.uint64(1)]) - first
+        start, stop = np.int64(offsets[row]), np.int64(offsets[row + 1])
+        if size == 0:
+            out[row] = 1
+            continue
+        at, _ = skip_characters(data, start, stop, characters_before)
+        found = find_part(data, at, stop, parts, first, size)
+        position = 0
+        if found >= 0:
+            position = characters_before + 1
+            while at < found:
+                at += 1
+                if (data[at] & 0xC0) != 0x80:
+                    position += 1
+        out[row] = position
+
+
+@kernel
+def substrings(offsets: Any, data: Any, positions: Any, lengths: Any, starts: Any, ends: Any) -> None:
+    """Write the start of each SQL substring, and its end in the result: int32, shape (rows + 1,), beginning with 0.
+
+    Positions are counted from 1; 0 is the first character too, and a negative one counts from the end.
+    """
+    ends[0] = 0
+    for row in range(starts.shape[0]):
+        position = np.int64(positions[row])
+        length = np.int64(lengths[row])
+        start, stop = np.int64(offsets[row]), np.int64(offsets[row + 1])
+        if position > 0:
+            start, _ = skip_characters(data, start, stop, position - 1)
+        elif position < 0:
+            start, missing = step_back(data, start, stop, -position)
+            length -= missing
+        stop, _ = skip_characters(data, start, stop, length)
+        starts[row] = start
+        ends[row + 1] = ends[row] + stop - start
+
+
+@kernel
+def parts_around(offsets: Any, data: Any, delimiter: Any, count: int, starts: Any, ends: Any) -> None:
+    """Write the slice of each string before its ``count``-th delimiter, which is not empty.
+
+    If ``count`` is negative: after the ``-count``-th from the right. Occurrences may overlap; the slice is the whole
+    string if it has fewer. ``starts`` and ``ends`` as in :func:`substrings`.
+    """
+    size = delimiter.shape[0]
+    ends[0] = 0
+    for row in range(starts.shape[0]):
+        start, stop = np.int64(offsets[row]), np.int64(offsets[row + 1])
+        if count > 0:
+            found = start - 1
+            for _ in range(count):
+                found = find_part(data, found + 1, stop, delimiter, 0, size)
+                if found < 0:
+                    break
+            if found >= 0:
+                stop = found
+        else:
+            at = stop - size + 1
+            missing = -count
+            while missing > 0 and at > start:
+                at -= 1
+                if find_part(data, at, at + size, delimiter, 0, size) == at:
+                    missing -= 1
+            if missing == 0:
+                start = at + size
+        starts[row] = start
+        ends[row + 1] = ends[row] + stop - start
+
+
+@kernel
+def copy_slices(data: Any, starts: Any, ends: Any, out: Any) -> None:
+    """Copy slices of ``data`` to ``out``: from ``starts`` on, to the ranges between ``ends``."""
+    for row in range(starts.shape[0]):
+        shift = starts[row] - ends[row]
+        for at in range(ends[row], ends[row + 1]):
+            out[at] = data[at + shift]
+
+
+@kernel
+def padded_ends(offsets: Any, data: Any, length: int, fill_ends: Any, kept: Any, ends: Any) -> None:
+    """Write the bytes each string keeps of its first ``length`` characters, and its end in the result with the filling.
+
+    ``fill_ends[n]`` is the size of a filling of ``n`` characters, int64.
+    """
+    ends[0] = 0
+    for row in range(kept.shape[0]):
+        start = np.int64(offsets[row])
+        stop, missing = skip_characters(data, start, np.int64(offsets[row + 1]), length)
+        kept[row] = stop - start
+        ends[row + 1] = ends[row] + stop - start + fill_ends[missing]
+
+
+@kernel
+def copy_padded(offsets: Any, data: Any, fill: Any, is_left: bool, kept: Any, ends: Any, out: Any) -> None:
+    """Copy what each string keeps, and the filling before (``is_left``) or after it, to the ranges between ``ends``."""
+    for row in range(kept.shape[0]):
+        size = np.int64(kept[row])
+        filled = ends[row + 1] - ends[row] - size
+        text = np.int64(ends[row])
+        padding = text + size
+        if is_left:
+            padding = text
+            text += filled
+        start = np.int64(offsets[row])
+        for k in range(size):
+            out[text + k] = data[start + k]
+        for k in range(filled):
+            out[padding + k] = fill[k]
+
+
+@kernel
+def map_bytes(offsets: Any, data: Any, table: Any, ends: Any, out: Any) -> None:
+    """Write each byte's entry of ``table`` (int16, shape (256,)), none for a negative entry."""
+    end = 0
+    ends[0] = 0
+    for row in range(ends.shape[0] - 1):
+        for at in range(offsets[row], offsets[row + 1]):
+            entry = table[data[at]]
+            if entry >= 0:
+                out[end] = entry
+                end += 1
+        ends[row + 1] = end
+
+
+@kernel
+def capitalize_ascii(offsets: Any, data: Any, ends: Any, out: Any) -> None:
+    """Write ASCII strings in lower case, with the first character and those after a space in upper case."""
+    first = np.int64(offsets[0])
+    ends[0] = 0
+    for row in range(ends.shape[0] - 1):
+        after_space = True
+        for at in range(offsets[row], offsets[row + 1]):
+            byte = data[at]
+            if after_space:
+                if 97 <= byte <= 122:
+                    byte -= 32
+            elif 65 <= byte <= 90:
+                byte += 32
+            out[at - first] = byte
+            after_space = byte == 32
+        ends[row + 1] = offsets[row + 1] - first
