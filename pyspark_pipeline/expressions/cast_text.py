@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.cast_numeric import BITS
+from pyspark_pipeline.expressions.java_numbers import Digits
 from pyspark_pipeline.expressions.registry import (
     FLOATING,
     INTEGRAL,
@@ -27,7 +28,7 @@ from pyspark_pipeline.expressions.registry import (
     case,
     function,
 )
-from pyspark_pipeline.expressions.values import flags, from_numbers, to_array
+from pyspark_pipeline.expressions.values import flags, from_numbers, numbers_or_zero, to_array
 from pyspark_pipeline.kernels import text_parse
 from pyspark_pipeline.kernels.decimal_words import (
     decimal_array,
@@ -175,21 +176,28 @@ def _to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
     return _kernel(call, _decimal_parser(call))
 
 
-@function("Cast", [case(FLOATING, result=["decimal"], max_precision=15)])
+@function("Cast", [case(FLOATING, result=["decimal"], max_precision=18)])
 def _floating_to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Parse the shortest digits of the double, as Java's ``Double.toString`` prints them; NaN and infinities are NULL.
-
-    Java before 19 prints some doubles with one digit more. In a result of up to 15 digits that digit is rounded away.
-    """
+    """Round the decimal number that Java prints for the double; NaN and infinities are NULL."""
+    target = call.type
     parse = _decimal_parser(call)
-    limit = 10.0 ** (call.type.precision - call.type.scale) * 2  # above: overflow whatever the rounding
+    limit = 10.0 ** (target.precision - target.scale) * 2  # above: overflow whatever the rounding
 
     def run(values: Sequence[Value], rows: int) -> Value:
         array = to_array(values[0], rows).cast(pa.float64())
+        validity = validity_of([array])
+        found = Digits.of(numbers_or_zero(array), settings.prints_shortest_digits)
+        buffer, words = new_words(rows)
+        exact = found.unscaled(target.scale, 10**target.precision, words)
+        result = decimal_array(target.arrow, rows, validity, buffer)
+        others = valid_flags(validity, rows) & ~exact
+        if not others.any():
+            return result
         fits = pc.less(pc.abs(array), pa.scalar(limit))
         if call.fields["evalMode"] == "ANSI":
             _raise_out_of_range(array.filter(pc.and_(pc.invert(fits), pc.is_finite(array))), call)
-        return parse(pc.if_else(fits, array.cast(pa.string()), pa.scalar(None, pa.string())))
+        text = pc.if_else(pc.and_(fits, pa.array(others)), found.texts(None), pa.scalar(None, pa.string()))
+        return pc.if_else(pa.array(others), parse(text), result)
 
     return Kernel(run=run, can_raise=call.fields["evalMode"] == "ANSI")
 

@@ -57,17 +57,24 @@ class ExpressionSettings:
     """The session settings of expressions: ANSI mode, the name of the session time zone, differences of versions.
 
     ``checks_truncation``: ``date_trunc`` to at most seconds raises below the first timestamp, as since Spark 4.3.
+    ``prints_shortest_digits``: ``Double.toString`` prints as few digits as identify the number, as since Java 19.
     """
 
     ansi: bool = True
     time_zone: str = "UTC"
     checks_truncation: bool = False
+    prints_shortest_digits: bool = False
 
     @classmethod
     def of(cls, settings: Settings) -> ExpressionSettings:
         """Build them from the settings of a fragment instance."""
         checks_truncation = settings.is_spark(4, 3)
-        return cls(ansi=settings.ansi, time_zone=settings.time_zone, checks_truncation=checks_truncation)
+        return cls(
+            ansi=settings.ansi,
+            time_zone=settings.time_zone,
+            checks_truncation=checks_truncation,
+            prints_shortest_digits=settings.java >= 19,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,6 +71,11 @@ def _expressions() -> Iterator[Expr]:
     yield _call("TruncDate", "date", _column("date"), _text("MM"))
     yield _call("Round", "decimal(8,1)", small, Literal(type=parse_type("int"), value=1))
     yield from _of_text()
+    double = _call("Cast", "double", _column("int"))
+    yield _call("Cast", "string", double)
+    yield _call("Round", "double", double, Literal(type=parse_type("int"), value=-1))
+    yield _call("Round", "double", double, Literal(type=parse_type("int"), value=1))
+    yield _call("Cast", "decimal(18,2)", double)
 
 
 def _of_text() -> Iterator[Expr]:

@@ -218,15 +218,16 @@ class RoundRobinExchange(Sink):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The session settings of an instance: ANSI mode, the session time zone, the engine's options, Spark's version.
+    """The session settings of an instance: ANSI mode, the session time zone, the engine's options, versions.
 
-    An empty version is that of the first supported Spark.
+    ``spark`` is Spark's version, empty for the first supported one; ``java`` is the release of the driver's Java.
     """
 
     ansi: bool
     time_zone: str
     options: Options
     spark: str = ""
+    java: int = 17
 
     def is_spark(self, major: int, minor: int) -> bool:
         """Return whether Spark's version is this one or later."""

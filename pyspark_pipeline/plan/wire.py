@@ -84,6 +84,7 @@ def decode_fragment(text: str) -> Fragment:
             time_zone=settings["timeZone"],
             options=Options(settings["options"]),
             spark=settings.get("spark", ""),
+            java=settings.get("java", 17),
         ),
         broadcasts=tuple(node.get("broadcasts", ())),
         depth=node.get("depth", 0),

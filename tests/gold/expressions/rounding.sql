@@ -15,7 +15,7 @@ SELECT id, floor(n9, 1) AS a, ceil(n9, 1) AS b, floor(n18, -2) AS c, ceil(n18, -
 SELECT id, round(n38, 3) AS a, round(n38, 8) AS b FROM numbers;
 SELECT id, round(i, 2) AS a, round(l) AS b, bround(t, 3) AS c FROM numbers;
 -- expect: any
-SELECT id, round(i, -2) AS a, round(d, 2) AS b, round(f) AS c FROM tame;
+SELECT id, round(i, -2) AS a, round(f) AS c FROM tame;
 SELECT id, rint(d) AS a, sign(d) AS b, signum(f) AS c, sqrt(d) AS e, sqrt(i) AS g, degrees(d) AS h, radians(d) AS j FROM numbers;
 SELECT id, factorial(id - 3) AS a, factorial(t) AS b FROM numbers;
 SELECT floor(d) AS k, count(*) FROM numbers WHERE abs(d) < 9e18 GROUP BY 1;

@@ -29,7 +29,7 @@ class PlanJson(id: Int, layout: FragmentLayout, val conf: SQLConf) {
     val options = obj()
     Settings.givenOptions(conf).foreach { case (k, v) => options.put(k, v) }
     val settings = obj().put("ansi", conf.ansiEnabled).put("timeZone", conf.sessionLocalTimeZone)
-      .put("spark", org.apache.spark.SPARK_VERSION)
+      .put("spark", org.apache.spark.SPARK_VERSION).put("java", Runtime.version.feature)
     settings.set[ObjectNode]("options", options)
     node.set[ObjectNode]("settings", settings)
     node
