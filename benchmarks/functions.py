@@ -37,6 +37,7 @@ _EXPRESSIONS = r"""
     floor(l_extendedprice); ceil(l_extendedprice); cast(l_extendedprice as double);
     cast(cast(l_extendedprice as double) as string); cast(l_extendedprice / 7.0D as string);
     round(cast(l_extendedprice as double) * 1.07D, 2);
+    ln(cast(l_extendedprice as double)); exp(cast(l_quantity as double)); pow(cast(l_quantity as double), 1.5D);
     sqrt(cast(l_extendedprice as double)); sign(l_linenumber - 4); greatest(l_linenumber, l_suppkey);
     case when l_linenumber > 3 then l_orderkey else l_partkey end; coalesce(nullif(l_linenumber, 3), 0);
     shiftleft(l_orderkey, 3); bit_count(l_orderkey); l_orderkey & 255; cast(l_extendedprice as int);

@@ -1,6 +1,6 @@
-"""Functions of doubles with one exact result, and factorials (Spark: mathExpressions.scala).
+"""Functions of doubles with one exact result or that of Java's StrictMath; factorials (Spark: mathExpressions.scala).
 
-Functions that Java computes to its own last digit (``exp``, ``ln``, ``pow``, ``sin`` …) are not here.
+Functions of Java's ``Math``, whose last digit Java does not specify (``sin``, ``tan`` …), are not here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
-from pyspark_pipeline.expressions.values import flags, number_kernel, numbers, to_array
+from pyspark_pipeline.expressions.values import flags, from_numbers, number_kernel, numbers, numbers_or_zero, to_array
+from pyspark_pipeline.kernels import fdlibm
+from pyspark_pipeline.kernels.decimal_words import validity_of
+from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.plan.expr import Call
 
 
@@ -38,6 +41,75 @@ for _name in _OF_DOUBLE:
                 return _OF_DOUBLE[call.name](data)
 
         return number_kernel(compute, pa.float64())
+
+
+def _exp(data: Any) -> Any:
+    out = np.empty(len(data), dtype=np.float64)
+    fdlibm.exp_all(frozen(data), out)
+    return out
+
+
+def _ln(data: Any) -> Any:
+    out = np.empty(len(data), dtype=np.float64)
+    fdlibm.log_all(frozen(data), out)
+    return out
+
+
+def _log10(data: Any) -> Any:
+    out = np.empty(len(data), dtype=np.float64)
+    fdlibm.log10_all(frozen(data), out)
+    return out
+
+
+@function("Exp", [case(["double"])])
+def _exponential(call: Call, settings: ExpressionSettings) -> Kernel:
+    return number_kernel(_exp, pa.float64())
+
+
+_LN_2 = 0.6931471805599453
+_LOGARITHMS: dict[str, Callable[[Any], Any]] = {
+    "Log": _ln,
+    "Log10": _log10,
+    "Log2": lambda data: _ln(data) / _LN_2,
+}
+
+for _name in _LOGARITHMS:
+
+    @function(_name, [case(["double"])])
+    def _logarithm(call: Call, settings: ExpressionSettings) -> Kernel:
+        """Return NULL for zero and negative numbers."""
+
+        def run(values: Sequence[Value], rows: int) -> Value:
+            array = to_array(values[0], rows)
+            data: Any = numbers_or_zero(array)
+            return pa.array(_LOGARITHMS[call.name](data), mask=data <= 0)
+
+        return Kernel(run=run)
+
+
+@function("Logarithm", [case(["double"], ["double"])])
+def _logarithm_to_base(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return ``ln(number) / ln(base)`` of (base, number); NULL if one of them is zero or negative."""
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        base: Any
+        number: Any
+        base, number = (numbers_or_zero(to_array(value, rows)) for value in values)
+        with np.errstate(all="ignore"):
+            return pa.array(_ln(number) / _ln(base), mask=(base <= 0) | (number <= 0))
+
+    return Kernel(run=run)
+
+
+@function("Pow", [case(["double"], ["double"])])
+def _power(call: Call, settings: ExpressionSettings) -> Kernel:
+    def run(values: Sequence[Value], rows: int) -> Value:
+        arrays = [to_array(value, rows) for value in values]
+        out = np.empty(rows, dtype=np.float64)
+        fdlibm.pow_all(*(numbers(array) for array in arrays), out)
+        return from_numbers(out, pa.float64(), validity_of(arrays))
+
+    return Kernel(run=run)
 
 
 _FACTORIALS = pa.array([math.factorial(number) for number in range(21)], pa.int64())

@@ -76,6 +76,9 @@ def _expressions() -> Iterator[Expr]:
     yield _call("Round", "double", double, Literal(type=parse_type("int"), value=-1))
     yield _call("Round", "double", double, Literal(type=parse_type("int"), value=1))
     yield _call("Cast", "decimal(18,2)", double)
+    for name in ("Exp", "Log", "Log10"):
+        yield _call(name, "double", double)
+    yield _call("Pow", "double", double, double)
 
 
 def _of_text() -> Iterator[Expr]:

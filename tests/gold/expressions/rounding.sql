@@ -21,3 +21,7 @@ SELECT id, factorial(id - 3) AS a, factorial(t) AS b FROM numbers;
 SELECT floor(d) AS k, count(*) FROM numbers WHERE abs(d) < 9e18 GROUP BY 1;
 SELECT id FROM numbers WHERE abs(d) < 9e18 AND (round(n9, 1) = 0.1 OR floor(d) = 0);
 SELECT id, round(n9, 1) AS a, floor(d) AS b, sqrt(d) AS c FROM numbers WHERE id < 0;
+SELECT id, exp(d) AS a, ln(d) AS b, log10(d) AS c, log2(d) AS e, log(d, d2) AS f, pow(d, d2) AS g, power(d, 2) AS h FROM numbers;
+SELECT id, exp(id / 7.0D - 20) AS a, exp(id * 5.0D - 400) AS b, ln(id / 7.0D) AS c, log10(id * 1000) AS e, log2(id * 1e-310D) AS f, log(3, id) AS g FROM numbers;
+SELECT id, pow(id / 7.0D, d) AS a, pow(1 + id * 1e-12D, 1e9D * id) AS b, pow(-id, id % 5) AS c, pow(id, -0.5D) AS e, pow(0.5D, id * 11) AS f, pow(-0.0D, id - 3) AS g FROM numbers;
+SELECT id, exp(d) AS a, ln(abs(d)) AS b, pow(abs(d), 0.3D) AS c FROM tame;
