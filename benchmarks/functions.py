@@ -45,7 +45,9 @@ _EXPRESSIONS = r"""
     l_shipdate; year(l_shipdate); month(l_shipdate); dayofweek(l_shipdate); weekofyear(l_shipdate);
     last_day(l_shipdate); date_add(l_shipdate, l_linenumber); datediff(l_receiptdate, l_shipdate);
     add_months(l_shipdate, 3); trunc(l_shipdate, 'MM'); next_day(l_shipdate, 'MON');
-    months_between(l_receiptdate, l_shipdate); cast(l_shipdate as string); date_format(l_shipdate, 'yyyy/MM');
+    months_between(l_receiptdate, l_shipdate); cast(l_shipdate as string);
+    to_date(cast(l_shipdate as string), 'yyyy-MM-dd'); to_timestamp(cast(l_shipdate as string), 'yyyy-MM-dd');
+    date_format(l_shipdate, 'yyyy/MM');
     cast(l_shipdate as timestamp); hour(timestamp_seconds(l_linenumber * 1000003));
     cast(timestamp_seconds(l_linenumber * 1000003) as string);
     date_trunc('HOUR', timestamp_seconds(l_linenumber * 1000003));

@@ -99,6 +99,12 @@ def cast_invalid_input(text: str, target: DataType, exception: str, context: int
     return SparkConditionError(exception, "CAST_INVALID_INPUT", parameters, context)
 
 
+def cannot_parse_timestamp(message: str, function: str) -> SparkConditionError:
+    """Build the error of a text that a pattern does not parse; ``function`` is the one that returns NULL instead."""
+    parameters = {"message": message, "func": f"`{function}`"}
+    return SparkConditionError("SparkDateTimeException", "CANNOT_PARSE_TIMESTAMP", parameters)
+
+
 def plain_decimal(value: int, scale: int) -> str:
     """Format ``value`` * 10**-scale without an exponent, with ``scale`` fraction digits."""
     return format(Decimal(value).scaleb(-scale, _EXACT), "f")

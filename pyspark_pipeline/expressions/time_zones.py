@@ -21,7 +21,7 @@ _DAY = 86400
 _CYCLE = 146097
 _FIRST, _LAST = -719162, 2932896
 #: The last whole second of the timestamps.
-_MAX_SECOND = 9_223_372_036_854
+MAX_SECOND = 9_223_372_036_854
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
@@ -38,7 +38,7 @@ def fixed_offset(name: str) -> int | None:
 
 def _micros(seconds: Any) -> Any:
     """Return the microseconds of instants in seconds; raise Spark's error outside the range of timestamps."""
-    if (np.abs(seconds) > _MAX_SECOND).any():
+    if (np.abs(seconds) > MAX_SECOND).any():
         raise conditions.timestamp_overflow()
     return seconds * 1_000_000
 
@@ -102,6 +102,10 @@ class TimeZone:
         outside the range of timestamps.
         """
         return _moved(local, -self._local_offsets(local // 1_000_000))
+
+    def instant_seconds(self, local: Any) -> Any:
+        """Return the instants of local date-times, both in seconds, as :meth:`instants` but of any range."""
+        return local - self._local_offsets(local)
 
     def truncated(self, micros: Any, unit: int) -> Any:
         """Truncate the local times of instants to a unit of ``unit`` seconds.

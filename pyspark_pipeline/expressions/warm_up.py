@@ -70,6 +70,7 @@ def _expressions() -> Iterator[Expr]:
     yield _call("AddMonths", "date", _column("date"), _column("int"))
     yield _call("TruncDate", "date", _column("date"), _text("MM"))
     yield _call("Round", "decimal(8,1)", small, Literal(type=parse_type("int"), value=1))
+    yield _call("GetTimestamp", "timestamp", _column("day"), _text("yyyy-MM-dd"), **_PARSING)
     yield from _of_text()
     double = _call("Cast", "double", _column("int"))
     yield _call("Cast", "string", double)
@@ -92,6 +93,7 @@ def _of_text() -> Iterator[Expr]:
     yield _call("Crc32", "bigint", _call("Cast", "binary", text))
 
 
+_PARSING = {"timeZoneId": "UTC", "failOnError": False, "suggestedFuncOnFail": "try_to_timestamp"}
 _ARITHMETIC = (
     ("Add", "decimal(38,2)"),
     ("Add", "decimal(38,1)"),
