@@ -249,7 +249,7 @@ def _parsed(call: Call, unit: int, function_on_failure: str) -> Kernel:
             validity = pack_flags(valid & fits)
         return from_numbers(seconds * unit, call.type.arrow, validity)
 
-    return Kernel(run=run, can_raise=True)
+    return Kernel(run=run, can_raise=True, by_dictionary=True)
 
 
 #: Another policy raises SparkUpgradeException, or parses by Java's older classes.
