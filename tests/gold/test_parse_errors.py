@@ -32,23 +32,49 @@ _TEXTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("pattern", list(_TEXTS))
-@pytest.mark.parametrize("ansi", ["true", "false"])
-def test_texts_that_are_not_parsed_equal_spark(
-    spark: SparkSession, tables: TableShelf, vanilla_only: bool, ansi: str, pattern: str
-) -> None:
+#: Instants outside the range of timestamps, which raise in both modes.
+_OUTSIDE = {"+300000-01-01", "-300000-01-01", "+999999999-12-31", "+294247-01-11", "-290308-12-20"}
+
+
+def _functions(pattern: str) -> tuple[str, ...]:
+    return ("to_timestamp", "unix_timestamp") if pattern == "yyyy-MM-dd" else ("to_timestamp",)
+
+
+def _compare(spark: SparkSession, function: str, text: str, pattern: str, rows: int, ansi: bool) -> None:
+    """Compare the function of ``text``, an expression over the first ``rows`` rows of the table, on both engines."""
+    settings = {"spark.sql.ansi.enabled": str(ansi).lower(), "spark.sql.session.timeZone": "Asia/Kathmandu"}
+    quoted = pattern.replace("'", "\\'")
+    query = f"SELECT id, CAST({function}({text}, '{quoted}') AS BIGINT) AS a FROM times WHERE id BETWEEN 1 AND {rows}"
+    vanilla, pipeline = (run(spark, query, pipeline=on, settings=settings) for on in (False, True))
+    assert pipeline.conversion is not None and not pipeline.conversion.reasons, query
+    assert pipeline.error == vanilla.error and pipeline.rows == vanilla.rows, (query, pipeline, vanilla)
+    if vanilla.error is not None:
+        first = [outcome.message.split("SQLSTATE")[0] for outcome in (vanilla, pipeline)]
+        assert first[0] == first[1] or all("long overflow" in message for message in first), first
+
+
+@pytest.fixture(autouse=True)
+def _times(tables: TableShelf, vanilla_only: bool) -> None:
     if vanilla_only:
         pytest.skip("needs the extension")
     tables.use(["times"])
-    settings = {"spark.sql.ansi.enabled": ansi, "spark.sql.session.timeZone": "Asia/Kathmandu"}
-    quoted = pattern.replace("'", "\\'")
-    for function in ("to_timestamp", "unix_timestamp") if pattern == "yyyy-MM-dd" else ("to_timestamp",):
+
+
+@pytest.mark.parametrize("pattern", list(_TEXTS))
+def test_errors_equal_spark(spark: SparkSession, pattern: str) -> None:
+    for function in _functions(pattern):
         for text in _TEXTS[pattern]:
-            result = f"{function}(concat('{text}', left(CAST(id AS STRING), 0)), '{quoted}')"
-            query = f"SELECT id, CAST({result} AS BIGINT) AS a FROM times WHERE id = 1"
-            vanilla, pipeline = (run(spark, query, pipeline=on, settings=settings) for on in (False, True))
-            assert pipeline.conversion is not None and not pipeline.conversion.reasons, query
-            assert pipeline.error == vanilla.error and pipeline.rows == vanilla.rows, (query, pipeline, vanilla)
-            if vanilla.error is not None:
-                first = [outcome.message.split("SQLSTATE")[0] for outcome in (vanilla, pipeline)]
-                assert first[0] == first[1] or all("long overflow" in message for message in first), first
+            _compare(spark, function, f"concat('{text}', left(CAST(id AS STRING), 0))", pattern, 1, True)
+
+
+def test_texts_that_are_not_parsed_are_null_without_ansi(spark: SparkSession) -> None:
+    for pattern, texts in _TEXTS.items():
+        found = [text for text in texts if text not in _OUTSIDE]
+        cases = " ".join(f"WHEN {row} THEN '{text}'" for row, text in enumerate(found, 1))
+        for function in _functions(pattern):
+            _compare(spark, function, f"CASE id {cases} END", pattern, len(found), False)
+
+
+def test_instants_outside_the_range_raise_without_ansi(spark: SparkSession) -> None:
+    for text in sorted(_OUTSIDE):
+        _compare(spark, "to_timestamp", f"concat('{text}', left(CAST(id AS STRING), 0))", "yyyy-MM-dd", 1, False)
