@@ -108,21 +108,30 @@ def exp(x: float) -> Any:
 
 
 @kernel
-def log(x: float) -> Any:
-    """Return the natural logarithm."""
-    if math.isnan(x) or x == math.inf:
-        return x
+def special_logarithm(x: float) -> Any:
+    """Return the logarithm of zero, of a negative number, of infinity or of NaN."""
     if x == 0:
         return -math.inf
-    if x < 0:
-        return math.nan
-    k = 0
-    word = high_word(x)
-    if word < 0x00100000:
-        k = -54
+    return math.nan if x < 0 else x
+
+
+@kernel
+def normalized(x: float) -> Any:
+    """Return a positive finite number as one that is not subnormal, and its power of two."""
+    shift = 0
+    if x < 2.2250738585072014e-308:
+        shift = -54
         x *= _TWO_54
-        word = high_word(x)
-    k += (word >> 20) - 1023
+    return x, shift + (high_word(x) >> 20) - 1023
+
+
+@kernel
+def log(x: float) -> Any:
+    """Return the natural logarithm."""
+    if not 0 < x < math.inf:
+        return special_logarithm(x)
+    x, k = normalized(x)
+    word = high_word(x)
     word &= 0x000FFFFF
     upper = (word + 0x95F64) & 0x100000
     x = with_high_word(x, word | (upper ^ 0x3FF00000))
@@ -153,19 +162,10 @@ def log(x: float) -> Any:
 @kernel
 def log10(x: float) -> Any:
     """Return the logarithm to the base 10."""
-    if math.isnan(x) or x == math.inf:
-        return x
-    if x == 0:
-        return -math.inf
-    if x < 0:
-        return math.nan
-    k = 0
+    if not 0 < x < math.inf:
+        return special_logarithm(x)
+    x, k = normalized(x)
     word = high_word(x)
-    if word < 0x00100000:
-        k = -54
-        x *= _TWO_54
-        word = high_word(x)
-    k += (word >> 20) - 1023
     below_one = 1 if k < 0 else 0
     x = with_high_word(x, (word & 0x000FFFFF) | ((0x3FF - below_one) << 20))
     y = np.float64(k + below_one)

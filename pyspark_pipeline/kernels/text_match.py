@@ -8,6 +8,22 @@ from pyspark_pipeline.kernels.jit import kernel
 
 
 @kernel
+def find_part(data: Any, at: int, stop: int, parts: Any, first: int, size: int) -> int:
+    """Return the offset of the first occurrence of ``parts[first:first + size]`` (not empty) in a range; -1 if none."""
+    last = stop - size
+    head = parts[first]
+    while at <= last:
+        if data[at] == head:
+            k = 1
+            while k < size and data[at + k] == parts[first + k]:
+                k += 1
+            if k == size:
+                return at
+        at += 1
+    return -1
+
+
+@kernel
 def contains_in_order(offsets: Any, data: Any, parts: Any, ends: Any, anchored: bool, tail: bool, out: Any) -> None:
     """Write whether each string contains all parts in order without overlap.
 
@@ -28,19 +44,8 @@ def contains_in_order(offsets: Any, data: Any, parts: Any, ends: Any, anchored: 
                     found = False
                     break
                 at = last
-            matched_at = -1
-            head = parts[first]
-            while at <= last:
-                if data[at] == head:
-                    k = 1
-                    while k < size and data[at + k] == parts[first + k]:
-                        k += 1
-                    if k == size:
-                        matched_at = at
-                        break
-                if anchored and index == 0:
-                    break
-                at += 1
+            end = min(at + size, stop) if anchored and index == 0 else stop
+            matched_at = find_part(data, at, end, parts, first, size)
             if matched_at < 0:
                 found = False
                 break

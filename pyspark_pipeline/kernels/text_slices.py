@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyspark_pipeline.kernels.jit import kernel
+from pyspark_pipeline.kernels.text_match import find_part
 
 
 @kernel
@@ -33,22 +34,6 @@ def step_back(data: Any, start: int, at: int, count: int) -> Any:
             at -= 1
         count -= 1
     return at, count
-
-
-@kernel
-def find_part(data: Any, at: int, stop: int, parts: Any, first: int, size: int) -> int:
-    """Return the offset of the first occurrence of ``parts[first:first + size]`` (not empty) in a range; -1 if none."""
-    last = stop - size
-    head = parts[first]
-    while at <= last:
-        if data[at] == head:
-            k = 1
-            while k < size and data[at + k] == parts[first + k]:
-                k += 1
-            if k == size:
-                return at
-        at += 1
-    return -1
 
 
 @kernel
