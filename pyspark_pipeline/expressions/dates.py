@@ -31,21 +31,11 @@ def civil_from_days(days: Any) -> tuple[Any, Any, Any]:
     return year, month, day
 
 
-def days_from_civil(year: Any, month: Any, day: Any) -> Any:
-    """Return the days since 1970-01-01 of (year, month, day) as int64 (Hinnant, days_from_civil)."""
-    year = year - (month <= 2)
-    era = year // 400
-    year_of_era = year - era * 400
-    day_of_year = (153 * np.where(month > 2, month - 3, month + 9) + 2) // 5 + day - 1
-    day_of_era = year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year
-    return era * 146097 + day_of_era - 719468
-
-
-def last_day_of_month(year: Any, month: Any) -> Any:
-    """Return the number of days of a month."""
-    lengths = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
-    leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
-    return lengths[month - 1] + ((month == 2) & leap)
+def last_days(days: Any) -> Any:
+    """Return the last days of the months of dates, int64."""
+    out = np.empty(len(days), dtype=np.int64)
+    civil.last_days(frozen(days), out)
+    return out
 
 
 def _field(field: int) -> Callable[[Call, ExpressionSettings], Kernel]:
@@ -70,11 +60,7 @@ for _name, _number in (
 
 @function("DayOfYear", _DATE)
 def _day_of_year(call: Call, settings: ExpressionSettings) -> Kernel:
-    def compute(days: Any) -> Any:
-        year = civil_from_days(days)[0]
-        return days - days_from_civil(year, np.ones_like(year), 1) + 1
-
-    return number_kernel(compute, pa.int32())
+    return number_kernel(lambda days: days - truncated_days(days, "YEAR") + 1, pa.int32())
 
 
 @function("DayOfWeek", _DATE)
@@ -137,12 +123,7 @@ def _add_months(call: Call, settings: ExpressionSettings) -> Kernel:
 
 @function("LastDay", _DATE)
 def _last_day(call: Call, settings: ExpressionSettings) -> Kernel:
-    def compute(days: Any) -> Any:
-        out = np.empty(len(days), dtype=np.int64)
-        civil.last_days(days, out)
-        return out
-
-    return number_kernel(compute, pa.date32())
+    return number_kernel(last_days, pa.date32())
 
 
 #: The levels of truncation to months, by their names, in months.
@@ -192,8 +173,7 @@ def _week_of_year(call: Call, settings: ExpressionSettings) -> Kernel:
 
     def compute(days: Any) -> Any:
         thursday = _thursday(days)
-        year = civil_from_days(thursday)[0]
-        return (thursday - days_from_civil(year, np.ones_like(year), 1)) // 7 + 1
+        return (thursday - truncated_days(thursday, "YEAR")) // 7 + 1
 
     return number_kernel(compute, pa.int32())
 

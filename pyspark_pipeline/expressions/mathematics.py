@@ -43,33 +43,26 @@ for _name in _OF_DOUBLE:
         return number_kernel(compute, pa.float64())
 
 
-def _exp(data: Any) -> Any:
+def _of_each(kernel: Callable[[Any, Any], None], data: Any) -> Any:
+    """Return the doubles that a kernel of :mod:`~.kernels.fdlibm` writes."""
     out = np.empty(len(data), dtype=np.float64)
-    fdlibm.exp_all(frozen(data), out)
+    kernel(frozen(data), out)
     return out
 
 
 def _ln(data: Any) -> Any:
-    out = np.empty(len(data), dtype=np.float64)
-    fdlibm.log_all(frozen(data), out)
-    return out
-
-
-def _log10(data: Any) -> Any:
-    out = np.empty(len(data), dtype=np.float64)
-    fdlibm.log10_all(frozen(data), out)
-    return out
+    return _of_each(fdlibm.log_all, data)
 
 
 @function("Exp", [case(["double"])])
 def _exponential(call: Call, settings: ExpressionSettings) -> Kernel:
-    return number_kernel(_exp, pa.float64())
+    return number_kernel(lambda data: _of_each(fdlibm.exp_all, data), pa.float64())
 
 
 _LN_2 = 0.6931471805599453
 _LOGARITHMS: dict[str, Callable[[Any], Any]] = {
     "Log": _ln,
-    "Log10": _log10,
+    "Log10": lambda data: _of_each(fdlibm.log10_all, data),
     "Log2": lambda data: _ln(data) / _LN_2,
 }
 

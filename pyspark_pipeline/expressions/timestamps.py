@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.cast_time import EXACT_ZONES, zone_kernel
-from pyspark_pipeline.expressions.dates import MONTH_LEVELS, civil_from_days, last_day_of_month, truncated_days
+from pyspark_pipeline.expressions.dates import MONTH_LEVELS, civil_from_days, last_days, truncated_days
 from pyspark_pipeline.expressions.registry import INTEGRAL, ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.time_zones import TimeZone
 from pyspark_pipeline.expressions.values import from_numbers, number_kernel, numbers_or_zero, to_array
@@ -167,4 +167,4 @@ def _parts(zone: TimeZone, array: pa.Array) -> tuple[Any, Any, Any, Any]:
     days = zone.local_days(micros)
     year, month, day = civil_from_days(days)
     seconds = (micros - zone.start_of_days(days)) // SECOND
-    return year * 12 + month, day, seconds, day == last_day_of_month(year, month)
+    return year * 12 + month, day, seconds, days == last_days(days)

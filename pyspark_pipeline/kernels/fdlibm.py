@@ -320,11 +320,9 @@ def pow(x, y):  # type: ignore[no-untyped-def]
         return sign * (1.0 / size if y < 0 else size)
     if kind == 0:
         return math.nan
-    word = high_word(size)
-    if abs(y) > 2.0**31 and (high_word(abs(y)) > 0x41E00000):
-        if high_word(abs(y)) > 0x43F00000:
-            return sign * math.inf if (size > 1) == (y > 0) else sign * 0.0
-        if word < 0x3FEFFFFF or word > 0x3FF00000:
+    word, y_word = high_word(size), high_word(abs(y))
+    if y_word > 0x41E00000:
+        if y_word > 0x43F00000 or word < 0x3FEFFFFF or word > 0x3FF00000:
             return sign * math.inf if (size > 1) == (y > 0) else sign * 0.0
         high, low = logarithm_near_one(size)
     else:
