@@ -240,12 +240,18 @@ def medium_digits(mantissa: int, b5: int, b2: int, s5: int, s2: int, m5: int, m2
 
 
 @kernel
-def scales(mantissa: int, exponent: int, precision: int) -> Any:
-    """Return (mantissa without trailing zeros, its bits, b5, b2, s5, s2, m5, m2, estimated decimal exponent)."""
+def odd_part(mantissa: int) -> Any:
+    """Return a mantissa of 53 bits without its trailing zero bits, and the number of bits left."""
     bits = 53
     while mantissa & 1 == 0:
         mantissa >>= 1
         bits -= 1
+    return mantissa, bits
+
+
+@kernel
+def scales(mantissa: int, bits: int, exponent: int, precision: int) -> Any:
+    """Return (b5, b2, s5, s2, m5, m2, estimated decimal exponent) for an odd mantissa of ``bits`` bits."""
     tiny = max(0, bits - exponent - 1)
     fraction = np.float64(mantissa) / np.float64(np.int64(1) << (bits - 1))
     decimal = int(math.floor((fraction - 1.5) * 0.289529654 + 0.176091259 + exponent * 0.301029995663981))
@@ -265,35 +271,31 @@ def scales(mantissa: int, exponent: int, precision: int) -> Any:
         b2 -= m2
         s2 -= m2
         m2 = 0
-    return mantissa, bits, b5, b2, s5, s2, b5, m2, decimal
+    return b5, b2, s5, s2, b5, m2, decimal
 
 
 @kernel
 def java_digits(mantissa: int, exponent: int, precision: int) -> Any:
     """Return (digits, their number, exponent); the number is 0 if it takes more than 128 bits."""
-    if exponent <= 62 and exponent >= -21:
-        bits = 53
-        probe = mantissa
-        while probe & 1 == 0:
-            probe >>= 1
-            bits -= 1
-        if bits - exponent - 1 <= 0:
-            return whole_digits(mantissa, exponent, precision)
-    mantissa, bits, b5, b2, s5, s2, m5, m2, decimal = scales(mantissa, exponent, precision)
+    odd, bits = odd_part(mantissa)
+    if exponent <= 62 and bits - exponent - 1 <= 0:
+        return whole_digits(mantissa, exponent, precision)
+    b5, b2, s5, s2, m5, m2, decimal = scales(odd, bits, exponent, precision)
     numerator = bits + b2 + five_bits(b5)
     denominator = s2 + 1 + five_bits(s5 + 1)
     if numerator < 64 and denominator < 64:
         is_int = numerator < 32 and denominator < 32
-        b, s, m = (mantissa * _FIVES[b5]) << b2, _FIVES[s5] << s2, _FIVES[m5] << m2
+        b, s, m = (odd * _FIVES[b5]) << b2, _FIVES[s5] << s2, _FIVES[m5] << m2
         return narrow_digits(b, s, m, decimal, is_int)
     if b5 < 28 and s5 < 28 and numerator < 123 and denominator < 123:
-        return medium_digits(mantissa, b5, b2, s5, s2, m5, m2, decimal)
+        return medium_digits(odd, b5, b2, s5, s2, m5, m2, decimal)
     return np.int64(0), np.int64(0), np.int64(0)
 
 
 def wide_digits(mantissa: int, exponent: int, precision: int) -> tuple[int, int, int]:
     """Return (digits, their number, exponent) of a number that takes more than 64 bits, by Python's integers."""
-    mantissa, _, b5, b2, s5, s2, m5, m2, decimal = map(int, scales(mantissa, exponent, precision))
+    mantissa, bits = map(int, odd_part(mantissa))
+    b5, b2, s5, s2, m5, m2, decimal = map(int, scales(mantissa, bits, exponent, precision))
     b, s, m = mantissa * 5**b5 << b2, 5**s5 << s2, 5**m5 << m2
     digits = count = 0
     is_first, low, high = True, False, False

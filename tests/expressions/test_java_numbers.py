@@ -68,7 +68,8 @@ def test_every_text_is_read_as_the_same_number(values: list[float], is_shortest:
 def test_kernels_of_128_bits_agree_with_wide_integers(value: float) -> None:
     """Numbers that Java computes in more than 64 bits; smaller ones have another stopping test."""
     parts = java_digits.parts_of_double(int(np.float64(value).view(np.int64)))
-    mantissa, bits, b5, b2, s5, s2, _, _, _ = java_digits.scales(*parts)
+    odd, bits = java_digits.odd_part(parts[0])
+    b5, b2, s5, s2, _, _, _ = java_digits.scales(odd, bits, *parts[1:])
     is_narrow = bits + b2 + java_digits.five_bits(b5) < 64 and s2 + 1 + java_digits.five_bits(s5 + 1) < 64
     if not is_narrow and not (parts[1] <= 62 and bits - parts[1] - 1 <= 0):
         assert java_digits.java_digits(*parts) == java_digits.wide_digits(*parts)
