@@ -2,13 +2,15 @@
 
 Rows are compared as a multiset, because few queries order them totally; the columns of the ORDER BY are
 compared in order besides. Values are the same when they have the same type and Spark would print the same:
-NaN is NaN, -0.0 is not 0.0, a decimal has its scale.
+NaN is NaN, -0.0 is not 0.0, a decimal has its scale. Where rows that tie in the ORDER BY straddle a LIMIT, each engine
+may keep others of them: then the answers without the LIMIT are compared.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -63,8 +65,36 @@ def order_columns(sql: str, columns: Sequence[str]) -> list[int]:
     return [lower.index(name) for name in names if name in lower]
 
 
+def without_limit(sql: str) -> str | None:
+    """Return ``sql`` without the LIMIT at its end, None if it does not end with one."""
+    found = re.fullmatch(r"(.*)\blimit\s+\d+[\s;]*", sql, re.IGNORECASE | re.DOTALL)
+    return found[1] if found else None
+
+
 def difference(left: Answer, right: Answer, sql: str) -> str | None:
     """Return the first difference between two answers of ``sql``, or None if they are equal."""
+    return _difference_in_order(left, right, sql) or _difference_of_values(left, right)
+
+
+def difference_with_ties(limited: tuple[Answer, Answer], whole: tuple[Answer, Answer], sql: str) -> str | None:
+    """Return the first difference between two answers of ``sql``, or None if they differ only in rows that tie.
+
+    ``limited`` are the answers with the LIMIT at the end of ``sql``, ``whole`` those without. The columns of the ORDER
+    BY must be the same in the limited answers, every row of them be one of the whole answer, and the whole ones equal.
+    """
+    found = _difference_in_order(*limited, sql)
+    for part, all_rows in zip(limited, whole, strict=True):
+        if found is None and Counter(map(_exact_values, part.rows)) - Counter(map(_exact_values, all_rows.rows)):
+            found = "value: a row with LIMIT is not in the answer without"
+    return found or difference(*whole, sql)
+
+
+def _exact_values(row: Row) -> str:
+    return repr([value for value in row if not isinstance(value, float)])
+
+
+def _difference_in_order(left: Answer, right: Answer, sql: str) -> str | None:
+    """Return the first difference in schema, number of rows or the columns of the ORDER BY."""
     if left.schema != right.schema:
         return f"schema: {left.schema} against {right.schema}"
     if len(left.rows) != len(right.rows):
@@ -73,9 +103,15 @@ def difference(left: Answer, right: Answer, sql: str) -> str | None:
     for number, (one, other) in enumerate(zip(left.rows, right.rows, strict=True)):
         if not all(same_value(one[column], other[column]) for column in ordered):
             return f"order of row {number}: {one} against {other}"
+    return None
+
+
+def _difference_of_values(left: Answer, right: Answer) -> str | None:
+    """Return the first difference between the rows as multisets."""
     for one, other in zip(_sorted(left.rows), _sorted(right.rows), strict=True):
-        if not same_value(tuple(one), tuple(other)):
-            return f"value: {one} against {other}"
+        for column, ours, theirs in zip(left.columns, one, other, strict=True):
+            if not same_value(ours, theirs):
+                return f"{column}: {ours} against {theirs}, in {one}"
     return None
 
 

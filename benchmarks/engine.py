@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -50,8 +51,11 @@ class Engine:
         """
         stdin = self._process.stdin
         assert stdin is not None
-        stdin.write(json.dumps({"command": command, **arguments}) + "\n")
-        stdin.flush()
+        try:
+            stdin.write(json.dumps({"command": command, **arguments}) + "\n")
+            stdin.flush()
+        except BrokenPipeError:
+            raise EngineError(f"the {self.name} session has ended") from None
         with self.memory.sampling():
             return self._answer()
 
@@ -90,5 +94,6 @@ class Engine:
         finally:
             for stream in (self._process.stdin, self._answers, self._log):
                 if stream is not None:
-                    stream.close()
+                    with contextlib.suppress(BrokenPipeError):  # of an ended session
+                        stream.close()
             self._scratch.cleanup()

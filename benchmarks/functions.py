@@ -16,9 +16,9 @@ from typing import Any
 
 from benchmarks.command_line import configuration, emit_document, make_parser
 from benchmarks.engine import Engine
+from benchmarks.report import versions
 from benchmarks.session import PIPELINE, SPARK
 from benchmarks.tpch import data
-from benchmarks.tpch.report import versions
 
 _EXPRESSIONS = r"""
     l_comment; substring(l_comment, 3, 5); substring(l_comment, 3, l_linenumber); upper(l_comment);
@@ -29,7 +29,11 @@ _EXPRESSIONS = r"""
     left(l_comment, 4); right(l_comment, 4); l_comment like '%the%a%'; contains(l_comment, 'the');
     startswith(l_comment, 'the'); l_comment rlike '[a-c]+ing'; regexp_replace(l_comment, '[aeiou]+', '-');
     regexp_extract(l_comment, '([a-z]+) ([a-z]+)', 2); md5(l_comment); sha2(l_comment, 256); crc32(l_comment);
-    base64(encode(l_comment, 'utf-8')); hex(l_orderkey); xxhash64(l_comment); hash(l_comment);
+    base64(encode(l_comment, 'utf-8')); unbase64(base64(encode(l_comment, 'utf-8'))); hex(l_orderkey);
+    conv(cast(l_orderkey as string), 10, 16); luhn_check(cast(l_orderkey as string)); regexp_instr(l_comment, '[x-z]');
+    elt(l_linenumber % 3 + 1, l_comment, l_shipmode, l_returnflag); contains(encode(l_comment, 'utf-8'), X'74');
+    bit_get(l_orderkey, l_linenumber); bitmap_bucket_number(l_orderkey); bitmap_bit_position(l_orderkey);
+    bitmap_count(encode(l_comment, 'utf-8')); quote(l_comment); xxhash64(l_comment); hash(l_comment);
     cast(l_orderkey as string); cast(l_extendedprice as string);
     cast(substring(cast(l_orderkey as string), 1, 4) as int); chr(l_linenumber + 64); bin(l_orderkey);
     l_extendedprice; l_extendedprice * (1 - l_discount); l_extendedprice / l_quantity; l_orderkey % 7;
@@ -38,6 +42,10 @@ _EXPRESSIONS = r"""
     cast(cast(l_extendedprice as double) as string); cast(l_extendedprice / 7.0D as string);
     round(cast(l_extendedprice as double) * 1.07D, 2);
     ln(cast(l_extendedprice as double)); exp(cast(l_quantity as double)); pow(cast(l_quantity as double), 1.5D);
+    asin(l_discount * 1.0D); acos(l_discount * 1.0D); atan(l_quantity * 1.0D); atan2(l_quantity * 1.0D, l_tax * 1.0D);
+    sinh(l_discount * 1.0D); cosh(l_discount * 1.0D); tanh(l_discount * 1.0D); asinh(l_quantity * 1.0D);
+    acosh(l_quantity * 1.0D); atanh(l_discount * 1.0D); cbrt(cast(l_extendedprice as double));
+    hypot(l_quantity * 1.0D, l_tax * 1.0D); expm1(l_discount * 1.0D); log1p(cast(l_extendedprice as double));
     sqrt(cast(l_extendedprice as double)); sign(l_linenumber - 4); greatest(l_linenumber, l_suppkey);
     case when l_linenumber > 3 then l_orderkey else l_partkey end; coalesce(nullif(l_linenumber, 3), 0);
     shiftleft(l_orderkey, 3); bit_count(l_orderkey); l_orderkey & 255; cast(l_extendedprice as int);
@@ -47,12 +55,16 @@ _EXPRESSIONS = r"""
     add_months(l_shipdate, 3); trunc(l_shipdate, 'MM'); next_day(l_shipdate, 'MON');
     months_between(l_receiptdate, l_shipdate); cast(l_shipdate as string);
     to_date(cast(l_shipdate as string), 'yyyy-MM-dd'); to_timestamp(cast(l_shipdate as string), 'yyyy-MM-dd');
+    cast(concat(cast(l_shipdate as string), ' 12:34:5', l_linenumber, '.25') as timestamp);
     date_format(l_shipdate, 'yyyy/MM');
     cast(l_shipdate as timestamp); hour(timestamp_seconds(l_linenumber * 1000003));
     cast(timestamp_seconds(l_linenumber * 1000003) as string);
     date_trunc('HOUR', timestamp_seconds(l_linenumber * 1000003));
     date_format(timestamp_seconds(l_linenumber * 1000003), 'HH:mm');
     from_utc_timestamp(timestamp_seconds(l_linenumber * 1000003), 'Asia/Kathmandu');
+    timestamp_seconds(l_orderkey); timestamp_millis(l_orderkey); timestamp_seconds(l_quantity * 1.5D);
+    timestamp_seconds(l_extendedprice); timestamp_seconds(l_linenumber * 1000003) + interval '1' day;
+    timestamp_seconds(l_orderkey) + interval '1' month; timestampdiff(HOUR, l_shipdate, l_receiptdate);
     unix_timestamp(timestamp_seconds(l_linenumber * 1000003)); from_unixtime(l_orderkey)
 """
 EXPRESSIONS = tuple(text.strip() for text in _EXPRESSIONS.split(";"))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from benchmarks import settings
 from benchmarks.command_line import make_parser
-from benchmarks.tpch.options import add_options
+from benchmarks.tpch.suite import TPCH
 
 ONE, SEVERAL = "one_instance", "an_instance_a_core"
 
@@ -19,7 +19,7 @@ ONE, SEVERAL = "one_instance", "an_instance_a_core"
 def main(words: Sequence[str] | None = None) -> int:
     """Run the benchmark; the exit status is 1 if an answer differs."""
     parser = make_parser("instances", __doc__)
-    add_options(parser)
+    TPCH.add_options(parser)
     arguments = parser.parse_args(words)
     return settings.run(arguments, {ONE: {"spark.task.cpus": str(arguments.cores)}, SEVERAL: {"spark.task.cpus": "1"}})
 

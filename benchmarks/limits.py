@@ -24,8 +24,8 @@ from benchmarks.engine import Engine
 from benchmarks.interruptions import interruptions, left_now
 from benchmarks.left_behind import named_files
 from benchmarks.limit_cases import CASES, Case
+from benchmarks.report import versions
 from benchmarks.session import PIPELINE
-from benchmarks.tpch.report import versions
 from benchmarks.worker_memory import compared, worker_memory
 from pyspark_pipeline.task.memory import OPERATORS_SHARE
 

@@ -1,9 +1,10 @@
 """One engine's Spark session in a process of its own, controlled by JSON lines on its standard input.
 
 Commands, one object a line: ``views`` (register Parquet files), ``run`` (execute a query, timed; its rows
-go to a pickle file on request), ``instances`` (the metrics of that query's fragment instances), ``save`` (write
-a query's rows) and ``stop``. Each is answered by one JSON line on a pipe that the parent passes. The signal
-:data:`CANCEL` cancels the running query.
+go to a pickle file on request), ``instances`` (the metrics of that query's fragment instances), ``names``
+(of the functions and operators of a query), ``configure`` (set options), ``save`` (write a query's rows) and
+``stop``. Each is answered by one JSON line on a pipe that the parent passes. The signal :data:`CANCEL` cancels the
+running query.
 """
 
 from __future__ import annotations
@@ -65,12 +66,27 @@ class Session:
         seconds = time.perf_counter() - began
         spent = self._watch.breakdown(frame, seconds)
         if answer is not None:
+            columns = frame.columns
             if sink == "noop":
-                rows = self._spark.sql(_DIGEST.format(sql)).collect()
+                digest = self._spark.sql(_DIGEST.format(sql))
+                columns, rows = digest.columns, digest.collect()
             with open(answer, "wb") as file:
-                content = (frame.columns, frame.schema.simpleString(), [tuple(row) for row in rows])
+                content = (columns, frame.schema.simpleString(), [tuple(row) for row in rows])
                 pickle.dump(content, file)
         return {"seconds": seconds, "spent": spent, "summary": summary(frame)}
+
+    def configure(self, settings: dict[str, str]) -> dict[str, Any]:
+        """Set options of the session."""
+        for key, value in settings.items():
+            self._spark.conf.set(key, value)
+        return {}
+
+    def names(self, sql: str) -> dict[str, Any]:
+        """Return the names of the functions and operators in the fragments of the plan of ``sql``, sorted."""
+        jvm: Any = self._spark.sparkContext._jvm
+        plan: Any = self._spark.sql(sql)._jdf.queryExecution().executedPlan()
+        reports = jvm.org.apache.spark.sql.pysparkpipeline.PlanReport
+        return {"names": sorted(_classes(json.loads(reports.wire(plan))))}
 
     def save(self, sql: str, path: str) -> dict[str, Any]:
         """Write the rows of ``sql`` as Parquet files, in order of their names."""
@@ -90,6 +106,16 @@ class Session:
         """Stop the session."""
         self._spark.stop()
         return {}
+
+
+def _classes(node: Any) -> set[str]:
+    """Return the classes of the expressions and operators in a JSON document."""
+    if isinstance(node, list):
+        return set().union(*map(_classes, node))
+    if not isinstance(node, dict):
+        return set()
+    own = {node[key] for key in ("class", "op") if isinstance(node.get(key), str)}
+    return own.union(*map(_classes, node.values()))
 
 
 def _noop(frame: DataFrame) -> list[Any]:

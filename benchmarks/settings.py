@@ -15,14 +15,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks import answers
+from benchmarks import answers, report
 from benchmarks.command_line import configuration, emit_document, make_parser, settings_of
 from benchmarks.engine import Engine, EngineError
+from benchmarks.queries import Query
+from benchmarks.run import Measurement, run_once
 from benchmarks.session import PIPELINE
-from benchmarks.tpch import data, report
-from benchmarks.tpch.options import add_options
-from benchmarks.tpch.queries import Query, choose
-from benchmarks.tpch.run import Measurement, run_once
+from benchmarks.tpch.suite import TPCH
 
 
 def compare(query: Query, engines: Mapping[str, Engine], runs: int) -> dict[str, Any]:
@@ -63,8 +62,8 @@ def summary(queries: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> d
 
 def run(arguments: argparse.Namespace, settings: Mapping[str, Mapping[str, str]]) -> int:
     """Compare sessions of the two ``settings`` and print the JSON document; return 1 if an answer differs, else 0."""
-    queries = choose(arguments.queries, arguments.scale)
-    tables = data.tables(data.make(arguments.scale, arguments.data))
+    queries = TPCH.choose(arguments.queries, arguments.scale)
+    tables = TPCH.tables(arguments.scale, arguments.data)
     conf = configuration(arguments, {"spark.driver.memory": "6g", "spark.driver.host": "localhost"})
     results: dict[str, Any] = {}
     with contextlib.ExitStack() as stack:
@@ -86,7 +85,7 @@ def run(arguments: argparse.Namespace, settings: Mapping[str, Mapping[str, str]]
 def main(words: Sequence[str] | None = None) -> int:
     """Run the benchmark; the exit status is 1 if an answer differs."""
     parser = make_parser("settings", __doc__)
-    add_options(parser)
+    TPCH.add_options(parser)
     for name in ("first", "second"):
         parser.add_argument(f"--{name}", action="append", default=[], metavar="K=V", help=f"of the {name} session")
     arguments = parser.parse_args(words)

@@ -16,8 +16,8 @@ from typing import Any
 
 from benchmarks.command_line import configuration, emit_document, make_parser
 from benchmarks.engine import Engine
+from benchmarks.report import versions
 from benchmarks.session import PIPELINE, SPARK
-from benchmarks.tpch.report import versions
 
 _TEMPLATES: tuple[tuple[str, str, str], ...] = (
     ("point filter", "collect", "select * from people where id = {n}"),

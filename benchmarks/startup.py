@@ -15,8 +15,8 @@ from typing import Any
 
 from benchmarks.command_line import configuration, emit_document, make_parser
 from benchmarks.engine import Engine
+from benchmarks.report import versions
 from benchmarks.session import PIPELINE, SPARK
-from benchmarks.tpch.report import versions
 
 _WARM_UP = 5
 _STAGE = "select a + 1 as b from empty_stage where a >= 0"

@@ -21,9 +21,11 @@ import pyarrow as pa
 from benchmarks.breakdown import Watch
 from benchmarks.command_line import emit_document
 from benchmarks.micro.measure import BATCH_ROWS
+from benchmarks.queries import Query
+from benchmarks.report import versions
 from benchmarks.session import PIPELINE, start
-from benchmarks.tpch import data, queries
-from benchmarks.tpch.report import versions
+from benchmarks.tpch import data
+from benchmarks.tpch.queries import choose
 from pyspark_pipeline.exec import Chunk, FragmentInstance, Operator, OperatorFactory, OutputQueue, Pipeline, execute
 from pyspark_pipeline.spark.profile import fragments
 
@@ -163,7 +165,7 @@ def share(found: Mapping[str, float], us_per_move: float) -> dict[str, float]:
     }
 
 
-def measured(chosen: Sequence[queries.Query], folder: Path, us_per_move: float) -> dict[str, dict[str, float]]:
+def measured(chosen: Sequence[Query], folder: Path, us_per_move: float) -> dict[str, dict[str, float]]:
     """Run each query once to warm up and once more; return counters and share by query name."""
     spark = start(PIPELINE, _CONF)
     for name, path in data.tables(folder).items():
@@ -191,7 +193,7 @@ def main(words: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(words)
     found = costs(arguments.runs)
     folder = data.make(arguments.scale, arguments.data)
-    by_query = measured(queries.choose(arguments.queries, arguments.scale), folder, found["1 a chunk"])
+    by_query = measured(choose(arguments.queries, arguments.scale), folder, found["1 a chunk"])
     total = {key: sum(counts[key] for counts in by_query.values()) for key in ("moves", "operators_cpu_s", "task_s")}
     worst = max(by_query, key=lambda name: by_query[name]["percent_of_operators_cpu"])
     document = {

@@ -13,12 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from benchmarks.command_line import configuration, emit_document, make_parser
+from benchmarks.report import versions
 from benchmarks.session import PIPELINE, SPARK
 from benchmarks.soak.queries import KINDS
 from benchmarks.soak.run import in_a_process
 from benchmarks.soak.trend import table
 from benchmarks.soak.watch import SPILLED, TOLERANCES
-from benchmarks.tpch.report import versions
 
 _CONF = {
     "spark.driver.memory": "2g",

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
+from benchmarks import queries
+from benchmarks.queries import Query
+
 FOLDER = Path(__file__).parent
 NUMBERS = tuple(str(number) for number in range(1, 23))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
-    """One query: its name, its text, and its sink when timed (collect, noop)."""
-
-    name: str
-    sql: str
-    sink: str
 
 
 def names() -> tuple[str, ...]:
@@ -37,9 +30,5 @@ def load(name: str, scale: float) -> Query:
 
 
 def choose(text: str | None, scale: float) -> Sequence[Query]:
-    """Return the queries named in ``text``, comma-separated, ranges as ``1-5``; all 22 if it is empty."""
-    chosen: list[str] = []
-    for item in (text or "1-22").split(","):
-        first, dash, last = item.strip().partition("-")
-        chosen += [str(n) for n in range(int(first), int(last) + 1)] if dash and first.isdigit() else [item.strip()]
-    return [load(name, scale) for name in chosen]
+    """Return the queries that ``text`` selects (:func:`benchmarks.queries.choose`); all 22 if it is empty."""
+    return [load(name, scale) for name in queries.choose(text or "1-22", names())]

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from benchmarks.answers import Answer, difference, order_columns, same_value
+from benchmarks.answers import (
+    Answer,
+    difference,
+    difference_with_ties,
+    order_columns,
+    same_value,
+    without_limit,
+)
 
 NAN = float("nan")
 
@@ -89,3 +96,35 @@ def test_missing_duplicate_or_changed_row_is_reported(other: Answer) -> None:
 )
 def test_order_columns_reads_last_order_by(sql: str, positions: list[int]) -> None:
     assert order_columns(sql, ("k", "v")) == positions
+
+
+LIMITED = "select k, v from t order by v limit 2"
+
+
+def test_without_limit_takes_only_the_one_at_the_end() -> None:
+    assert without_limit(LIMITED) == "select k, v from t order by v "
+    assert without_limit("select 1 LIMIT\n100;\n\n") == "select 1 "
+    assert without_limit("select * from (select 1 limit 1)") is None
+    assert without_limit("select k from t") is None
+
+
+def test_rows_that_tie_at_the_limit_may_differ() -> None:
+    ours, theirs = answer((1, 1.0), (2, 2.0)), answer((1, 1.0), (3, 2.0))
+    whole = answer((1, 1.0), (2, 2.0), (3, 2.0))
+    assert difference(ours, theirs, LIMITED) is not None
+    assert difference_with_ties((ours, theirs), (whole, whole), LIMITED) is None
+
+
+@pytest.mark.parametrize(
+    ("theirs", "their_whole"),
+    [
+        (answer((1, 1.0), (3, 3.0)), answer((1, 1.0), (2, 2.0), (3, 3.0))),  # not the least rows
+        (answer((1, 1.0), (4, 2.0)), answer((1, 1.0), (2, 2.0), (3, 2.0))),  # a row that the whole answer lacks
+        (answer((1, 1.0), (3, 2.0)), answer((1, 1.0), (2, 2.0), (3, 2.0), (5, 2.0))),  # another whole answer
+        (answer((1, 1.0)), answer((1, 1.0), (2, 2.0), (3, 2.0))),
+    ],
+)
+def test_other_differences_of_limited_answers_are_reported(theirs: Answer, their_whole: Answer) -> None:
+    whole = answer((1, 1.0), (2, 2.0), (3, 2.0))
+    found = difference_with_ties((answer((1, 1.0), (2, 2.0)), theirs), (whole, their_whole), LIMITED)
+    assert found is not None

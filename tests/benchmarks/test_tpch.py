@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import oracle, report
 from benchmarks.answers import Answer
-from benchmarks.tpch import __main__ as command
-from benchmarks.tpch import data, published, report
+from benchmarks.tpch import data, published
 from benchmarks.tpch.queries import NUMBERS, choose, load, names
+from benchmarks.tpch.suite import TPCH
 
 SCALE = 0.01
 
@@ -45,7 +46,7 @@ def test_published_answers_detect_changed_digit_row_or_text() -> None:
     rows = [(line[0], line[1], *(D(text).quantize(D("0.0001")) for text in line[2:9]), int(line[9])) for line in texts]
 
     def differing(changed: list[tuple[object, ...]]) -> str | None:
-        return published.difference(Answer(columns=columns, schema="", rows=changed), texts)
+        return oracle.difference(Answer(columns=columns, schema="", rows=changed), texts)
 
     assert differing(rows) is None
     assert differing(rows[::-1]) is None
@@ -72,7 +73,7 @@ def test_published_answers_detect_changed_digit_row_or_text() -> None:
     ],
 )
 def test_published_value_comparison(ours: object, text: str, is_equal: bool) -> None:
-    found = published.difference(Answer(columns=("c",), schema="", rows=[(ours,)]), [[text]])
+    found = oracle.difference(Answer(columns=("c",), schema="", rows=[(ours,)]), [[text]])
     assert (found is None) is is_equal
 
 
@@ -91,11 +92,27 @@ def test_summary_is_not_all_equal_if_one_query_differs() -> None:
     assert (summary["geomean_ratio"], summary["min_ratio"], summary["total_ratio"]) == (4.0, 2.0, 2.0)
 
 
+def test_summary_names_slower_different_and_partly_converted_queries() -> None:
+    part = report.timing([2.0])
+    whole = {"spark": part, "pipeline": part, "ratio": 1.0, "equal": True, "operators": 5, "converted": 5}
+    part_of_it = whole | {"ratio": 0.5, "equal": False, "converted": 3}
+    found = report.summary({"1": whole | {"transitions": 1}, "2": part_of_it | {"transitions": 2}})
+    assert (found["all_equal"], found["not_equal"], found["slower_than_spark"]) == (False, ["2"], {"2": 0.5})
+    assert (found["queries"], found["wholly_converted"], found["partly_converted"]) == (2, 1, {"2": "3/5"})
+    assert (found["operators"], found["converted"], found["transitions"]) == (10, 8, 3)
+
+
+def test_summary_of_one_engine_has_its_conversion_and_no_ratio() -> None:
+    found = report.summary({"1": {"pipeline": report.timing([1.0]), "operators": 5, "converted": 5, "transitions": 1}})
+    assert found["wholly_converted"] == 1
+    assert "all_equal" not in found and "geomean_ratio" not in found
+
+
 def test_benchmark_runs_both_engines(small: Path, tmp_path: Path) -> None:
     file = tmp_path / "out.json"
     words = ["--scale", str(SCALE), "--queries", "1,6,groupkey", "--runs", "2", "--json", str(file), "--memory", "1g"]
     words += ["--data", str(small), "--conf", "spark.pysparkPipeline.cost.enabled=false"]
-    assert command.main(words) == 0
+    assert TPCH.main(words) == 0
     document = json.loads(file.read_text())
     assert set(document) == {"meta", "queries", "summary"}
     assert set(document["meta"]["peak_rss_mib"]) == {"spark", "pipeline"}

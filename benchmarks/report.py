@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-_PACKAGES = ("pyspark", "pyspark-pipeline", "pyarrow", "pandas", "numpy", "numba", "tpchgen-cli")
+_PACKAGES = ("pyspark", "pyspark-pipeline", "pyarrow", "pandas", "numpy", "numba", "duckdb", "tpchgen-cli")
 
 
 def versions() -> dict[str, str]:
@@ -36,29 +36,58 @@ def ratio(spark: Sequence[float], pipeline: Sequence[float]) -> float | None:
 
 
 def summary(queries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the summary of a run: mean, minimum and total ratio, ratio to DuckDB, whether all answers were equal."""
-    ratios = [query["ratio"] for query in queries.values() if query.get("ratio")]
-    both = [query for query in queries.values() if query.get("ratio")]
-    result: dict[str, Any] = {"all_equal": all(query.get("equal") is True for query in queries.values())}
-    for oracle in ("duckdb", "published"):
-        equal = [query[f"{oracle}_equal"] for query in queries.values() if f"{oracle}_equal" in query]
+    """Return the summary of a run, of what the queries have: equal answers, ratios of times, converted operators."""
+    return _equality(queries) | _ratios(queries) | _conversion(queries)
+
+
+def _equality(queries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return for Spark and each oracle whether all answers were equal, and the names of those that were not."""
+    result: dict[str, Any] = {}
+    for oracle in ("", "duckdb_", "published_"):
+        equal = {name: query[f"{oracle}equal"] for name, query in queries.items() if f"{oracle}equal" in query}
         if equal:
-            result[f"all_{oracle}_equal"] = all(equal)
-    behind = [warm(query["pipeline"]) / warm(query["duckdb"]) for query in both if "duckdb" in query]
+            result[f"all_{oracle}equal"] = all(equal.values())
+            different = [name for name, is_equal in equal.items() if not is_equal]
+            result |= {f"not_{oracle}equal": different} if different else {}
+    return result
+
+
+def _ratios(queries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return mean, minimum and total ratio, the ratios below 1 by query, and the ratio to DuckDB."""
+    both = {name: query for name, query in queries.items() if query.get("ratio")}
+    result: dict[str, Any] = {}
+    behind = [warm(query["pipeline"]) / warm(query["duckdb"]) for query in both.values() if "duckdb" in query]
     if behind:
         result["geomean_behind_duckdb"] = round(_geomean(behind), 3)
-    if ratios:
-        totals = {engine: sum(warm(query[engine]) for query in both) for engine in ("spark", "pipeline")}
+    if both:
+        ratios = {name: query["ratio"] for name, query in both.items()}
+        totals = {engine: sum(warm(query[engine]) for query in both.values()) for engine in ("spark", "pipeline")}
+        slower = sorted((ratio, name) for name, ratio in ratios.items() if ratio < 1)
         result |= {
-            "geomean_ratio": round(_geomean(ratios), 3),
-            "min_ratio": min(ratios),
+            "geomean_ratio": round(_geomean(ratios.values()), 3),
+            "min_ratio": min(ratios.values()),
             "total_ratio": round(totals["spark"] / totals["pipeline"], 3),
             "total_warm_s": {engine: round(total, 3) for engine, total in totals.items()},
+            "slower_than_spark": {name: ratio for ratio, name in slower},
         }
     return result
 
 
-def _geomean(ratios: Sequence[float]) -> float:
+def _conversion(queries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the sums of operators, converted ones and transitions, and the queries that Spark runs a part of."""
+    counted = {name: query for name, query in queries.items() if query.get("operators")}
+    if not counted:
+        return {}
+    partly = {
+        name: f"{query['converted']}/{query['operators']}"
+        for name, query in counted.items()
+        if query["converted"] < query["operators"]
+    }
+    sums = {key: sum(query[key] for query in counted.values()) for key in ("operators", "converted", "transitions")}
+    return {"queries": len(counted), "wholly_converted": len(counted) - len(partly), **sums, "partly_converted": partly}
+
+
+def _geomean(ratios: Iterable[float]) -> float:
     return math.exp(statistics.fmean(map(math.log, ratios)))
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import pickle
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import answers
+from benchmarks import answers, oracle, report
 from benchmarks.engine import Engine, EngineError
+from benchmarks.queries import Query
 from benchmarks.session import PIPELINE, SPARK
-from benchmarks.tpch import published, report
-from benchmarks.tpch.queries import Query
 
 _CONVERSION = ("operators", "converted", "transitions")
 
@@ -31,12 +30,16 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The parameters of a run: runs per query, scale, cores, tables."""
+    """The parameters of a run: runs per query, cores, tables, and those published answers that exist, by query name.
+
+    The columns ``not_published`` are not compared with the published answers.
+    """
 
     runs: int
-    scale: float
     cores: int
     tables: Mapping[str, str]
+    published: Mapping[str, oracle.Texts]
+    not_published: frozenset[str]
 
 
 def run_query(query: Query, engines: Mapping[str, Engine], plan: Plan) -> dict[str, Any]:
@@ -52,9 +55,10 @@ def run_query(query: Query, engines: Mapping[str, Engine], plan: Plan) -> dict[s
     if PIPELINE in engines:
         result |= _conversion_part(measured[PIPELINE].summary)
     if len(measured) == 2:
-        result |= _comparison_part(query, measured[SPARK], measured[PIPELINE])
-    answer = (measured.get(PIPELINE) or measured[SPARK]).answer
-    return result | (_oracle_part(query, answer, plan) if answer is not None else {})
+        result |= _comparison_part(query, engines, measured)
+    best = PIPELINE if PIPELINE in engines else SPARK
+    answer = measured[best].answer
+    return result | (_oracle_part(query, engines[best], answer, plan) if answer is not None else {})
 
 
 def run_once(query: Query, engine: Engine, measurement: Measurement, *, is_first: bool) -> None:
@@ -87,24 +91,50 @@ def _conversion_part(summary: Mapping[str, Any]) -> dict[str, Any]:
     return part | {"fallback_reasons": summary.get("reasons", [])}
 
 
-def _comparison_part(query: Query, spark: Measurement, pipeline: Measurement) -> dict[str, Any]:
+def _comparison_part(
+    query: Query, engines: Mapping[str, Engine], measured: Mapping[str, Measurement]
+) -> dict[str, Any]:
+    spark, pipeline = measured[SPARK], measured[PIPELINE]
     finished = spark.error is None and pipeline.error is None
-    factor = report.ratio(spark.seconds, pipeline.seconds) if finished else None
+    part: dict[str, Any] = {"ratio": report.ratio(spark.seconds, pipeline.seconds) if finished else None}
     if spark.answer is None or pipeline.answer is None:
-        return {"ratio": factor} | _equality("equal", "an engine gave no answer")
-    return {"ratio": factor} | _equality("equal", answers.difference(spark.answer, pipeline.answer, query.sql))
+        return part | _equality("equal", "an engine gave no answer")
+    limited = (spark.answer, pipeline.answer)
+    found = answers.difference(*limited, query.sql)
+    if found is not None and (whole := _without_limit(query)) is not None:
+        all_rows = [_answer(whole, engines[name]) for name in (SPARK, PIPELINE)]
+        if all_rows[0] is not None and all_rows[1] is not None:
+            part["ties"] = True
+            found = answers.difference_with_ties(limited, (all_rows[0], all_rows[1]), query.sql)
+    return part | _equality("equal", found)
 
 
-def _oracle_part(query: Query, answer: answers.Answer, plan: Plan) -> dict[str, Any]:
-    """Return the comparison of our answer (vanilla Spark's if the pipeline engine did not run) with the oracles."""
+def _without_limit(query: Query) -> Query | None:
+    sql = answers.without_limit(query.sql) if query.sink == "collect" else None
+    return None if sql is None else replace(query, sql=sql)
+
+
+def _answer(query: Query, engine: Engine) -> answers.Answer | None:
+    measurement = Measurement()
+    run_once(query, engine, measurement, is_first=True)
+    return measurement.answer
+
+
+def _oracle_part(query: Query, engine: Engine, answer: answers.Answer, plan: Plan) -> dict[str, Any]:
+    """Return the comparison of ``answer``, which ``engine`` gave, with the oracles."""
     if query.sink != "collect":
         return {}
-    texts, seconds = published.duckdb_answer(query.sql, plan.tables, runs=plan.runs, threads=plan.cores)
+    texts, seconds = oracle.duckdb_answer(query.sql, plan.tables, runs=plan.runs, threads=plan.cores)
     part: dict[str, Any] = {"duckdb": report.timing(seconds)}
-    part |= _equality("duckdb_equal", published.difference(answer, texts))
-    rows = published.answers(plan.scale).get(query.name)
+    found = oracle.difference(answer, texts)
+    if found is not None and (whole := _without_limit(query)) is not None:
+        texts, _ = oracle.duckdb_answer(whole.sql, plan.tables, threads=plan.cores)
+        all_rows = _answer(whole, engine)
+        found = found if all_rows is None else oracle.difference(all_rows, texts)
+    part |= _equality("duckdb_equal", found)
+    rows = plan.published.get(query.name)
     if rows is not None:
-        part |= _equality("published_equal", published.difference(answer, rows, published.RANDOM_TEXTS))
+        part |= _equality("published_equal", oracle.difference(answer, rows, plan.not_published))
     return part
 
 

@@ -1,0 +1,115 @@
+"""Times queries while one function or operator at a time stays in Spark (option ``exclude``).
+
+Vanilla Spark runs each query; the engine runs it once for each name that its converted plan has, with this name
+excluded. ``ratio`` is Spark's median warm time divided by the engine's, so the worst shows what one unsupported
+function costs a query. Names that no plan has are listed as ``not_used``::
+
+    python -m benchmarks.switch_off --suite tpcds --scale 1 --names stddev_samp,Window,CaseWhen
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchmarks import answers, report
+from benchmarks.command_line import configuration, emit_document, make_parser
+from benchmarks.engine import Engine
+from benchmarks.queries import Query
+from benchmarks.run import Measurement, run_once
+from benchmarks.session import PIPELINE, SPARK
+from benchmarks.suite import Suite
+from benchmarks.tpcds.suite import TPCDS
+from benchmarks.tpch.suite import TPCH
+
+_SUITES = {"tpcds": TPCDS, "tpch": TPCH}
+_EXCLUDE = "spark.pysparkPipeline.exclude"
+
+
+def choose(used: Mapping[str, Sequence[str]], names: Sequence[str], per_name: int) -> dict[str, list[str]]:
+    """Return for each name the queries to run: the first ``per_name`` whose plans have it.
+
+    ``used`` has the names in the plan of each query, by query. Without ``names`` all that occur are taken.
+    """
+    wanted = names or sorted({name for found in used.values() for name in found})
+    return {name: [query for query, found in used.items() if name in found][:per_name] for name in wanted}
+
+
+def measure(query: Query, engine: Engine, runs: int) -> Measurement:
+    """Run ``query`` ``runs`` times, the first cold."""
+    result = Measurement()
+    for number in range(runs):
+        if result.error is None:
+            run_once(query, engine, result, is_first=number == 0)
+    return result
+
+
+def compare(query: Query, vanilla: Measurement, excluded: Measurement) -> dict[str, Any]:
+    """Return ratio, converted operators and whether the answers are equal."""
+    if vanilla.answer is None or excluded.answer is None:
+        return {"equal": False, "error": excluded.error or vanilla.error}
+    return {
+        "ratio": report.ratio(vanilla.seconds, excluded.seconds),
+        "converted": f"{excluded.summary['converted']} of {excluded.summary['operators']}",
+        "transitions": excluded.summary["transitions"],
+        "equal": answers.difference(excluded.answer, vanilla.answer, query.sql) is None,
+    }
+
+
+def run(suite: Suite, queries: Sequence[Query], engines: Mapping[str, Engine], words: Any) -> dict[str, Any]:
+    """Run the benchmark on started sessions; return its document."""
+    by_name = {query.name: query for query in queries}
+    pipeline = engines[PIPELINE]
+    used = {name: pipeline.call("names", sql=query.sql)["names"] for name, query in by_name.items()}
+    chosen = choose(used, words.names.split(",") if words.names else [], words.per_name)
+    vanilla: dict[str, Measurement] = {}
+    results: dict[str, dict[str, Any]] = {}
+    for name, found in chosen.items():
+        pipeline.call("configure", settings={_EXCLUDE: name})
+        for number in found:
+            query = by_name[number]
+            if number not in vanilla:
+                vanilla[number] = measure(query, engines[SPARK], words.runs)
+            part = compare(query, vanilla[number], measure(query, pipeline, words.runs))
+            results.setdefault(name, {})[number] = part
+            print(name, number, part, file=sys.stderr, flush=True)
+    pairs = [(part["ratio"], f"{name} in {query}") for name, found in results.items()
+             for query, part in found.items() if part.get("ratio")]  # fmt: skip
+    return {
+        "meta": {"suite": suite.name, "scale": words.scale, "runs": words.runs, "versions": report.versions()},
+        "names": results,
+        "summary": {
+            "runs_with_a_name_off": len(pairs),
+            "worst": {pair: ratio for ratio, pair in sorted(pairs)[:20]},
+            "below_0.95": sum(ratio < 0.95 for ratio, _ in pairs),
+            "not_used": [name for name, found in chosen.items() if not found],
+            "all_equal": all(part["equal"] for found in results.values() for part in found.values()),
+        },
+    }
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run the benchmark; return 1 if an answer differs, else 0."""
+    parser = make_parser("switch_off", __doc__)
+    TPCH.add_options(parser)
+    parser.add_argument("--suite", choices=sorted(_SUITES), default="tpcds")
+    parser.add_argument("--names", help="functions (classes of Catalyst) and operators; all that the plans have")
+    parser.add_argument("--per-name", type=int, default=1000, help="queries of each name at most")
+    arguments = parser.parse_args(words)
+    suite = _SUITES[arguments.suite]
+    own = {"spark.driver.memory": "6g", "spark.driver.host": "localhost"} | dict(suite.settings)
+    tables = suite.tables(arguments.scale, arguments.data)
+    with contextlib.ExitStack() as stack:
+        conf = configuration(arguments, own)
+        engines = {name: stack.enter_context(Engine(name, conf, log=arguments.log)) for name in (SPARK, PIPELINE)}
+        for engine in engines.values():
+            engine.call("views", tables=tables)
+        document = run(suite, suite.choose(arguments.queries, arguments.scale), engines, arguments)
+    emit_document(document, arguments.json)
+    return 0 if document["summary"]["all_equal"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
