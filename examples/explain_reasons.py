@@ -18,8 +18,8 @@ def main():
         spark.range(10_000).selectExpr("id", "cast(id as string) as name").write.parquet(f"{folder}/people")
         people = spark.read.parquet(f"{folder}/people")
         counted = people.where("id > 10").groupBy("id").count()
-        soundex = people.selectExpr("soundex(name) as sound").groupBy("sound").count()
-        for frame in (counted, soundex):
+        spoken = people.selectExpr("sentences(name) as words").selectExpr("words[0][0] as word").groupBy("word").count()
+        for frame in (counted, spoken):
             frame.collect()  # explain reports on the plan that ran
             pyspark_pipeline.explain(frame)  # a statement prints; report = explain(frame) does not
     spark.stop()

@@ -18,7 +18,7 @@ PREFIX = "spark.pysparkPipeline."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option: ``key`` without the prefix, ``kind`` (boolean, int, choice, text), default in text form."""
+    """One option: ``key`` without the prefix, ``kind`` (boolean, int, choice, text, names), default in text form."""
 
     key: str
     kind: str
@@ -35,6 +35,8 @@ class Option:
             return "true or false"
         if self.kind == "text":
             return "any text"
+        if self.kind == "names":
+            return "names of functions and operators of Spark, with commas between"
         if self.kind == "choice":
             return "one of " + ", ".join(self.choices)
         low = "" if self.minimum is None else f" from {self.minimum}"
@@ -75,6 +77,7 @@ _PARSERS: Mapping[str, Callable[[Option, str], Any]] = {
     "boolean": _boolean,
     "choice": _choice,
     "int": _integer,
+    "names": _text,
     "text": _text,
 }
 
@@ -109,6 +112,9 @@ class Options:
         doc="Fail, instead of leaving queries to Spark, when the extension cannot start or a worker lacks it.")
     allow_differences: bool = _declare("allowDifferences", "boolean", "false",
         doc="Also convert expressions whose results differ from Spark's in a documented way.")
+    exclude: str = _declare("exclude", "names", "",
+        doc="Functions and operators that stay in Spark, with commas between: names in SQL (percentile), classes of"
+            " Catalyst (Percentile), physical operators (SortMergeJoin).")
     cost_enabled: bool = _declare("cost.enabled", "boolean", "true",
         doc="Leave plans to Spark that the cost rule expects to be slower; false converts all that is supported.")
     cost_min_scan_bytes: int = _declare("cost.minScanBytes", "int", "1048576", minimum=0,

@@ -1,6 +1,7 @@
 """Spark SQL types: their wire names, parameters, and the Arrow types of chunk columns.
 
-The wire name is Spark's ``DataType.catalogString`` (``bigint``, ``decimal(12,2)``, ``timestamp_ntz``).
+The wire name is Spark's ``DataType.catalogString`` (``bigint``, ``decimal(12,2)``, ``timestamp_ntz``); all day-time
+intervals have one name, and all year-month intervals.
 A string column of a chunk may also be dictionary encoded (``dictionary<int32, string>``); every
 other type has exactly one Arrow type, :attr:`DataType.arrow`.
 """
@@ -27,6 +28,9 @@ _ARROW: dict[str, pa.DataType] = {
     "date": pa.date32(),
     "timestamp": pa.timestamp("us", tz="UTC"),
     "timestamp_ntz": pa.timestamp("us"),
+    # Intervals are numbers: of microseconds, of months.
+    "interval day to second": pa.int64(),
+    "interval year to month": pa.int32(),
 }
 
 _DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
@@ -47,7 +51,7 @@ class DataType:
 
     @property
     def arrow(self) -> pa.DataType:
-        """The Arrow type of a chunk column of this type (decimals are always decimal128)."""
+        """The Arrow type of a column of this type; decimals are always decimal128."""
         if self.kind == "decimal":
             return pa.decimal128(self.precision, self.scale)
         return _ARROW[self.kind]

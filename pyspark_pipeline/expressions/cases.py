@@ -15,9 +15,10 @@ from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import UnsupportedPlanError
 from pyspark_pipeline.plan.expr import Expr, Literal
 
+DAY_TIME, YEAR_MONTH = "interval day to second", "interval year to month"
 KINDS = (
     "boolean", "tinyint", "smallint", "int", "bigint", "float", "double",
-    "decimal", "string", "binary", "date", "timestamp", "timestamp_ntz", "void",
+    "decimal", "string", "binary", "date", "timestamp", "timestamp_ntz", DAY_TIME, YEAR_MONTH, "void",
 )  # fmt: skip
 INTEGRAL = ("tinyint", "smallint", "int", "bigint")
 FLOATING = ("float", "double")
@@ -32,7 +33,8 @@ def case(*args: Sequence[str], **conditions: Any) -> Case:
     """Declare one supported signature: the kinds allowed for each argument, and the manifest's further conditions.
 
     ``conditions``: variadic, same_type, result, max_precision (of a decimal result), fields, literal, matches,
-    settings (of Spark, with the values they may have), frames (of a window), difference.
+    settings (of Spark, with the values they may have), frames (of a window), distinct (false: not with DISTINCT),
+    difference.
     """
     return {"args": [list(kinds) for kinds in args], **conditions}
 
@@ -41,13 +43,14 @@ def case(*args: Sequence[str], **conditions: Any) -> Case:
 class Signature:
     """The properties of a call that cases match.
 
-    ``args`` is empty if only the types of the arguments are known; ``frame`` is None outside a window.
+    ``args`` are the arguments, or only those that are literals, with None for the others; ``frame`` is None outside
+    a window.
     """
 
     types: Sequence[DataType]
     type: DataType
     fields: Mapping[str, Any]
-    args: Sequence[Expr] = ()
+    args: Sequence[Expr | None] = ()
     frame: str | None = None
 
 
@@ -125,7 +128,7 @@ def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _fully_matches(arg: Expr, pattern: str) -> bool:
+def _fully_matches(arg: Expr | None, pattern: str) -> bool:
     if not isinstance(arg, Literal) or arg.value is None:
         return False
-    return bool(re.fullmatch(pattern, _text(arg.value), re.DOTALL))
+    return bool(re.fullmatch(pattern, _text(arg.value), re.DOTALL | re.ASCII))

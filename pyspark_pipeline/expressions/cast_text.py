@@ -41,7 +41,7 @@ from pyspark_pipeline.kernels.decimal_words import (
 from pyspark_pipeline.plan.expr import Call
 
 
-def _parsed(call: Call, array: pa.Array, fits: Any, exception: str) -> pa.Buffer | None:
+def parsed_validity(call: Call, array: pa.Array, fits: Any, exception: str) -> pa.Buffer | None:
     """Return the validity of the result; raise for the first valid row that was not parsed (ANSI)."""
     validity = validity_of([array])
     valid = valid_flags(validity, len(array))
@@ -67,7 +67,7 @@ def _to_date(call: Call, settings: ExpressionSettings) -> Kernel:
         days = np.empty(len(array), dtype=np.int32)
         status = np.empty(len(array), dtype=np.uint8)
         text_parse.parse_dates(*text_parse.text_of(array), days, status)
-        validity = _parsed(call, array, status == text_parse.PARSED, "SparkDateTimeException")
+        validity = parsed_validity(call, array, status == text_parse.PARSED, "SparkDateTimeException")
         return from_numbers(days, pa.date32(), validity)
 
     return _kernel(call, parse)
@@ -82,7 +82,7 @@ def _to_integral(call: Call, settings: ExpressionSettings) -> Kernel:
         out = np.empty(len(array), dtype=info.dtype)
         status = np.empty(len(array), dtype=np.uint8)
         text_parse.parse_integers(*text_parse.text_of(array), fraction, int(info.min), int(info.max), out, status)
-        validity = _parsed(call, array, status == text_parse.PARSED, "SparkNumberFormatException")
+        validity = parsed_validity(call, array, status == text_parse.PARSED, "SparkNumberFormatException")
         return from_numbers(out, call.type.arrow, validity)
 
     return _kernel(call, parse)
@@ -98,7 +98,7 @@ def _to_boolean(call: Call, settings: ExpressionSettings) -> Kernel:
     def parse(array: pa.Array) -> Value:
         words = pc.ascii_lower(pc.ascii_trim(array, characters=_TRIMMED))
         true, false = pc.is_in(words, value_set=_TRUE), pc.is_in(words, value_set=_FALSE)
-        validity = _parsed(call, array, flags(pc.or_(true, false)), "SparkRuntimeException")
+        validity = parsed_validity(call, array, flags(pc.or_(true, false)), "SparkRuntimeException")
         return pa.Array.from_buffers(pa.bool_(), len(array), [validity, pa.array(flags(true)).buffers()[1]])
 
     return _kernel(call, parse)
@@ -161,7 +161,7 @@ def _to_floating(call: Call, settings: ExpressionSettings) -> Kernel:
             number = java_double(array[int(row)].as_py(), single)
             fits[row] = number is not None
             numbers[row] = 0.0 if number is None else number
-        validity = _parsed(call, array, fits, "SparkNumberFormatException")
+        validity = parsed_validity(call, array, fits, "SparkNumberFormatException")
         return from_numbers(numbers, call.type.arrow, validity)
 
     return _kernel(call, parse)

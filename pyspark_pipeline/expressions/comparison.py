@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyspark_pipeline.expressions.cases import DAY_TIME, YEAR_MONTH
 from pyspark_pipeline.expressions.registry import (
     ORDERED,
     ExpressionSettings,
@@ -24,7 +25,11 @@ from pyspark_pipeline.plan.expr import Call
 
 Compare = Callable[[Value, Value], Value]
 
-_CASES = [case(ORDERED, ORDERED, same_type=True)]
+_CASES = [
+    case(ORDERED, ORDERED, same_type=True),
+    case([DAY_TIME], [DAY_TIME]),
+    case([YEAR_MONTH], [YEAR_MONTH]),
+]
 
 
 def _has_nan(value: Value) -> bool:
@@ -78,6 +83,18 @@ def _kernel(compare: Compare) -> Kernel:
 @function("EqualTo", _CASES)
 def _equal(call: Call, settings: ExpressionSettings) -> Kernel:
     return _kernel(equality(call.args[0].type.kind))
+
+
+for _name in ("EqualTo", "LessThan", "GreaterThan", "LessThanOrEqual", "GreaterThanOrEqual"):
+
+    @function(_name, [case(["void"], ["void"])])
+    def _unknown(call: Call, settings: ExpressionSettings) -> Kernel:
+        return Kernel(run=lambda values, rows: pa.scalar(None, pa.bool_()), null_intolerant=False)
+
+
+@function("EqualNullSafe", [case(["void"], ["void"])])
+def _both_null(call: Call, settings: ExpressionSettings) -> Kernel:
+    return Kernel(run=lambda values, rows: pa.scalar(True), null_intolerant=False)
 
 
 @function("LessThan", _CASES)

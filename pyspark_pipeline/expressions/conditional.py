@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.frame import Evaluable, Frame
 from pyspark_pipeline.expressions.registry import (
     FLOATING,
@@ -22,7 +23,7 @@ from pyspark_pipeline.expressions.registry import (
     case,
     function,
 )
-from pyspark_pipeline.expressions.values import decode, scatter, to_array, truth
+from pyspark_pipeline.expressions.values import decode, scatter, set_null, to_array, truth
 from pyspark_pipeline.plan.expr import Call
 
 _ANY = [case(KINDS, variadic=True)]
@@ -102,6 +103,28 @@ def _coalesce(call: Call, settings: ExpressionSettings) -> LazyKernel:
         return result
 
     return LazyKernel(run=run)
+
+
+@function("Elt", [case(["int"], ["string"], variadic=True), case(["int"], ["binary"], variadic=True)])
+def _elt(call: Call, settings: ExpressionSettings) -> LazyKernel:
+    """Return the argument of a number, from 1; NULL outside the arguments, or an error in ANSI mode."""
+    null = pa.scalar(None, call.type.arrow)
+    fails = bool(call.fields["failOnError"])
+
+    def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
+        index = to_array(frame.value(args[0]), frame.num_rows)
+        is_wrong = pc.or_(pc.less(index, 1), pc.greater(index, len(args) - 1))
+        if fails and pc.any(is_wrong).as_py():
+            raise conditions.index_out_of_range(index.filter(is_wrong)[0].as_py(), len(args) - 1, call.context)
+        if not any(arg.can_raise for arg in args[1:]):
+            known = set_null(pc.subtract(index, 1), is_wrong)
+            return pc.choose(known, *(decode(frame.value(arg)) for arg in args[1:]))
+        result: Value = pa.repeat(null, frame.num_rows)
+        for number, arg in enumerate(args[1:], 1):
+            result = _fill(frame, pc.fill_null(pc.equal(index, number), False), arg, result)
+        return result
+
+    return LazyKernel(run=run, can_raise=fails)
 
 
 @function("NaNvl", [case(FLOATING, FLOATING, same_type=True)])

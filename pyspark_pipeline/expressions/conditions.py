@@ -27,8 +27,134 @@ def arithmetic_overflow(kind: str, suggestion: str, context: int) -> SparkCondit
 
 
 def timestamp_overflow() -> SparkConditionError:
-    """Build the error of an instant outside the range of timestamps, which has no condition: Java raises it."""
-    return SparkConditionError("ArithmeticException", "", {"message": "long overflow"})
+    """Build the error of an instant outside the range of timestamps."""
+    return java_overflow(is_long=True)
+
+
+def java_overflow(is_long: bool) -> SparkConditionError:
+    """Build the error of Java's exact arithmetic of longs or ints, which has no condition."""
+    return SparkConditionError("ArithmeticException", "", {"message": f"{'long' if is_long else 'integer'} overflow"})
+
+
+def java_error(exception: str, message: str) -> SparkConditionError:
+    """Build an error of Java, which has no condition; ``exception`` is its class without the package."""
+    return SparkConditionError(exception, "", {"message": message})
+
+
+def bit_position_out_of_range(name: str, bits: int, position: int) -> SparkConditionError:
+    """Build the error of a position that is none of the ``bits`` of an integer."""
+    bounds = {"lower": "0", "upper": str(bits), "invalidValue": str(position)}
+    parameters = {"functionName": f"`{name}`", "parameter": "`pos`"} | bounds
+    condition = "INVALID_PARAMETER_VALUE.BIT_POSITION_RANGE"
+    return SparkConditionError("SparkIllegalArgumentException", condition, parameters)
+
+
+def bitmap_position(position: int, size: int) -> SparkConditionError:
+    """Build the error of a position beyond a bitmap of ``size`` bytes."""
+    parameters = {"bitPosition": str(position), "bitmapNumBytes": str(size), "bitmapNumBits": str(8 * size)}
+    return SparkConditionError("SparkArrayIndexOutOfBoundsException", "INVALID_BITMAP_POSITION", parameters)
+
+
+def index_out_of_range(index: int, size: int, context: int) -> SparkConditionError:
+    """Build the error of an index, from 1, of none of ``size`` values."""
+    parameters = {"indexValue": str(index), "arraySize": str(size), "ansiConfig": _ANSI}
+    return SparkConditionError("SparkArrayIndexOutOfBoundsException", "INVALID_ARRAY_INDEX", parameters, context)
+
+
+def conv_overflow(context: int) -> SparkConditionError:
+    """Build the error of a number of more than 64 bits."""
+    return _arithmetic_overflow("Overflow in function conv()", "", context)
+
+
+def interval_overflow() -> SparkConditionError:
+    """Build the error of the smallest interval negated."""
+    return SparkConditionError("SparkArithmeticException", "INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION", {})
+
+
+def datetime_overflow(operation: str) -> SparkConditionError:
+    """Build the error of an operation like ``add 1L DAY to TIMESTAMP '...'``."""
+    return SparkConditionError("SparkArithmeticException", "DATETIME_OVERFLOW", {"operation": operation})
+
+
+def no_timestamp(value: str, unit: str) -> SparkConditionError:
+    """Build the error of a number, as a literal of SQL, of seconds or milliseconds beyond the timestamps."""
+    return datetime_overflow(f"create a TIMESTAMP from {value} {unit} since the epoch")
+
+
+def field_out_of_bounds(message: str, suggests_ansi_off: bool) -> SparkConditionError:
+    """Build the error of a date that does not exist; ``message`` is that of Java's exception."""
+    parameters = {"rangeMessage": message} | ({"ansiConfig": _ANSI} if suggests_ansi_off else {})
+    condition = f"DATETIME_FIELD_OUT_OF_BOUNDS.{'WITH' if suggests_ansi_off else 'WITHOUT'}_SUGGESTION"
+    return SparkConditionError("SparkDateTimeException", condition, parameters)
+
+
+def invalid_fraction_of_second(seconds: float) -> SparkConditionError:
+    """Build the error of more than 60 seconds, but less than 61."""
+    parameters = {"secAndMicros": java_digits(seconds)}
+    return SparkConditionError("SparkDateTimeException", "INVALID_FRACTION_OF_SECOND", parameters)
+
+
+def illegal_day_of_week(text: str) -> SparkConditionError:
+    """Build the error of a text that is not a day of the week."""
+    return SparkConditionError("SparkIllegalArgumentException", "ILLEGAL_DAY_OF_WEEK", {"string": text})
+
+
+def wrong_escape(pattern: str, escaped: str) -> SparkConditionError:
+    """Build the error of a LIKE pattern that escapes another character, or none at its end."""
+    if not escaped:
+        return SparkConditionError("AnalysisException", "INVALID_FORMAT.ESC_AT_THE_END", {"format": f"'{pattern}'"})
+    parameters = {"format": f"'{pattern}'", "char": f"'{escaped}'"}
+    return SparkConditionError("AnalysisException", "INVALID_FORMAT.ESC_IN_THE_MIDDLE", parameters)
+
+
+def invalid_url(text: str) -> SparkConditionError:
+    """Build the error of a text that is not a URL."""
+    return SparkConditionError("SparkIllegalArgumentException", "INVALID_URL", {"url": text})
+
+
+def cannot_decode_url(text: str) -> SparkConditionError:
+    """Build the error of a wrong escape in an encoded text."""
+    return SparkConditionError("SparkIllegalArgumentException", "CANNOT_DECODE_URL", {"url": text})
+
+
+def user_raised(message: str) -> SparkConditionError:
+    """Build the error of ``raise_error`` and ``assert_true``."""
+    return SparkConditionError("SparkRuntimeException", "USER_RAISED_EXCEPTION", {"errorMessage": message})
+
+
+def index_of_zero(context: int) -> SparkConditionError:
+    """Build the error of the index 0, where the first is 1."""
+    return SparkConditionError("SparkRuntimeException", "INVALID_INDEX_OF_ZERO", {}, context)
+
+
+def invalid_utf8(data: bytes) -> SparkConditionError:
+    """Build the error of bytes that are not UTF-8."""
+    shown = "".join(f"\\x{byte:02X}" for byte in data)
+    return SparkConditionError("SparkIllegalArgumentException", "INVALID_UTF8_STRING", {"str": shown})
+
+
+def conversion_invalid_input(text: str, fmt: str, target: DataType, suggestion: str) -> SparkConditionError:
+    """Build the error of a text that is not in a format of bytes; ``suggestion`` is the try_ function."""
+    names = {"targetType": sql_type(target), "suggestion": f"`{suggestion}`"}
+    parameters = {"str": f"'{text}'", "fmt": f"'{fmt}'"} | names
+    return SparkConditionError("SparkIllegalArgumentException", "CONVERSION_INVALID_INPUT", parameters)
+
+
+def unknown_charset(name: str, charset: str, known: str) -> SparkConditionError:
+    """Build the error of a character set that Spark does not support."""
+    parameters = {"functionName": f"`{name}`", "parameter": "`charset`", "charset": charset, "charsets": known}
+    return SparkConditionError("SparkIllegalArgumentException", "INVALID_PARAMETER_VALUE.CHARSET", parameters)
+
+
+def malformed_characters(name: str, charset: str) -> SparkConditionError:
+    """Build the error of bytes that a character set does not define."""
+    parameters = {"function": f"`{name}`", "charset": charset}
+    return SparkConditionError("SparkRuntimeException", "MALFORMED_CHARACTER_CODING", parameters)
+
+
+def rounding_overflow(context: int) -> SparkConditionError:
+    """Build the error of an integer that, rounded to tens or hundreds, is outside its type."""
+    return _arithmetic_overflow("Overflow", "", context)
 
 
 def integral_divide_overflow(context: int) -> SparkConditionError:

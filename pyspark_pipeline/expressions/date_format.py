@@ -1,13 +1,14 @@
 """Timestamps as text: casts, ``date_format``, ``from_unixtime`` (Spark: TimestampFormatter, Java's DateTimeFormatter).
 
-Patterns consist of fields of fixed width and literals. Values of the years 0 to 9999 are the rows of a matrix of
-bytes; other years, which have more digits or a sign, are formatted one by one.
+Patterns consist of fields and literals. Values of the years 0 to 9999 are the rows of a matrix of bytes, in which
+fields of fewer characters have zero bytes that are then removed; other years, which have more digits or a sign, are
+formatted one by one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions.cast_string import PROLEPTIC_TEXT
-from pyspark_pipeline.expressions.dates import DAY_NAMES, MONTH_NAMES, civil_from_days
+from pyspark_pipeline.expressions.dates import (
+    DAY_NAMES,
+    FULL_DAY_NAMES,
+    FULL_MONTH_NAMES,
+    MONTH_NAMES,
+    civil_from_days,
+    truncated_days,
+)
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.time_zones import TimeZone
 from pyspark_pipeline.expressions.timestamps import SECOND, ZONED, local_zone
@@ -34,72 +42,131 @@ class LocalTimes:
 
     days: Any
     micros: Any
+    east: Any
     year: Any
     month: Any
     day: Any
 
     @classmethod
-    def of(cls, days: Any, micros: Any) -> LocalTimes:
-        """Split days since 1970-01-01; ``micros`` are the microseconds since midnight."""
-        return cls(days, micros, *civil_from_days(days))
+    def of(cls, days: Any, micros: Any, east: Any = 0) -> LocalTimes:
+        """Split days since 1970-01-01; ``micros``: microseconds since midnight, ``east``: seconds east of UTC."""
+        return cls(days, micros, np.broadcast_to(np.asarray(east, dtype=np.int64), len(days)), *civil_from_days(days))
+
+    def rows(self, chosen: Any) -> LocalTimes:
+        """Return some of the local times."""
+        return LocalTimes.of(self.days[chosen], self.micros[chosen], self.east[chosen])
 
     @property
     def hour(self) -> Any:
         return self.micros // (3600 * SECOND)
 
+    @property
+    def day_of_year(self) -> Any:
+        return self.days - truncated_days(self.days, "YEAR") + 1
 
-def _names(names: Sequence[str], number: Any) -> Any:
-    """Return the letters of the name of each row: uint8, shape (rows, 3)."""
-    return np.frombuffer("".join(names).encode("ascii"), dtype=np.uint8).reshape(-1, 3)[number]
+
+def _digits(number: Any, width: int, least: int | None = None) -> Any:
+    """Return the last digits of numbers, uint8, shape (rows, width), 0 for leading zeros before the last ``least``."""
+    digits = np.empty((len(number), width), dtype=np.uint8)
+    for position in range(width - 1, -1, -1):
+        digits[:, position] = number % 10 + _ZERO
+        if least is not None and position < width - least:
+            digits[:, position] *= number > 0
+        number = number // 10
+    return digits
 
 
-#: The fields: number of characters, and numbers to be written with as many digits or the characters themselves.
-_FIELDS: dict[str, tuple[int, Callable[[LocalTimes], Any]]] = {
-    "yyyy": (4, lambda times: times.year),
-    "MM": (2, lambda times: times.month),
-    "dd": (2, lambda times: times.day),
-    "HH": (2, lambda times: times.hour),
-    "hh": (2, lambda times: (times.hour + 11) % 12 + 1),
-    "mm": (2, lambda times: times.micros // (60 * SECOND) % 60),
-    "ss": (2, lambda times: times.micros // SECOND % 60),
-    **{"S" * n: (n, lambda times, n=n: times.micros % SECOND // 10 ** (6 - n)) for n in range(1, 7)},  # type: ignore[misc]
-    "MMM": (3, lambda times: _names(MONTH_NAMES, times.month - 1)),
-    "E": (3, lambda times: _names(DAY_NAMES, (times.days + 3) % 7)),
-    "EEE": (3, lambda times: _names(DAY_NAMES, (times.days + 3) % 7)),
+def _names(names: Sequence[str]) -> Any:
+    """Return the letters of names: uint8, shape (names, longest), with zeros after shorter names."""
+    width = max(map(len, names))
+    letters = "".join(name.ljust(width, "\0") for name in names).encode("ascii")
+    return np.frombuffer(letters, dtype=np.uint8).reshape(-1, width)
+
+
+def _offset(times: LocalTimes, pattern: str, zero: str) -> Any:
+    """Return the offsets from UTC: ``pattern`` is Java's +HHmm, +HHMM or +HH:MM, ``zero`` the text of no offset."""
+    minutes = np.abs(times.east) // 60
+    parts = [np.where(times.east < 0, ord("-"), ord("+")).astype(np.uint8)[:, np.newaxis], _digits(minutes // 60, 2)]
+    if ":" in pattern:
+        parts.append(np.full((len(minutes), 1), ord(":"), dtype=np.uint8))
+    parts.append(_digits(minutes % 60, 2))
+    if pattern == "+HHmm":
+        parts[-1] *= (minutes % 60 > 0)[:, np.newaxis]
+    text = np.concatenate(parts, axis=1)
+    text[minutes == 0] = np.frombuffer(zero.ljust(text.shape[1], "\0").encode("ascii"), dtype=np.uint8)
+    return text
+
+
+_AM_PM, _MONTH, _FULL_MONTH, _DAY, _FULL_DAY, _QUARTER = map(_names, (
+    ("AM", "PM"), MONTH_NAMES, FULL_MONTH_NAMES, DAY_NAMES, FULL_DAY_NAMES, ("Q1", "Q2", "Q3", "Q4"),
+))  # fmt: skip
+
+#: The numbers of fields with as many digits as letters, or as needed if it is one letter.
+_NUMBERS: dict[str, Callable[[LocalTimes], Any]] = {
+    "M": lambda times: times.month,
+    "L": lambda times: times.month,
+    "d": lambda times: times.day,
+    "H": lambda times: times.hour,
+    "k": lambda times: (times.hour + 23) % 24 + 1,
+    "K": lambda times: times.hour % 12,
+    "h": lambda times: (times.hour + 11) % 12 + 1,
+    "m": lambda times: times.micros // (60 * SECOND) % 60,
+    "s": lambda times: times.micros // SECOND % 60,
 }
-_LITERAL = r"[^a-zA-Z'\[\]{}#]|'[^'\u0080-\U0010ffff]+'"
-_TOKEN = rf"y+|M+|d+|H+|h+|m+|s+|S+|E+|{_LITERAL}"
-_ASCII_LITERAL = r"[ !\"$%&(-@\\^_`|~]|'[ -&(-~]+'"
-#: Patterns of these fields and of literals; a field does not follow itself.
-PATTERN = (
-    "(?:yyyy(?!y)|MMM(?!M)|(?<!M)MM(?!M)|dd(?!d)|HH(?!H)|hh(?!h)|mm(?!m)|ss(?!s)|"
-    f"(?<!S)S{{1,6}}(?!S)|(?<!E)EEE(?!E)|(?<!E)E(?!E)|{_ASCII_LITERAL})+"
-)
-
-
-def _tokens(pattern: str) -> Iterator[str]:
-    return (match[0] for match in re.finditer(_TOKEN, pattern))
+#: The characters of each field: uint8, shape (rows, longest), with zeros that are left out.
+_FIELDS: dict[str, Callable[[LocalTimes], Any]] = {
+    "y": lambda times: _digits(times.year, 4, 1),
+    "yy": lambda times: _digits(times.year, 2),
+    "yyyy": lambda times: _digits(times.year, 4),
+    **{letter: lambda times, number=number: _digits(number(times), 2, 1) for letter, number in _NUMBERS.items()},  # type: ignore[misc]
+    **{2 * letter: lambda times, number=number: _digits(number(times), 2) for letter, number in _NUMBERS.items()},  # type: ignore[misc]
+    **{"S" * n: lambda times, n=n: _digits(times.micros % SECOND * 1000 // 10 ** (9 - n), n) for n in range(1, 10)},  # type: ignore[misc]
+    **dict.fromkeys(("MMM", "LLL"), lambda times: _MONTH[times.month - 1]),
+    **dict.fromkeys(("MMMM", "LLLL"), lambda times: _FULL_MONTH[times.month - 1]),
+    **dict.fromkeys(("E", "EE", "EEE"), lambda times: _DAY[(times.days + 3) % 7]),
+    "EEEE": lambda times: _FULL_DAY[(times.days + 3) % 7],
+    "a": lambda times: _AM_PM[times.hour // 12],
+    "D": lambda times: _digits(times.day_of_year, 3, 1),
+    "DDD": lambda times: _digits(times.day_of_year, 3),
+    "Q": lambda times: _digits((times.month + 2) // 3, 1),
+    "QQ": lambda times: _digits((times.month + 2) // 3, 2),
+    "QQQ": lambda times: _QUARTER[(times.month - 1) // 3],
+    **{letters: lambda times, p=p, zero=zero: _offset(times, p, zero) for letters, p, zero in (  # type: ignore[misc]
+        ("X", "+HHmm", "Z"), ("XX", "+HHMM", "Z"), ("XXX", "+HH:MM", "Z"), ("x", "+HHmm", "+00"),
+        ("xx", "+HHMM", "+0000"), ("xxx", "+HH:MM", "+00:00"), ("Z", "+HHMM", "+0000"), ("ZZ", "+HHMM", "+0000"),
+        ("ZZZ", "+HHMM", "+0000"),
+    )},
+}  # fmt: skip
+_LITERAL = r"[ !\"$%&(-@\\^_`|~]|'[ -&(-~]+'(?!')"
+#: Patterns of these fields and of literals in ASCII; a field does not follow itself.
+PATTERN = "(?:" + "|".join([*(f"(?<!{field[0]}){field}(?!{field[0]})" for field in sorted(_FIELDS)), _LITERAL]) + ")+"
 
 
 class Formatter:
     """Formats local times by one pattern."""
 
     def __init__(self, pattern: str) -> None:
-        self._tokens = list(_tokens(pattern))
+        self._tokens = [match[0] for match in re.finditer(rf"([a-zA-Z])\1*|{_LITERAL}", pattern)]
+        #: Whether a text contains the offset from UTC.
+        self.has_offset = any(token[0] in "XxZ" for token in self._tokens)
 
-    def format(self, days: Any, micros: Any, valid: pa.BooleanArray | None) -> pa.Array:
-        """Return the text of local dates and microseconds since midnight: NULL in the rows that are not ``valid``."""
+    def format(self, days: Any, micros: Any, valid: pa.BooleanArray | None, east: Any = 0) -> pa.Array:
+        """Return the text of local dates and microseconds since midnight: NULL in the rows that are not ``valid``.
+
+        ``east``: seconds east of UTC, an int or int64, shape (rows,).
+        """
         usual = (days >= _FIRST) & (days < _LAST)
-        text = self._fixed(LocalTimes.of(np.where(usual, days, 0), micros), valid)
+        times = LocalTimes.of(days, micros, east)
+        text = self._usual(times if usual.all() else LocalTimes.of(np.where(usual, days, 0), micros, east), valid)
         if usual.all():
             return text
         if valid is not None:
             usual |= ~flags(valid)
         unusual = np.flatnonzero(~usual)
-        written = [self._one(LocalTimes.of(days[row : row + 1], micros[row : row + 1])) for row in unusual]
+        written = [self._one(times.rows(slice(row, row + 1))) for row in unusual]
         return pc.replace_with_mask(text, pa.array(~usual), pa.array(written, pa.string()))
 
-    def _fixed(self, times: LocalTimes, valid: pa.BooleanArray | None) -> pa.Array:
+    def _usual(self, times: LocalTimes, valid: pa.BooleanArray | None) -> pa.Array:
         parts = [_characters(token, times) for token in self._tokens]
         rows, width = len(times.days), sum(part.shape[1] for part in parts)
         matrix = np.empty((rows, width), dtype=np.uint8)
@@ -107,19 +174,29 @@ class Formatter:
         for part in parts:
             matrix[:, column : column + part.shape[1]] = part
             column += part.shape[1]
-        offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(width)
+        present = matrix != 0
+        if present.all():
+            offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(width)
+        else:
+            offsets = np.zeros(rows + 1, dtype=np.int32)
+            np.cumsum(present.sum(axis=1), out=offsets[1:])
+            matrix = matrix[present]
         bitmap = None if valid is None else bitmap_of(valid)
         return pa.Array.from_buffers(pa.string(), rows, [bitmap, pa.py_buffer(offsets), pa.py_buffer(matrix)])
 
     def _one(self, times: LocalTimes) -> str:
         return "".join(
-            _year_text(int(times.year[0])) if token == "yyyy" else bytes(_characters(token, times)[0]).decode("ascii")
+            _year_text(int(times.year[0]), len(token))
+            if token[0] == "y"
+            else bytes(_characters(token, times)[0]).decode("ascii").replace("\0", "")
             for token in self._tokens
         )
 
 
-def _year_text(year: int) -> str:
-    return f"{'+' if year > 9999 else '-' if year < 0 else ''}{abs(year):04d}"
+def _year_text(year: int, letters: int) -> str:
+    if letters == 2:
+        return f"{abs(year) % 100:02d}"
+    return str(year) if letters == 1 else f"{'+' if year > 9999 else '-' if year < 0 else ''}{abs(year):04d}"
 
 
 def _characters(token: str, times: LocalTimes) -> Any:
@@ -127,15 +204,7 @@ def _characters(token: str, times: LocalTimes) -> Any:
     if token not in _FIELDS:
         literal = token[1:-1] if len(token) > 1 else token
         return np.frombuffer(literal.encode("ascii"), dtype=np.uint8).reshape(1, -1)
-    width, compute = _FIELDS[token]
-    found = compute(times)
-    if found.ndim == 2:
-        return found
-    digits = np.empty((len(found), width), dtype=np.uint8)
-    for position in range(width - 1, -1, -1):
-        digits[:, position] = found % 10 + _ZERO
-        found = found // 10
-    return digits
+    return _FIELDS[token](times)
 
 
 def _formatted(call: Call, zone: TimeZone, pattern: str, unit: int = 1) -> Kernel:
@@ -143,8 +212,10 @@ def _formatted(call: Call, zone: TimeZone, pattern: str, unit: int = 1) -> Kerne
 
     def run(values: Sequence[Value], rows: int) -> Value:
         array = to_array(values[0], rows)
-        days, micros = zone.local_times(numbers_or_zero(array) * unit)
-        return formatter.format(days, micros, array.is_valid() if array.null_count else None)
+        instants = numbers_or_zero(array) * unit
+        east = zone.offsets(instants // SECOND) if formatter.has_offset else 0
+        days, micros = zone.local_times(instants)
+        return formatter.format(days, micros, array.is_valid() if array.null_count else None, east)
 
     return Kernel(run=run)
 

@@ -1,7 +1,7 @@
 """Strings to timestamps by a pattern: ``to_date``, ``to_timestamp``, ``unix_timestamp`` (Spark: ToTimestamp).
 
-Patterns consist of fields of fixed width, each at most once, and literals. Texts in the plain form of the pattern
-are parsed by a compiled kernel; the others one by one, as Java's DateTimeFormatter parses them in its strict style.
+Patterns consist of fields, each at most once, and literals. Texts in a usual form of the pattern are parsed by a
+compiled kernel; the others one by one, as Java's DateTimeFormatter parses them in its strict style.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.expressions import conditions
+from pyspark_pipeline.expressions.dates import MONTH_NAMES
 from pyspark_pipeline.expressions.per_value import python_values
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.time_zones import MAX_SECOND, TimeZone
@@ -26,28 +27,31 @@ from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
 
-_FIELD = r"yyyy(?!y)|(?<!M)MM(?!M)|(?<!d)dd(?!d)|(?<!H)HH(?!H)|(?<!m)mm(?!m)|(?<!s)ss(?!s)"
+#: Fields of fixed width may be adjacent; those of one letter, fractions and texts stand between literals.
+_FIXED = r"(?<!y)yyyy(?!y)|(?<!M)MM(?!M)|(?<!d)dd(?!d)|(?<!H)HH(?!H)|(?<!h)hh(?!h)|(?<!m)mm(?!m)|(?<!s)ss(?!s)"
+_LONE = r"(?<![A-Za-z])(?:(?:[yMdHhmsa]|yy|MMM|XXX)(?![A-Za-z])|S{1,9}(?![A-WYZa-z]))"
+_FIELD = rf"{_FIXED}|{_LONE}|(?<=[sS])XXX(?![A-Za-z])"
 # Not digits, which a field before them would read, nor characters that patterns reserve.
 _LITERAL = r"[ !\"$%&(-/:-@\\^_`|~]|'[ -&(-/:-~]+'(?!')"
 _BEFORE = r"(?:[^']|'[^']*')*"
 
 
-def _once(field: str) -> str:
-    return f"(?!{_BEFORE}{field}{_BEFORE}{field})"
+def _once(letter: str) -> str:
+    return f"(?!{_BEFORE}{letter}(?:[^'{letter}]|'[^']*')+{letter})"
 
 
-def _needs(field: str, other: str) -> str:
+def _needs(letter: str, other: str) -> str:
     """Return a pattern that a field is absent or the other is present."""
-    return f"(?:(?!{_BEFORE}{field})|(?={_BEFORE}{other}))"
+    return f"(?:(?!{_BEFORE}{letter})|(?={_BEFORE}{other}))"
 
 
-#: Patterns with a year, in which no field stands without the next larger one.
+#: Patterns with a year, in which no field stands without the next larger one; an hour to 12 has AM or PM.
 PATTERN = (
-    f"(?={_BEFORE}yyyy)"
-    + "".join(_once(field) for field in ("yyyy", "MM", "dd", "HH", "mm", "ss"))
-    + _needs("dd", "MM")
-    + _needs("mm", "HH")
-    + _needs("ss", "mm")
+    f"(?={_BEFORE}y)"
+    + "".join(_once(letter) for letter in "yMdHhmsSaX")
+    + f"(?!{_BEFORE}H{_BEFORE}[ha])(?!{_BEFORE}[ha]{_BEFORE}H)"
+    + "".join(_needs(letter, other) for letter, other in ("dM", "ha", "ah", "sm", "Ss", "Xs"))
+    + _needs("m", "[Hh]")
     + f"(?:{_FIELD}|{_LITERAL})+"
 )
 
@@ -67,14 +71,20 @@ class _Range:
 
 
 _RANGES = {
-    "yyyy": _Range("Year", -999_999_999, 999_999_999, "-999999999 - 999999999"),
-    "MM": _Range("MonthOfYear", 1, 12, "1 - 12"),
-    "dd": _Range("DayOfMonth", 1, 31, "1 - 28/31"),
-    "HH": _Range("HourOfDay", 0, 23, "0 - 23"),
-    "mm": _Range("MinuteOfHour", 0, 59, "0 - 59"),
-    "ss": _Range("SecondOfMinute", 0, 59, "0 - 59"),
+    "y": _Range("Year", -999_999_999, 999_999_999, "-999999999 - 999999999"),
+    "M": _Range("MonthOfYear", 1, 12, "1 - 12"),
+    "d": _Range("DayOfMonth", 1, 31, "1 - 28/31"),
+    "H": _Range("HourOfDay", 0, 23, "0 - 23"),
+    "h": _Range("ClockHourOfAmPm", 1, 12, "1 - 12"),
+    "m": _Range("MinuteOfHour", 0, 59, "0 - 59"),
+    "s": _Range("SecondOfMinute", 0, 59, "0 - 59"),
 }
-_CODES = dict(zip(_RANGES, range(pattern_parse.YEAR, pattern_parse.SECOND + 1), strict=True))
+_CODES = {
+    "y": pattern_parse.YEAR, "yy": pattern_parse.CENTURY_YEAR, "M": pattern_parse.MONTH,
+    "MMM": pattern_parse.MONTH_NAME, "d": pattern_parse.DAY, "H": pattern_parse.HOUR, "h": pattern_parse.CLOCK_HOUR,
+    "m": pattern_parse.MINUTE, "s": pattern_parse.SECOND, "S": pattern_parse.MICROS, "a": pattern_parse.AM_PM,
+    "X": pattern_parse.OFFSET,
+}  # fmt: skip
 _MONTHS = (
     "JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER",
     "DECEMBER",
@@ -93,17 +103,21 @@ class _FailedAt(Exception):
 
 @dataclass(slots=True)
 class _Number:
-    """A field of a pattern: its widths and the digits that the adjacent fields after it need (NumberPrinterParser)."""
+    """A field of a pattern: its letters and the digits that the adjacent fields after it need (NumberPrinterParser)."""
 
-    field: str
+    letters: str
     subsequent: int = 0
+
+    @property
+    def field(self) -> str:
+        return self.letters[0]
 
     def parse(self, text: str, start: int) -> tuple[int, int]:
         """Return the value and the index after it; raise :class:`_FailedAt`."""
-        is_year = self.field == "yyyy"
-        least, most = (4, 19) if is_year else (2, 2)
+        pads_years = self.letters == "yyyy"
+        least, most = {1: (1, 19), 2: (2, 2), 4: (4, 19)}[len(self.letters)]
         sign = text[start : start + 1]
-        if not sign or (sign in "+-" and not is_year):
+        if not sign or (sign == "+" and not pads_years) or (sign == "-" and most == 2):
             raise _FailedAt(start)
         first = start + (sign in "+-")
         end = first + _digits(text, first, most + self.subsequent)
@@ -114,12 +128,66 @@ class _Number:
         value, count = int(text[first:end]), end - first
         if (sign == "-" and value == 0) or (sign == "+" and count <= least):
             raise _FailedAt(start)
-        if is_year and sign not in "+-" and count > least:
+        if pads_years and sign not in "+-" and count > least:
             raise _FailedAt(first)
+        if self.letters == "yy":
+            return 2000 + value, end
         value = -value if sign == "-" else value
         if not -(2**63) <= value < 2**63:
             return (-(-value // 10) if value < 0 else value // 10), end - 1
         return value, end
+
+
+class _Fraction:
+    """Digits of a second's fraction, at most as many as letters; the value is in microseconds."""
+
+    def __init__(self, letters: str) -> None:
+        self.field = letters[0]
+        self._most = len(letters)
+
+    def parse(self, text: str, start: int) -> tuple[int, int]:
+        """Return the value and the index after it; raise :class:`_FailedAt`."""
+        count = _digits(text, start, self._most)
+        if not count:
+            raise _FailedAt(start)
+        return int(text[start : start + count].ljust(6, "0")[:6]), start + count
+
+
+class _Name:
+    """The short name of a month, from 1, or AM or PM, from 0, in any case."""
+
+    def __init__(self, letters: str) -> None:
+        self.field = letters[0]
+        self._names = dict(zip(map(str.lower, MONTH_NAMES), range(1, 13), strict=True)) if letters == "MMM" else _AM_PM
+
+    def parse(self, text: str, start: int) -> tuple[int, int]:
+        """Return the number and the index after the name; raise :class:`_FailedAt`."""
+        for name, number in self._names.items():
+            if _folded(text[start : start + len(name)]) == name:
+                return number, start + len(name)
+        raise _FailedAt(start)
+
+
+_AM_PM = {"am": 0, "pm": 1}
+
+
+class _Offset:
+    """Z or an offset from UTC as +HH:MM; the value is in seconds."""
+
+    def __init__(self, letters: str) -> None:
+        self.field = letters[0]
+
+    def parse(self, text: str, start: int) -> tuple[int, int]:
+        """Return the value and the index after it; raise :class:`_FailedAt`."""
+        if found := re.compile(r"([+-])([0-5][0-9]):([0-5][0-9])", re.ASCII).match(text, start):
+            east = int(found[2]) * 3600 + int(found[3]) * 60
+            return -east if found[1] == "-" else east, found.end()
+        if _folded(text[start : start + 1]) == "z":
+            return 0, start + 1
+        raise _FailedAt(start)
+
+
+_PARTS: dict[str, type[_Fraction | _Name | _Offset]] = {"S": _Fraction, "X": _Offset}
 
 
 def _digits(text: str, start: int, most: int) -> int:
@@ -135,49 +203,63 @@ class Parser:
 
     def __init__(self, pattern: str) -> None:
         tokens = [match[0] for match in re.finditer(f"{_FIELD}|{_LITERAL}", pattern)]
-        self._parts: list[_Number | str] = []
-        codes: list[int] = []
+        self._parts: list[_Number | _Fraction | _Name | _Offset | str] = []
+        widths: list[tuple[int, int, int]] = []
         base: _Number | None = None
         for token in tokens:
-            if token not in _RANGES:
-                literal = token[1:-1] if len(token) > 1 else token
+            if not token[0].isalpha():
+                literal = token.strip("'") if len(token) > 1 else token
                 self._parts.append(literal)
-                codes += literal.encode("ascii")
+                widths += [(byte, 1, 1) for byte in literal.encode("ascii")]
                 base = None
                 continue
-            number = _Number(token)
-            self._parts.append(number)
-            codes += [_CODES[token]] * len(token)
-            if base is None or token == "yyyy":
-                base = number
+            code = _CODES.get(token, _CODES[token[0]])
+            if token[0] in _RANGES and token != "MMM":
+                number = _Number(token)
+                self._parts.append(number)
+                widths.append((code, len(token), 9 if len(token) == 1 else len(token)))
+                if base is None or token == "yyyy":
+                    base = number
+                else:
+                    base.subsequent += 2
             else:
-                base.subsequent += 2
-        self.codes = frozen(np.array(codes, dtype=np.int16))
+                base = None
+                self._parts.append(_PARTS.get(token[0], _Name)(token))
+                widths.append((code, 1, len(token)))
+        self.widths = tuple(frozen(column) for column in np.array(widths, dtype=np.int16).T.copy())
 
-    def seconds(self, text: str) -> int:
-        """Return the local seconds since 1970-01-01; raise ValueError with the message of Java's exception."""
+    def parse(self, text: str) -> tuple[int, int | None]:
+        """Return the local microseconds since 1970-01-01 and the offset from UTC in seconds, if the text has one.
+
+        Raise ValueError with the message of Java's exception.
+        """
         try:
             fields = self._fields(text)
         except _FailedAt as failed:
             raise ValueError(f"Text '{_abbreviated(text)}' could not be parsed at index {failed.index}") from None
-        has_date = "dd" in fields
+        has_date = "d" in fields
         try:
             if has_date:
-                _check_date(fields)
-            for field in ("mm", "HH", "ss"):
-                _RANGES[field].check(fields.get(field, 0))
+                check_date(fields)
+            if "h" in fields:
+                _RANGES["h"].check(fields["h"])
+                fields["H"] = fields["h"] % 12 + 12 * fields["a"]
+            check_fields(fields, "mHs")
+            if abs(fields.get("X", 0)) > 18 * 3600:
+                raise ValueError("Zone offset not in valid range: -18:00 to +18:00")
         except ValueError as error:
             raise ValueError(f"Text '{_abbreviated(text)}' could not be parsed: {error}") from None
         if not has_date:
-            _check_date(fields)
-        days = civil.days_of.py_func(fields["yyyy"], fields.get("MM", 1), fields.get("dd", 1))
-        return int(days) * 86400 + fields.get("HH", 0) * 3600 + fields.get("mm", 0) * 60 + fields.get("ss", 0)
+            check_date(fields)
+        days = int(civil.days_of.py_func(fields["y"], fields.get("M", 1), fields.get("d", 1)))
+        seconds = days * 86400 + fields.get("H", 0) * 3600 + fields.get("m", 0) * 60 + fields.get("s", 0)
+        return seconds * SECOND + fields.get("S", 0), fields.get("X")
 
     def _fields(self, text: str) -> dict[str, int]:
         fields: dict[str, int] = {}
         index = 0
         for part in self._parts:
-            if isinstance(part, _Number):
+            if not isinstance(part, str):
                 fields[part.field], index = part.parse(text, index)
             elif _folded(text[index : index + len(part)]) == _folded(part):
                 index += len(part)
@@ -192,14 +274,20 @@ def _folded(text: str) -> str:
     return "".join(_SAME_LETTER.get(letter, letter.lower() if letter.isascii() else letter) for letter in text)
 
 
-def _check_date(fields: dict[str, int]) -> None:
-    year, month, day = fields["yyyy"], fields.get("MM", 1), fields.get("dd", 1)
-    for field, value in (("yyyy", year), ("MM", month), ("dd", day)):
+def check_date(fields: dict[str, int]) -> None:
+    year, month, day = fields["y"], fields.get("M", 1), fields.get("d", 1)
+    for field, value in (("y", year), ("M", month), ("d", day)):
         _RANGES[field].check(value)
     if day > civil.days_in.py_func(year, month):
         if day == 29:
             raise ValueError(f"Invalid date 'February 29' as '{year}' is not a leap year")
         raise ValueError(f"Invalid date '{_MONTHS[month - 1]} {day}'")
+
+
+def check_fields(fields: dict[str, int], letters: str) -> None:
+    """Check the ranges of fields, in order; raise ValueError with the message of Java's exception."""
+    for letter in letters:
+        _RANGES[letter].check(fields.get(letter, 0))
 
 
 def _abbreviated(text: str) -> str:
@@ -217,37 +305,54 @@ def _as_java(text: str) -> str:
 
 
 def _parsed(call: Call, unit: int, function_on_failure: str) -> Kernel:
-    """Build the kernel of ``call``, whose result is in ``unit`` per second."""
-    parser, zone = Parser(str(constants(call.args[1:])[0])), TimeZone(call.fields["timeZoneId"])
+    """Build the kernel of ``call``, whose result is in units of ``unit`` microseconds."""
+    parser = Parser(str(constants(call.args[1:])[0]))
+    is_local = call.type.kind == "timestamp_ntz"  # the offset of a text is not used
+    zone = TimeZone("UTC" if is_local else call.fields["timeZoneId"])
     raises = bool(call.fields["failOnError"])
 
-    def parse_others(array: pa.Array, others: Any, seconds: Any, fits: Any) -> None:
+    def instants(local: Any, east: Any) -> Any:
+        """Return the instants of local date-times, both in microseconds."""
+        if is_local:
+            return local
+        has_offset = east != pattern_parse.LOCAL
+        if has_offset.all():
+            return local - east.astype(np.int64) * SECOND
+        seconds = local // SECOND
+        moved = np.where(has_offset, seconds - east, zone.instant_seconds(seconds))
+        return (moved - seconds) * SECOND + local
+
+    def parse_others(array: pa.Array, others: Any, micros: Any, fits: Any) -> None:
         for row, text in zip(others, python_values(array.take(pa.array(others))), strict=True):
             try:
-                found = zone.instant_seconds(np.array([parser.seconds(_as_java(text))], dtype=np.int64))
+                local, east = parser.parse(_as_java(text))
             except ValueError as error:
                 if raises:
                     raise conditions.cannot_parse_timestamp(str(error), function_on_failure) from None
                 fits[row] = False
                 continue
-            if abs(int(found[0])) > MAX_SECOND:
+            second = local // SECOND
+            has_offset = east is not None and not is_local
+            found = second - (east or 0) if has_offset else int(zone.instant_seconds(np.array([second]))[0])
+            if abs(found) > MAX_SECOND:
                 raise conditions.timestamp_overflow()
-            seconds[row] = found[0]
+            micros[row] = found * SECOND + local % SECOND
 
     def run(values: Sequence[Value], rows: int) -> Value:
         array = to_array(values[0], rows)
-        seconds = np.empty(rows, dtype=np.int64)
+        local, east = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int32)
         fits = np.empty(rows, dtype=np.bool_)
-        pattern_parse.parse_pattern(*text_of(array), parser.codes, seconds, fits)
+        pattern_parse.parse_pattern(*text_of(array), *parser.widths, local, east, fits)
         validity = validity_of([array])
         valid = valid_flags(validity, rows)
         others = np.flatnonzero(valid & ~fits)
-        seconds = zone.instant_seconds(seconds)
+        micros = instants(local, east)
         fits[others] = True
         if len(others):
-            parse_others(array, others, seconds, fits)
+            parse_others(array, others, micros, fits)
             validity = pack_flags(valid & fits)
-        return from_numbers(seconds * unit, call.type.arrow, validity)
+        found = micros if unit == 1 else (micros + (micros < 0) * (unit - 1)) // unit
+        return from_numbers(found, call.type.arrow, validity)
 
     return Kernel(run=run, can_raise=True, by_dictionary=True)
 
@@ -257,13 +362,13 @@ _CORRECTED = {"spark.sql.legacy.timeParserPolicy": ["CORRECTED"]}
 _CONDITIONS: dict[str, Any] = {"fields": ZONED, "matches": {"1": PATTERN}, "settings": _CORRECTED}
 
 
-@function("GetTimestamp", [case(["string"], ["string"], result=["timestamp"], **_CONDITIONS)])
+@function("GetTimestamp", [case(["string"], ["string"], result=["timestamp", "timestamp_ntz"], **_CONDITIONS)])
 def _get_timestamp(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _parsed(call, SECOND, str(call.fields["suggestedFuncOnFail"]))
+    return _parsed(call, 1, str(call.fields["suggestedFuncOnFail"]))
 
 
 for _name in ("UnixTimestamp", "ToUnixTimestamp"):
 
     @function(_name, [case(["string"], ["string"], **_CONDITIONS)])
     def _unix_timestamp(call: Call, settings: ExpressionSettings) -> Kernel:
-        return _parsed(call, 1, "try_to_timestamp")
+        return _parsed(call, SECOND, "try_to_timestamp")

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.expressions import conditions
+from pyspark_pipeline.expressions.by_constants import by_constants
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.values import from_numbers, number_kernel, numbers, to_array
 from pyspark_pipeline.kernels import civil
@@ -109,6 +110,12 @@ def _date_diff(call: Call, settings: ExpressionSettings) -> Kernel:
 
 @function("AddMonths", [case(["date"], ["int"])])
 def _add_months(call: Call, settings: ExpressionSettings) -> Kernel:
+    return plus_months()
+
+
+def plus_months() -> Kernel:
+    """Build the kernel that adds months, int32, to dates."""
+
     def run(values: Sequence[Value], rows: int) -> Value:
         arrays = [to_array(value, rows) for value in values]
         validity = validity_of(arrays)
@@ -148,7 +155,12 @@ def truncated_days(days: Any, level: str) -> Any:
 def _trunc_date(call: Call, settings: ExpressionSettings) -> Kernel:
     """Truncate to the first day of the week (Monday), month, quarter or year."""
     level = str(constants(call.args[1:])[0]).upper()
+    if level != "WEEK" and level not in MONTH_LEVELS:
+        return Kernel(run=lambda values, rows: pa.scalar(None, pa.date32()))
     return number_kernel(lambda days: truncated_days(days, level), pa.date32())
+
+
+by_constants("TruncDate", [case(["date"], ["string"])], [1], otherwise=_trunc_date)
 
 
 @function("UnixDate", _DATE)
@@ -183,8 +195,12 @@ def _year_of_week(call: Call, settings: ExpressionSettings) -> Kernel:
     return number_kernel(lambda days: civil_from_days(_thursday(days))[0], pa.int32())
 
 
-MONTH_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-DAY_NAMES = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+FULL_MONTH_NAMES = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+FULL_DAY_NAMES = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTH_NAMES, DAY_NAMES = (tuple(name[:3] for name in names) for names in (FULL_MONTH_NAMES, FULL_DAY_NAMES))
 
 
 def _named(names: Sequence[str], number: Callable[[Any], Any]) -> Kernel:
@@ -210,16 +226,30 @@ def _day_name(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 _DAY_NUMBERS = {
-    **{name.upper(): number for number, name in enumerate(DAY_NAMES)},
-    **{name.upper()[:2]: number for number, name in enumerate(DAY_NAMES)},
-    "MONDAY": 0, "TUESDAY": 1, "WEDNESDAY": 2, "THURSDAY": 3, "FRIDAY": 4, "SATURDAY": 5, "SUNDAY": 6,
-}  # fmt: skip
+    name.upper()[:letters]: number for number, name in enumerate(FULL_DAY_NAMES) for letters in (2, 3, len(name))
+}
 _DAY_PATTERN = "(?i)" + "|".join(_DAY_NUMBERS)
 
 
 @function("NextDay", [case(["date"], ["string"], matches={"1": _DAY_PATTERN})])
 def _next_day(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the first date after the given one that is this day of the week."""
-    wanted = _DAY_NUMBERS[str(constants(call.args[1:])[0]).upper()]
-
+    (name,) = constants(call.args[1:])
+    wanted = _DAY_NUMBERS.get(name.upper())
+    if wanted is None:
+        return _no_day(name, call.fields["failOnError"])
     return number_kernel(lambda days: days + np.int64(1) + (wanted - (days + np.int64(4)) % 7) % 7, pa.date32())
+
+
+def _no_day(name: str, raises: bool) -> Kernel:
+    """Build the kernel of a text that is not a day of the week: it raises, or returns NULL."""
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        if raises and to_array(values[0], rows).null_count < rows:
+            raise conditions.illegal_day_of_week(name)
+        return pa.scalar(None, pa.date32())
+
+    return Kernel(run=run, can_raise=raises)
+
+
+by_constants("NextDay", [case(["date"], ["string"])], [1], otherwise=_next_day, can_raise=True)

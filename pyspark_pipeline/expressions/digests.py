@@ -5,22 +5,29 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.expressions.per_value import by_distinct, per_value
+from pyspark_pipeline.expressions import conditions
+from pyspark_pipeline.expressions.by_constants import by_constants
+from pyspark_pipeline.expressions.per_value import by_distinct, map_distinct, per_value
 from pyspark_pipeline.expressions.registry import INTEGRAL, ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.text_arrays import string_array
-from pyspark_pipeline.expressions.values import from_numbers, number_kernel, to_array
-from pyspark_pipeline.kernels import crc32
-from pyspark_pipeline.kernels.decimal_words import validity_of
+from pyspark_pipeline.expressions.text_search import NULL_TEXT
+from pyspark_pipeline.expressions.values import from_numbers, number_kernel, numbers, to_array
+from pyspark_pipeline.kernels import base64_text, byte_bits, crc32
+from pyspark_pipeline.kernels.buffers import allocate
+from pyspark_pipeline.kernels.decimal_words import valid_flags, validity_of
 from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
 
 _LOW_64 = (1 << 64) - 1
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _HEX_DIGITS = re.compile("[0-9a-fA-F]*", re.ASCII)
 
 
@@ -64,18 +71,29 @@ def _sha1(call: Call, settings: ExpressionSettings) -> Kernel:
 @function("Sha2", [case(["binary"], ["int"], matches={"1": "0|224|256|384|512"})])
 def _sha2(call: Call, settings: ExpressionSettings) -> Kernel:
     (bits,) = constants(call.args[1:])
+    if bits not in (0, 224, 256, 384, 512):
+        return NULL_TEXT
     return _digest(f"sha{bits or 256}")
+
+
+by_constants("Sha2", [case(["binary"], ["int"])], [1], otherwise=_sha2)
+
+
+def _number_of_bytes(compute: Callable[..., None], table: Any) -> Kernel:
+    """Build a kernel of binary values: ``compute`` writes an int64 per row, by a table of the 256 bytes."""
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        data = to_array(values[0], rows)
+        out = np.empty(rows, dtype=np.int64)
+        compute(*text_of(data), table, out)
+        return from_numbers(out, pa.int64(), validity_of([data]))
+
+    return Kernel(run=run, by_dictionary=True)
 
 
 @function("Crc32", [case(["binary"])])
 def _crc32(call: Call, settings: ExpressionSettings) -> Kernel:
-    def run(values: Sequence[Value], rows: int) -> Value:
-        data = to_array(values[0], rows)
-        out = np.empty(rows, dtype=np.int64)
-        crc32.checksums(*text_of(data), crc32.TABLE, out)
-        return from_numbers(out, pa.int64(), validity_of([data]))
-
-    return Kernel(run=run, by_dictionary=True)
+    return _number_of_bytes(crc32.checksums, crc32.TABLE)
 
 
 @function("Hex", [case(["bigint"])])
@@ -102,6 +120,19 @@ def bytes_of_digits(digits: str) -> bytes | None:
 @function("Unhex", [case(["string"], fields={"failOnError": ["false"]})])
 def _unhex(call: Call, settings: ExpressionSettings) -> Kernel:
     return per_value(bytes_of_digits, pa.binary())
+
+
+@function("Unhex", [case(["string"], fields={"failOnError": ["true"]})])
+def _to_binary(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the bytes; raise for a text that is not of hexadecimal digits."""
+
+    def convert(digits: str) -> bytes:
+        data = bytes_of_digits(digits)
+        if data is None:
+            raise conditions.conversion_invalid_input(digits, "HEX", call.type, "try_to_binary")
+        return data
+
+    return replace(per_value(convert, pa.binary()), can_raise=True)
 
 
 @function("Bin", [case(["bigint"])])
@@ -148,3 +179,144 @@ def _bit_get(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the bit at a constant position."""
     (position,) = constants(call.args[1:])
     return number_kernel(lambda data: data.astype(np.int64) >> position & 1, pa.int8())
+
+
+@function("BitwiseGet", [case(INTEGRAL, ["int"])])
+def _bit_at(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the bit at a position; raise for a position outside the number."""
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        arrays = [to_array(value, rows) for value in values]
+        data: Any = numbers(arrays[0])
+        position: Any = numbers(arrays[1])
+        bits = 8 * data.dtype.itemsize
+        wrong = ((position < 0) | (position >= bits)) & valid_flags(validity_of(arrays), rows)
+        if wrong.any():
+            raise conditions.bit_position_out_of_range("bit_get", bits, int(position[np.argmax(wrong)]))
+        found = data.astype(np.int64) >> (position.astype(np.int64) & 63) & 1
+        return from_numbers(found.astype(np.int8), pa.int8(), validity_of(arrays))
+
+    return Kernel(run=run, can_raise=True)
+
+
+_BITMAP_BITS = 32_768
+_BITMAPS: dict[str, Callable[[Any], Any]] = {
+    "BitmapExpressionUtils.bitmapBucketNumber": lambda data: np.where(
+        data > 0, 1 + (data - (data > 0)) // _BITMAP_BITS, -(data // -_BITMAP_BITS)
+    ),
+    "BitmapExpressionUtils.bitmapBitPosition": lambda data: np.where(
+        data > 0, (data - (data > 0)) % _BITMAP_BITS, np.fmod(-data, _BITMAP_BITS)
+    ),
+}
+
+for _name in _BITMAPS:
+
+    @function(_name, [case(["bigint"])])
+    def _bitmap(call: Call, settings: ExpressionSettings) -> Kernel:
+        """Return the number of the bitmap that holds a number, or its bit in that bitmap."""
+        return number_kernel(_BITMAPS[call.name], pa.int64())
+
+
+@function("BitmapExpressionUtils.bitmapCount", [case(["binary"])])
+def _bitmap_count(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Count the set bits of bytes."""
+    return _number_of_bytes(byte_bits.count_bits, byte_bits.SET_BITS)
+
+
+@function("Conv", [case(["string"], ["int"], ["int"], literal=[1, 2])])
+def _conv(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Write a number of 64 bits to another base: to a negative one as a signed number, else as an unsigned one."""
+    source, target = constants(call.args[1:])
+    if source is None or target is None or not (2 <= source <= 36 and 2 <= abs(target) <= 36):
+        return NULL_TEXT
+    fails = bool(call.fields["ansiEnabled"])
+
+    def convert(text: str) -> str | None:
+        text = text.strip(" ")
+        if not text:
+            return None
+        is_negative = text[0] == "-"
+        number = 0
+        for character in text[is_negative:]:
+            digit = _DIGITS.find(character.lower()) if character.isascii() else -1
+            if not 0 <= digit < source:
+                break
+            number = number * source + digit
+            if number > _LOW_64:
+                if fails:
+                    raise conditions.conv_overflow(call.context)
+                number = _LOW_64
+                break
+        if is_negative and target > 0:
+            number = _LOW_64 if number >> 63 else -number & _LOW_64
+        if target < 0 and number >> 63:
+            number = -number & _LOW_64
+            is_negative = True
+        digits = ""
+        while number or not digits:
+            number, digit = divmod(number, abs(target))
+            digits = _DIGITS[digit].upper() + digits
+        return "-" + digits if is_negative and target < 0 else digits
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        return map_distinct(to_array(values[0], rows), convert, pa.string())
+
+    return Kernel(run=run, can_raise=fails)
+
+
+by_constants("Conv", [case(["string"], ["int"], ["int"])], [1, 2], can_raise=True)
+
+_BASE64_FAULTS = {
+    base64_text.WRONG_END: "Input byte array has wrong 4-byte ending unit",
+    base64_text.FEW_BITS: "Last unit does not have enough valid bits",
+    base64_text.AFTER_END: "Input byte array has incorrect ending byte at {}",
+}
+
+
+@function("UnBase64", [case(["string"], fields={"failOnError": ["true"]})])
+def _to_binary_of_base64(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Decode; raise for a text that is not Base64, whose groups of four may be separated by white space."""
+
+    def convert(text: str) -> bytes:
+        data = bytes_of_base64(text)
+        if data is None:
+            raise conditions.conversion_invalid_input(text, "BASE64", call.type, "try_to_binary")
+        return data
+
+    return replace(per_value(convert, pa.binary()), can_raise=True)
+
+
+_BASE64 = re.compile(r"([A-Za-z0-9+/\n\r\t ]*)(={0,2})")
+_SPACES = str.maketrans("", "", "\n\r\t ")
+
+
+def bytes_of_base64(text: str) -> bytes | None:
+    """Return the bytes of Base64, with or without padding and with white space before it; None if it is not Base64."""
+    found = _BASE64.fullmatch(text)
+    if found is None:
+        return None
+    digits = found[1].translate(_SPACES)
+    padding = -len(digits) % 4
+    if padding == 3 or (found[2] and len(found[2]) != padding):
+        return None
+    return base64.b64decode(digits + "=" * padding)
+
+
+@function("UnBase64", [case(["string"], fields={"failOnError": ["false"]})])
+def _unbase64(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Decode, skipping characters outside the alphabet; raise Java's error for an incomplete end."""
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        texts = to_array(values[0], rows)
+        validity = validity_of([texts])
+        texts = texts.fill_null("") if texts.null_count else texts
+        offsets, data = text_of(texts)
+        ends = np.empty(rows + 1, dtype=np.int32)
+        out = allocate((int(offsets[-1]) - int(offsets[0])) // 4 * 3 + 3, np.uint8)
+        fault, position = base64_text.decode(offsets, data, base64_text.CODES, ends, out)
+        if fault:
+            raise conditions.java_error("IllegalArgumentException", _BASE64_FAULTS[fault].format(position))
+        buffers = [validity, pa.py_buffer(ends), pa.py_buffer(out[: ends[-1]].copy())]
+        return pa.Array.from_buffers(pa.binary(), rows, buffers)
+
+    return Kernel(run=run, can_raise=True, by_dictionary=True)

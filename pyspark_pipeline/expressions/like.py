@@ -7,13 +7,19 @@ escape character is resolved here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
+from pyspark_pipeline.expressions import conditions
+from pyspark_pipeline.expressions.per_value import per_row
+from pyspark_pipeline.expressions.registry import Case, ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.values import decode
 from pyspark_pipeline.kernels import text_match
 from pyspark_pipeline.kernels.decimal_words import pack_flags, validity_of
@@ -22,8 +28,14 @@ from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, Literal
 
 _SPECIAL = frozenset("\\.+*?()|[]{}^$-&~#")
-#: No escape character, or escapes of exactly _ % and the escape character itself.
-_PATTERN = r"([^\\]|\\[\\%_])*"
+_ESCAPES = "\\/#!|~^@$&*+-=:"
+
+
+def _case_of(escape: str) -> Case:
+    """Return the case of an escape character: the pattern escapes only it, _ and %."""
+    quoted = re.escape(escape)
+    pattern = rf"([^{quoted}]|{quoted}[{quoted}%_])*"
+    return case(["string"], ["string"], literal=[1], matches={"1": pattern}, fields={"escapeChar": [escape]})
 
 
 def _in_order(value: Value, words: str) -> Value:
@@ -61,7 +73,10 @@ def parse_like(pattern: str, escape: str) -> tuple[str, str]:
         char = pattern[position]
         if char == escape:
             position += 1
-            tokens.append(("text", pattern[position]))
+            escaped = pattern[position : position + 1]
+            if escaped not in (escape, "_", "%"):
+                raise conditions.wrong_escape(pattern, escaped)
+            tokens.append(("text", escaped))
         elif char in "%_":
             tokens.append((char, char))
         else:
@@ -86,16 +101,35 @@ def parse_like(pattern: str, escape: str) -> tuple[str, str]:
     return "regex", f"(?s)\\A{regex}\\z"
 
 
-@function(
-    "Like",
-    [case(["string"], ["string"], literal=[1], matches={"1": _PATTERN}, fields={"escapeChar": ["\\"]})],
-)
+@function("Like", [_case_of(escape) for escape in _ESCAPES])
 def _like(call: Call, settings: ExpressionSettings) -> Kernel:
     pattern = call.args[1]
     assert isinstance(pattern, Literal)
     kind, text = parse_like(pattern.value, call.fields.get("escapeChar", "\\"))
     test = _TESTS[kind]
     return Kernel(run=lambda values, rows: test(values[0], text), by_dictionary=True)
+
+
+@lru_cache(1024)
+def _matcher(pattern: str, escape: str) -> Callable[[str], Any]:
+    """Return the test of a text by a LIKE pattern; raise Spark's error for a pattern that escapes another character."""
+    kind, text = parse_like(pattern, escape)
+    if kind in _STRING_TESTS:
+        return lambda value: _STRING_TESTS[kind](value, text)
+    expression = text[len("(?s)\\A") : -len("\\z")] if kind == "regex" else ".*".join(map(re.escape, text.split("\0")))
+    return re.compile(expression, re.DOTALL).fullmatch
+
+
+_STRING_TESTS: dict[str, Callable[[str, str], bool]] = {
+    "exact": str.__eq__, "prefix": str.startswith, "suffix": str.endswith, "substring": str.__contains__,
+}  # fmt: skip
+
+
+@function("Like", [case(["string"], ["string"])])
+def _like_of_columns(call: Call, settings: ExpressionSettings) -> Kernel:
+    escape = call.fields.get("escapeChar", "\\")
+    kernel = per_row(lambda text, pattern: _matcher(pattern, escape)(text) not in (None, False), pa.bool_())
+    return replace(kernel, can_raise=True)
 
 
 def _substring_test(kind: str) -> Callable[[Call, ExpressionSettings], Kernel]:

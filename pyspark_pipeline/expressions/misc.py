@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
 
+from pyspark_pipeline.expressions.cases import DAY_TIME, YEAR_MONTH
 from pyspark_pipeline.expressions.registry import (
     FLOATING,
     KINDS,
@@ -27,6 +29,13 @@ def _same(call: Call, settings: ExpressionSettings) -> Kernel:
 
 for _name in ("Alias", "KnownNotNull", "KnownFloatingPointNormalized", "PromotePrecision"):
     function(_name, [case(KINDS)])(_same)
+
+
+@function("TypeOf", [case([kind for kind in KINDS if kind not in (DAY_TIME, YEAR_MONTH)])])
+def _type_of(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the name of the argument's type; that of an interval has its fields, which plans omit."""
+    name = pa.scalar(str(call.args[0].type))
+    return Kernel(run=lambda values, rows: name, null_intolerant=False)
 
 
 @function("NormalizeNaNAndZero", [case(FLOATING)])

@@ -6,6 +6,7 @@ distinct value is cheaper. Strings that are not UTF-8 are decoded with surrogate
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,6 +26,25 @@ def python_values(array: pa.Array) -> list[Any]:
     except UnicodeDecodeError:
         raw = array.cast(pa.binary()).to_pylist()
         return [None if text is None else text.decode("utf-8", "surrogateescape") for text in raw]
+
+
+#: The encoding of a surrogate, complete or not, which Java replaces as a whole.
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
+
+
+def decoded(data: bytes) -> str:
+    """Return bytes as text as Java does, with U+FFFD for bytes that are not UTF-8."""
+    return _SURROGATE.sub(b"\xff", data).decode("utf-8", "replace")
+
+
+def java_text(array: pa.Array) -> pa.Array:
+    """Return strings as Java decodes them, with U+FFFD for bytes that are not UTF-8."""
+    try:
+        array.validate(full=True)
+        return array
+    except pa.ArrowInvalid:
+        raw = array.cast(pa.binary()).to_pylist()
+        return pa.array([None if text is None else decoded(text) for text in raw], pa.string())
 
 
 def arrow_values(values: Sequence[Any], type_: pa.DataType) -> pa.Array:

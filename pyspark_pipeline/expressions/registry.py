@@ -57,23 +57,41 @@ class ExpressionSettings:
     """The session settings of expressions: ANSI mode, the name of the session time zone, differences of versions.
 
     ``checks_truncation``: ``date_trunc`` to at most seconds raises below the first timestamp, as since Spark 4.3.
+    ``suggests_ansi_off``: the error of a date that does not exist suggests to disable ANSI mode, as before Spark 4.3.
+    ``chooses_inverse_hyperbolic``: ``asinh`` and ``acosh`` choose a formula by their argument, as since Spark 4.3.
+    ``names_timestamp``: the error of a number beyond the timestamps names the number, as since Spark 4.3.
+    ``clamps_overlays``: ``overlay`` ends positions at the largest int instead of a wrap-around, as since Spark 4.3.
+    ``masks_units``: ``mask`` replaces the two UTF-16 units of a character each, as before Spark 4.3.
+    ``java`` is the release of the JVM.
     ``prints_shortest_digits``: ``Double.toString`` prints as few digits as identify the number, as since Java 19.
     """
 
     ansi: bool = True
     time_zone: str = "UTC"
     checks_truncation: bool = False
+    suggests_ansi_off: bool = True
+    chooses_inverse_hyperbolic: bool = False
+    names_timestamp: bool = False
     prints_shortest_digits: bool = False
+    clamps_overlays: bool = False
+    masks_units: bool = True
+    java: int = 17
 
     @classmethod
     def of(cls, settings: Settings) -> ExpressionSettings:
         """Build them from the settings of a fragment instance."""
-        checks_truncation = settings.is_spark(4, 3)
+        is_spark_43 = settings.is_spark(4, 3)
         return cls(
             ansi=settings.ansi,
             time_zone=settings.time_zone,
-            checks_truncation=checks_truncation,
+            checks_truncation=is_spark_43,
+            suggests_ansi_off=not is_spark_43,
+            chooses_inverse_hyperbolic=is_spark_43,
+            names_timestamp=is_spark_43,
             prints_shortest_digits=settings.java >= 19,
+            clamps_overlays=is_spark_43,
+            masks_units=not is_spark_43,
+            java=settings.java,
         )
 
 
@@ -113,7 +131,12 @@ manifest = _FUNCTIONS.manifest
 
 def build(call: Call, settings: ExpressionSettings) -> Kernel | LazyKernel:
     """Build the kernel of ``call`` by its case; raise :class:`UnsupportedPlanError` for an unknown function or case."""
-    return _FUNCTIONS.find(call.name, _signature(call), call.case)(call, settings)
+    return implementation(call)(call, settings)
+
+
+def implementation(call: Call) -> Builder:
+    """Return the builder of ``call``; raise :class:`UnsupportedPlanError` as :func:`build`."""
+    return _FUNCTIONS.find(call.name, _signature(call), call.case)
 
 
 def matching_case(call: Call) -> int | None:

@@ -82,6 +82,43 @@ for _name in ("Round", "BRound"):
         return Kernel(run=lambda values, rows: values[0])
 
 
+for _name in ("Round", "BRound"):
+
+    @function(_name, [case(INTEGRAL, ["int"], matches={"1": r"-\d+"})])
+    def _round_to_tens(call: Call, settings: ExpressionSettings) -> Kernel:
+        """Round to tens, hundreds, …; a result outside the type wraps around, or raises in ANSI mode."""
+        (scale,) = constants(call.args[1:])
+        mode, raises = _MODES[call.name], bool(call.fields["ansiEnabled"])
+        limits = np.iinfo(call.type.arrow.to_pandas_dtype())
+
+        def compute(data: Any) -> Any:
+            found, fits = _to_multiples(data.astype(np.int64), -scale, mode, limits)
+            if raises and not fits.all():
+                raise conditions.rounding_overflow(call.context)
+            return found.astype(data.dtype)
+
+        return number_kernel(compute, call.type.arrow, read=numbers_or_zero, can_raise=raises)
+
+
+def _to_multiples(data: Any, digits: int, mode: int, limits: Any) -> tuple[Any, Any]:
+    """Round int64 to multiples of a power of ten; return them, wrapped around, and whether they are within limits."""
+    if digits > 19:
+        return np.zeros_like(data), np.ones(len(data), dtype=np.bool_)
+    unit = 10**digits
+    if digits == 19:
+        half = unit // 2
+        ups = np.sign(data) * ((data > half) | (data < -half) | ((np.abs(data) == half) & (mode == HALF_UP)))
+        return ups * np.int64(unit - 2**64), ups == 0
+    quotient = data // unit
+    rest = data - quotient * unit
+    is_tie = rest == unit // 2
+    ups = (rest > unit // 2) | (is_tie & ((data > 0) if mode == HALF_UP else (quotient % 2 == 1)))
+    quotient = quotient + ups
+    fits = (quotient <= int(limits.max) // unit) & (quotient >= -(-int(limits.min) // unit))
+    with np.errstate(over="ignore"):
+        return quotient * np.int64(unit), fits
+
+
 @function("Rint", [case(["double"])])
 def _rint(call: Call, settings: ExpressionSettings) -> Kernel:
     """Round to the nearest whole number, of two the even one."""

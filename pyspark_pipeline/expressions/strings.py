@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyspark_pipeline.expressions.by_constants import by_constants
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.text_arrays import sliced
 from pyspark_pipeline.expressions.values import numbers, to_array
@@ -104,6 +105,7 @@ def _trim(call: Call, settings: ExpressionSettings) -> Kernel:
 
 for _name in _TRIMS:
     function(_name, [case(["string"]), case(["string"], ["string"], literal=[1])])(_trim)
+    by_constants(_name, [case(["string"], ["string"])], [1])
 
 
 #: Spark maps cases by ICU; else by the JVM's own version of Unicode.

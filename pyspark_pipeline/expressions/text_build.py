@@ -9,12 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyspark_pipeline.expressions.by_constants import by_constants
 from pyspark_pipeline.expressions.per_value import map_distinct
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.strings import ICU_CASES, LOWER_OF, UPPER_OF, case_kernel
 from pyspark_pipeline.expressions.text_arrays import mapped, string_array
 from pyspark_pipeline.expressions.text_search import NULL_TEXT
-from pyspark_pipeline.expressions.values import from_numbers, numbers, to_array
+from pyspark_pipeline.expressions.values import from_numbers, numbers, set_null, to_array
 from pyspark_pipeline.kernels import text_slices
 from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.decimal_words import validity_of
@@ -22,28 +23,28 @@ from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
 
-#: A constant length of at most three digits: the strings of a chunk stay within the 2 GiB of an Arrow array.
-_SHORT = r"-?\d{1,3}"
-
-
 for _name in ("StringLPad", "StringRPad"):
 
-    @function(_name, [case(["string"], ["int"], ["string"], literal=[1, 2], matches={"1": _SHORT})])
+    @function(_name, [case(["string"], ["int"], ["string"], literal=[1, 2])])
     def _pad(call: Call, settings: ExpressionSettings) -> Kernel:
         """Pad to a number of characters, or cut to it; nothing is added if the padding is empty."""
         length, padding = constants(call.args[1:])
         is_left = call.name == "StringLPad"
-        if padding is None:
+        if length is None or padding is None:
             return NULL_TEXT
         length = max(length, 0)
-        filling = (padding * length)[:length]
-        sizes = [len(character.encode()) for character in filling] or [0] * length
+        if not padding:
+            return Kernel(run=lambda values, rows: pc.utf8_slice_codeunits(values[0], 0, length), by_dictionary=True)
+        filling = (padding * (length // len(padding) + 1))[:length]
+        sizes = [len(character.encode()) for character in filling]
         fill_ends = frozen(np.cumsum([0, *sizes], dtype=np.int64))
         fill = frozen(np.frombuffer(filling.encode(), dtype=np.uint8))
 
         def run(values: Sequence[Value], rows: int) -> Value:
             texts = to_array(values[0], rows)
             offsets, data = text_of(texts)
+            if rows * fill.size + data.size > np.iinfo(np.int32).max:
+                raise pa.ArrowCapacityError(f"{rows} strings padded to {length} characters may have more than 2 GiB")
             kept, ends = np.empty(rows, dtype=np.int32), np.empty(rows + 1, dtype=np.int32)
             text_slices.padded_ends(offsets, data, length, fill_ends, kept, ends)
             out = allocate(int(ends[-1]), np.uint8)
@@ -53,16 +54,29 @@ for _name in ("StringLPad", "StringRPad"):
         return Kernel(run=run, by_dictionary=True)
 
 
-@function("StringRepeat", [case(["string"], ["int"], matches={"1": r"-?\d{1,2}"})])
+    by_constants(_name, [case(["string"], ["int"], ["string"])], [1, 2])
+
+
+@function("StringRepeat", [case(["string"], ["int"], literal=[1])])
 def _repeat(call: Call, settings: ExpressionSettings) -> Kernel:
     (times,) = constants(call.args[1:])
+    if times is None:
+        return NULL_TEXT
     return Kernel(run=lambda values, rows: pc.binary_repeat(values[0], max(times, 0)), by_dictionary=True)
 
 
-@function("StringSpace", [case(["int"], matches={"0": _SHORT})])
+by_constants("StringRepeat", [case(["string"], ["int"])], [1])
+
+
+@function("StringSpace", [case(["int"], literal=[0])])
 def _space(call: Call, settings: ExpressionSettings) -> Kernel:
     (length,) = constants(call.args)
+    if length is None:
+        return NULL_TEXT
     return Kernel(run=lambda values, rows: pa.scalar(" " * max(length, 0)))
+
+
+by_constants("StringSpace", [case(["int"])], [0])
 
 
 @function("Reverse", [case(["string"])])
@@ -85,6 +99,12 @@ def _concat_ws(call: Call, settings: ExpressionSettings) -> Kernel:
         return pc.binary_join_element_wise(filled, *values[2:], values[0], null_handling="skip")
 
     return Kernel(run=run, null_intolerant=False)
+
+
+@function("ConcatWs", [case(["string"])])
+def _join_nothing(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the empty string; NULL if the separator is NULL."""
+    return Kernel(run=lambda values, rows: set_null(pa.repeat("", rows), to_array(values[0], rows).is_null()))
 
 
 @function("Ascii", [case(["string"])])

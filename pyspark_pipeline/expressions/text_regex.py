@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
-from pyspark_pipeline.expressions.values import to_array
+from pyspark_pipeline.expressions.values import from_numbers, to_array
+from pyspark_pipeline.kernels.decimal_words import validity_of
+from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
 
 _PUNCTUATION = r"[.+*?()\[\]{}|^$\\/\-]"
@@ -32,7 +35,19 @@ _PLAIN_GROUP = rf"\({_SEQUENCE}\)(?![*+?{{])"
 EXTRACTED = rf"\^?(?:{_ATOM}{_QUANTIFIER}?|{_PLAIN_GROUP})+"
 #: Patterns whose matches are replaced: the first atom is mandatory, so that no match is empty.
 _AT_LEAST_ONE = r"(?:(?:\+|\{[1-9]\d?(?:,\d{0,2})?\})\??(?![*+?{])|(?![*+?{]))"
-REPLACED = rf"\^?{_ATOM}{_AT_LEAST_ONE}(?:{_ATOM}{_QUANTIFIER}?|{_PLAIN_GROUP})*"
+_FULL_GROUP = rf"\({_ATOM}{_AT_LEAST_ONE}{_SEQUENCE}\)(?![*+?{{])"
+REPLACED = rf"\^?(?:{_ATOM}{_AT_LEAST_ONE}|{_FULL_GROUP})(?:{_ATOM}{_QUANTIFIER}?|{_PLAIN_GROUP})*"
+
+_CHOICE = rf"\((?:\?:)?{_SEQUENCE}(?:\|{_SEQUENCE})*\)(?![*+?{{])"
+#: Patterns whose matches are counted: as those replaced, but not only at the start, and with alternatives in groups.
+COUNTED = rf"(?:{_ATOM}{_AT_LEAST_ONE}|{_FULL_GROUP})(?:{_ATOM}{_QUANTIFIER}?|{_CHOICE})*"
+
+
+def _with_groups(count: int) -> str:
+    """Return the patterns of ``EXTRACTED`` with ``count`` groups or more."""
+    before = r"(?:[^\\(\[]|\\.|\[(?:[^\]\\]|\\.)*\])*"
+    return rf"(?=(?:{before}\(){{{count}}}){EXTRACTED}"
+
 
 _SPACE = r" \t\n\x0B\f\r"
 _LINE_END = r"\n\r\x{85}\x{2028}\x{2029}"
@@ -77,6 +92,26 @@ def _rlike(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=lambda values, rows: pc.match_substring_regex(values[0], pattern), by_dictionary=True)
 
 
+@function("RegExpInStr", [case(["string"], ["string"], ["int"], matches={"1": TESTED, "2": "0"})])
+def _regexp_instr(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the position, from 1, of the first match in characters; 0 if there is none."""
+    pattern = to_re2(_pattern(call))
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        array = to_array(values[0], rows)
+        found = pc.find_substring_regex(array, pattern)
+        if pc.all(pc.string_is_ascii(array)).as_py() is False:
+            offsets, data = text_of(array)
+            counts = np.zeros(len(data) + 1, dtype=np.int32)
+            np.cumsum((data & 0xC0) != 0x80, out=counts[1:])
+            at = pc.fill_null(found, -1).to_numpy(zero_copy_only=False)
+            before = counts[offsets[:-1] + np.maximum(at, 0)] - counts[offsets[:-1]]
+            found = from_numbers(np.where(at < 0, -1, before).astype(np.int32), pa.int32(), validity_of([array]))
+        return pc.add(found, pa.scalar(1, pa.int32()))
+
+    return Kernel(run=run, by_dictionary=True)
+
+
 @function("RegExpReplace", [
     case(["string"], ["string"], ["string"], ["int"], matches={"1": REPLACED, "2": r"[^$\\]*", "3": "1"}),
 ])  # fmt: skip
@@ -86,11 +121,13 @@ def _regexp_replace(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 @function("RegExpExtract", [
-    case(["string"], ["string"], ["int"], matches={"1": EXTRACTED, "2": "0"}),
-    case(["string"], ["string"], ["int"], matches={"1": rf"(?=(?:[^\\(]|\\.)*\(){EXTRACTED}", "2": "1"}),
+    *(
+        case(["string"], ["string"], ["int"], matches={"1": _with_groups(group), "2": str(group)})
+        for group in range(6)
+    ),
 ])  # fmt: skip
 def _regexp_extract(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Return the first match or its first group; the empty string if there is none."""
+    """Return the first match or one of its groups; the empty string if there is none."""
     (group,) = constants(call.args[2:])
     pattern = to_re2(_pattern(call), group)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyspark_pipeline.expressions.by_constants import by_constants
 from pyspark_pipeline.expressions.per_value import per_row, per_value
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.text_arrays import mapped, sliced
@@ -35,6 +36,9 @@ def _locate(call: Call, settings: ExpressionSettings) -> Kernel:
     (start,) = constants(call.args[2:])
     part, text = 0, 1
     return _position(call, text, part, start)
+
+
+by_constants("StringLocate", [case(["string"], ["string"], ["int"])], [2], of_null=0)
 
 
 def _position(call: Call, text: int, part: int, start: int) -> Kernel:
@@ -77,6 +81,9 @@ def _substring_index(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=run, by_dictionary=True)
 
 
+by_constants("SubstringIndex", [case(["string"], ["string"], ["int"])], [1, 2])
+
+
 @function("StringReplace", [case(["string"], ["string"], ["string"])])
 def _replace(call: Call, settings: ExpressionSettings) -> Kernel:
     """Replace all occurrences from the left, without overlap; an empty search string replaces nothing."""
@@ -112,6 +119,9 @@ def _translate(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=lambda values, rows: mapped(to_array(values[0], rows), write), by_dictionary=True)
 
 
+by_constants("StringTranslate", [case(["string"], ["string"], ["string"])], [1, 2])
+
+
 def _index_in_set(text: str, members: str) -> int:
     if "," in text:
         return 0
@@ -131,3 +141,16 @@ for _name, _test in (("Contains", str.__contains__), ("StartsWith", str.startswi
         return per_row(test, pa.bool_())
 
     function(_name, [case(["string"], ["string"])])(_build)
+
+
+_IN_BYTES: dict[str, Callable[[bytes, bytes], bool]] = {
+    "ByteArrayMethods.contains": bytes.__contains__,
+    "ByteArrayMethods.startsWith": bytes.startswith,
+    "ByteArrayMethods.endsWith": bytes.endswith,
+}
+
+for _name in _IN_BYTES:
+
+    @function(_name, [case(["binary"], ["binary"])])
+    def _in_bytes(call: Call, settings: ExpressionSettings) -> Kernel:
+        return per_row(_IN_BYTES[call.name], pa.bool_())

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyspark_pipeline.expressions import conditions
+from pyspark_pipeline.kernels import civil
 
 _FIXED = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?")
 _DAY = 86400
@@ -43,12 +44,25 @@ def _micros(seconds: Any) -> Any:
     return seconds * 1_000_000
 
 
+def added(micros: Any, more: Any) -> Any:
+    """Add microseconds, int64; raise Spark's error instead of a wrap-around."""
+    total = micros + more
+    if ((total < micros) != (more < 0)).any():
+        raise conditions.timestamp_overflow()
+    return total
+
+
 def _moved(micros: Any, seconds: Any) -> Any:
     """Add seconds, an int or int64, shape (rows,), to microseconds; raise Spark's error instead of a wrap-around."""
-    moved = micros + seconds * 1_000_000
-    if ((moved < micros) != (seconds < 0)).any():
+    return added(micros, seconds * 1_000_000)
+
+
+def _advanced(micros: Any, seconds: Any, rest: Any) -> Any:
+    """Add seconds and microseconds, int64, to microseconds; raise Spark's error outside the range of timestamps."""
+    if (np.abs(seconds) > 2 * MAX_SECOND).any():
         raise conditions.timestamp_overflow()
-    return moved
+    half = seconds // 2
+    return added(_moved(_moved(micros, half), seconds - half), rest)
 
 
 class TimeZone:
@@ -113,13 +127,35 @@ class TimeZone:
         The offset remains if it is valid then, as ZonedDateTime.truncatedTo. Raise Spark's error as :meth:`instants`.
         """
         seconds = micros // 1_000_000
-        local = seconds + self.offsets(seconds)
-        start = local - local % unit
-        same = start - (local - seconds)
-        changed = same + self.offsets(same) != start
+        before = self.offsets(seconds)
+        local = seconds + before
+        return _micros(self._resolved(local - local % unit, before))
+
+    def plus(self, micros: Any, days: Any, rest: Any) -> Any:
+        """Add whole days to the local dates of instants, then microseconds to the instants.
+
+        As ZonedDateTime.plusDays: the offset remains if it is valid then. Raise Spark's error as :meth:`instants`.
+        """
+        seconds = micros // 1_000_000
+        before = self.offsets(seconds)
+        return _advanced(micros, self._resolved(seconds + before + days * _DAY, before) - seconds, rest)
+
+    def plus_months(self, micros: Any, months: Any) -> Any:
+        """Add months to the local dates of instants, to the last day of a shorter month at most, as :meth:`plus`."""
+        seconds = micros // 1_000_000
+        before = self.offsets(seconds)
+        local = seconds + before
+        days = np.empty(len(local), dtype=np.int64)
+        civil.plus_months(local // _DAY, months.astype(np.int64), days)
+        return _advanced(micros, self._resolved(days * _DAY + local % _DAY, before) - seconds, np.int64(0))
+
+    def _resolved(self, local: Any, before: Any) -> Any:
+        """Return the instants of local date-times, both in seconds; the offsets ``before`` remain if they are valid."""
+        instants = local - before
+        changed = instants + self.offsets(instants) != local
         if changed.any():
-            same[changed] = start[changed] - self._local_offsets(start[changed])
-        return _micros(same)
+            instants[changed] = local[changed] - self._local_offsets(local[changed])
+        return instants
 
     def _local_offsets(self, seconds: Any) -> Any:
         """Return the offsets (seconds) of local date-times (seconds), as :meth:`offsets`."""

@@ -6,22 +6,36 @@ A timestamp is microseconds since 1970-01-01 00:00 UTC; a ``timestamp_ntz`` is l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.expressions import conditions
+from pyspark_pipeline.expressions.by_constants import by_constants
 from pyspark_pipeline.expressions.cast_time import EXACT_ZONES, zone_kernel
 from pyspark_pipeline.expressions.dates import MONTH_LEVELS, civil_from_days, last_days, truncated_days
-from pyspark_pipeline.expressions.registry import INTEGRAL, ExpressionSettings, Kernel, Value, case, function
+from pyspark_pipeline.expressions.per_value import map_distinct
+from pyspark_pipeline.expressions.registry import FLOATING, INTEGRAL, ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.time_zones import TimeZone
 from pyspark_pipeline.expressions.values import from_numbers, number_kernel, numbers_or_zero, to_array
-from pyspark_pipeline.kernels.decimal_words import decimal_array, new_words, validity_of
+from pyspark_pipeline.kernels.decimal_words import (
+    decimal_array,
+    new_words,
+    pack_flags,
+    valid_flags,
+    validity_of,
+    words_of,
+)
 from pyspark_pipeline.plan.expr import Call, constants
 
 SECOND = 1_000_000
+_LARGEST_LONG = 2**63 - 1
+_EXACT = Context(prec=60)
 ZONED = {"timeZoneId": EXACT_ZONES}
+#: The texts of time zones whose rules Python and the JVM share.
+ANY_ZONE = "|".join(zone.replace("+", r"\+") for zone in EXACT_ZONES)
 _MOMENT = [case(["timestamp"], fields=ZONED), case(["timestamp_ntz"])]
 
 
@@ -92,6 +106,72 @@ def _from_millis(call: Call, settings: ExpressionSettings) -> Kernel:
     return number_kernel(lambda millis: millis * np.int64(1000), call.type.arrow)
 
 
+_UNITS_OF_LONGS = {"SecondsToTimestamp": ("seconds", SECOND), "MillisToTimestamp": ("milliseconds", 1000)}
+
+for _name in _UNITS_OF_LONGS:
+
+    @function(_name, [case(["bigint"])])
+    def _from_long(call: Call, settings: ExpressionSettings) -> Kernel:
+        """Raise for a number beyond the range of timestamps."""
+        name, unit = _UNITS_OF_LONGS[call.name]
+        most = _LARGEST_LONG // unit
+
+        def convert(data: Any) -> Any:
+            is_beyond = (data > most) | (data < -most)
+            if is_beyond.any():
+                if settings.names_timestamp:
+                    raise conditions.no_timestamp(f"{data[np.argmax(is_beyond)]}L", name)
+                raise conditions.timestamp_overflow()
+            return data * np.int64(unit)
+
+        return number_kernel(convert, call.type.arrow, read=numbers_or_zero, can_raise=True)
+
+
+@function("SecondsToTimestamp", [case(FLOATING)])
+def _from_fractions(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Cut off below a microsecond, end at the first and last timestamp; NULL for NaN and infinities."""
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        array = to_array(values[0], rows)
+        data: Any = numbers_or_zero(array)
+        known = np.isfinite(data) & valid_flags(validity_of([array]), rows)
+        with np.errstate(all="ignore"):
+            micros = np.where(known, data.astype(np.float64) * SECOND, 0)
+        is_late, is_early = micros >= 2.0**63, micros < -(2.0**63)
+        found = np.where(is_late | is_early, 0, micros).astype(np.int64)
+        found[is_late], found[is_early] = _LARGEST_LONG, -_LARGEST_LONG - 1
+        return from_numbers(found, call.type.arrow, pack_flags(known))
+
+    return Kernel(run=run)
+
+
+@function("SecondsToTimestamp", [case(["decimal"])])
+def _from_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Raise for a fraction of a microsecond, and beyond the range of timestamps."""
+    type_ = call.args[0].type
+    if type_.scale <= 6 and type_.precision - type_.scale <= 12:
+        factor = np.int64(10 ** (6 - type_.scale))
+        return number_kernel(lambda words: words[:, 0] * factor, call.type.arrow, read=lambda array: words_of(array)[0])
+
+    def convert(seconds: Decimal) -> int:
+        micros = seconds.scaleb(6, _EXACT)
+        if settings.names_timestamp and not -_LARGEST_LONG - 1 <= micros <= _LARGEST_LONG:
+            raise conditions.no_timestamp(f"{seconds:f}BD", "seconds")
+        if micros.adjusted() >= 19 and micros:
+            raise conditions.java_error("ArithmeticException", "Overflow")
+        whole = int(micros)
+        if whole != micros:
+            raise conditions.java_error("ArithmeticException", "Rounding necessary")
+        if not -_LARGEST_LONG - 1 <= whole <= _LARGEST_LONG:
+            raise conditions.java_error("ArithmeticException", "Overflow")
+        return whole
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        return map_distinct(to_array(values[0], rows), convert, pa.int64()).view(call.type.arrow)
+
+    return Kernel(run=run, can_raise=True)
+
+
 _DAY = 86_400 * SECOND
 _UNITS = {
     "MICROSECOND": 1, "MILLISECOND": 1000, "SECOND": SECOND, "MINUTE": 60 * SECOND, "HOUR": 3600 * SECOND,
@@ -104,6 +184,8 @@ _LEVELS = "(?i)" + "|".join([*_UNITS, "WEEK", *MONTH_LEVELS])
 def _trunc_timestamp(call: Call, settings: ExpressionSettings) -> Kernel:
     level = str(constants(call.args[:1])[0]).upper()
     unit = _UNITS.get(level, 0)
+    if not unit and level != "WEEK" and level not in MONTH_LEVELS:
+        return Kernel(run=lambda values, rows: pa.scalar(None, call.type.arrow))
 
     def truncate(zone: TimeZone, micros: Any) -> Any:
         if 0 < unit <= SECOND:
@@ -118,7 +200,10 @@ def _trunc_timestamp(call: Call, settings: ExpressionSettings) -> Kernel:
     return zone_kernel(call, truncate, can_raise=settings.checks_truncation or not 0 < unit <= SECOND)
 
 
-_ZONES = "|".join(zone.replace("+", r"\+") for zone in EXACT_ZONES)
+by_constants(
+    "TruncTimestamp", [case(["string"], ["timestamp"], fields=ZONED)], [0], otherwise=_trunc_timestamp, can_raise=True
+)
+
 _SHIFTS: dict[str, Callable[[TimeZone, Any], Any]] = {
     "FromUTCTimestamp": lambda zone, micros: zone.local_micros(micros),
     "ToUTCTimestamp": lambda zone, micros: zone.instants(micros),
@@ -126,11 +211,22 @@ _SHIFTS: dict[str, Callable[[TimeZone, Any], Any]] = {
 
 for _name in _SHIFTS:
 
-    @function(_name, [case(["timestamp"], ["string"], matches={"1": _ZONES})])
+    @function(_name, [case(["timestamp"], ["string"], matches={"1": ANY_ZONE})])
     def _shift(call: Call, settings: ExpressionSettings) -> Kernel:
         """Read a timestamp as the local time of UTC in the zone, or the reverse."""
         zone, shift = TimeZone(str(constants(call.args[1:])[0])), _SHIFTS[call.name]
         return number_kernel(lambda micros: shift(zone, micros), call.type.arrow, 0, numbers_or_zero, can_raise=True)
+
+
+@function("ConvertTimezone", [case(["string"], ["string"], ["timestamp_ntz"], matches={"0": ANY_ZONE, "1": ANY_ZONE})])
+def _convert_timezone(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Read a local timestamp in one zone and return the local time in another."""
+    source, target = (TimeZone(str(name)) for name in constants(call.args[:2]))
+
+    def convert(micros: Any) -> Any:
+        return target.local_micros(source.instants(micros))
+
+    return number_kernel(convert, call.type.arrow, 2, numbers_or_zero, can_raise=True)
 
 
 def _round_half_up(data: Any) -> Any:

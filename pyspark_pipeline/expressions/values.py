@@ -17,6 +17,10 @@ TRUE = pa.scalar(True)
 FALSE = pa.scalar(False)
 
 
+#: The largest offset of a string in an array.
+_MOST_BYTES = 2**31 - 1
+
+
 def decode(value: Value) -> Value:
     """Return the plain form of a dictionary-encoded array; any other value unchanged."""
     if isinstance(value, pa.DictionaryArray):
@@ -25,8 +29,10 @@ def decode(value: Value) -> Value:
 
 
 def to_array(value: Value, rows: int) -> pa.Array:
-    """Return ``value`` as an array of ``rows`` rows."""
+    """Return ``value`` as an array of ``rows`` rows; raise ``ArrowCapacityError`` beyond 2 GiB of a string."""
     if isinstance(value, pa.Scalar):
+        if isinstance(value, pa.BinaryScalar) and value.is_valid and value.as_buffer().size * rows > _MOST_BYTES:
+            raise pa.ArrowCapacityError(f"{rows} times {value.as_buffer().size} bytes are more than 2 GiB")
         return pa.repeat(value, rows)
     return value
 

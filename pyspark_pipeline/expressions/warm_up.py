@@ -68,6 +68,9 @@ def _expressions() -> Iterator[Expr]:
         yield _call(name, "int", _column("date"))
     yield _call("LastDay", "date", _column("date"))
     yield _call("AddMonths", "date", _column("date"), _column("int"))
+    moment = _call("Cast", "timestamp", _column("date"), timeZoneId="UTC")
+    month = Literal(type=parse_type("interval year to month"), value=1)
+    yield _call("TimestampAddYMInterval", "timestamp", moment, month, timeZoneId="UTC")
     yield _call("TruncDate", "date", _column("date"), _text("MM"))
     yield _call("Round", "decimal(8,1)", small, Literal(type=parse_type("int"), value=1))
     yield _call("GetTimestamp", "timestamp", _column("day"), _text("yyyy-MM-dd"), **_PARSING)
@@ -77,9 +80,10 @@ def _expressions() -> Iterator[Expr]:
     yield _call("Round", "double", double, Literal(type=parse_type("int"), value=-1))
     yield _call("Round", "double", double, Literal(type=parse_type("int"), value=1))
     yield _call("Cast", "decimal(18,2)", double)
-    for name in ("Exp", "Log", "Log10"):
+    for name in _OF_DOUBLE:
         yield _call(name, "double", double)
-    yield _call("Pow", "double", double, double)
+    for name in ("Pow", "Atan2", "Hypot"):
+        yield _call(name, "double", double, double)
 
 
 def _of_text() -> Iterator[Expr]:
@@ -90,9 +94,17 @@ def _of_text() -> Iterator[Expr]:
     yield _call("StringLPad", "string", text, two, _text("*"))
     yield _call("StringTranslate", "string", text, _text("1"), _text("2"))
     yield _call("InitCap", "string", text)
+    yield _call("Levenshtein", "int", text, text)
+    yield _call("MakeDate", "date", number, number, number, failOnError=False)
     yield _call("Crc32", "bigint", _call("Cast", "binary", text))
+    yield _call("BitmapExpressionUtils.bitmapCount", "bigint", _call("Cast", "binary", text))
+    yield _call("UnBase64", "binary", _call("Concat", "string", text, _text("A")), failOnError=False)
 
 
+_OF_DOUBLE = (
+    "Exp", "Expm1", "Log", "Log10", "Log1p", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Tanh", "Asinh",
+    "Acosh", "Atanh", "Cbrt",
+)  # fmt: skip
 _PARSING = {"timeZoneId": "UTC", "failOnError": False, "suggestedFuncOnFail": "try_to_timestamp"}
 _ARITHMETIC = (
     ("Add", "decimal(38,2)"),
@@ -123,6 +135,7 @@ _CASTS = (
     ("text", "decimal(10,2)"),
     ("text", "double"),
     ("day", "date"),
+    ("day", "timestamp"),
     ("date", "string"),
     ("small", "string"),
 )

@@ -16,6 +16,8 @@ from pyspark_pipeline.kernels.wrapping import wrapping_add, wrapping_subtract
 _LIMIT_LOW = np.uint64(0x098A224000000000)
 _LIMIT_HIGH = np.int64(0x4B3B4CA85A86C47A)
 
+_AND, _OR = ord("&"), ord("|")
+
 
 @kernel
 def count_rows(groups, counts):  # type: ignore[no-untyped-def]
@@ -46,6 +48,36 @@ def add_longs(groups, values, bitmap, skip, sums, seen):  # type: ignore[no-unty
             sums[group] = new
             seen[group] = 1
     return overflow < 0
+
+
+@kernel(forceinline=True)
+def try_add(value, group, sums, seen):  # type: ignore[no-untyped-def]
+    """Add a 64-bit integer; a sum that overflows sets the group to overflowed."""
+    if seen[group] != 3:
+        old = sums[group]
+        new = wrapping_add(old, value)
+        seen[group] = 3 if (old ^ new) & (value ^ new) < 0 else 1
+        sums[group] = new
+
+
+@kernel
+def try_add_longs(groups, values, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+    """Add 64-bit integers; a sum that overflows sets the group to overflowed."""
+    for row in range(groups.size):
+        if is_valid(bitmap, skip, row):
+            try_add(values[row], groups[row], sums, seen)
+
+
+@kernel
+def merge_longs(groups, values, bitmap, skip, empty, empty_skip, sums, seen):  # type: ignore[no-untyped-def]
+    """Add partial sums of integers; ``empty`` and NULL as in :func:`merge_decimals`."""
+    for row in range(groups.size):
+        if is_valid(empty, empty_skip, row):
+            continue
+        if is_valid(bitmap, skip, row):
+            try_add(values[row], groups[row], sums, seen)
+        else:
+            seen[groups[row]] = 3
 
 
 @kernel
@@ -166,6 +198,24 @@ def mark_exceeding(sums, limit_low, limit_high, seen):  # type: ignore[no-untype
             seen[group] = 3
 
 
+@kernel(forceinline=True)
+def combined(left, right, operator):  # type: ignore[no-untyped-def]
+    """Combine the bits of two integers by an operator: the code of ``&``, ``|`` or ``^``."""
+    if operator == _AND:
+        return left & right
+    return left | right if operator == _OR else left ^ right
+
+
+@kernel
+def combine_bits(groups, values, bitmap, skip, operator, bits, seen):  # type: ignore[no-untyped-def]
+    """Combine 64-bit integers bit by bit."""
+    for row in range(groups.size):
+        if is_valid(bitmap, skip, row):
+            group = groups[row]
+            bits[group] = combined(bits[group], values[row], operator) if seen[group] else values[row]
+            seen[group] = 1
+
+
 @kernel
 def least_longs(groups, values, bitmap, skip, sign, best, seen):  # type: ignore[no-untyped-def]
     """Keep the smallest (``sign`` 1) or largest (−1) integer."""
@@ -179,7 +229,7 @@ def least_longs(groups, values, bitmap, skip, sign, best, seen):  # type: ignore
 
 
 @kernel(forceinline=True)
-def _less(left, right):  # type: ignore[no-untyped-def]
+def less_double(left, right):  # type: ignore[no-untyped-def]
     """Order floats as Spark: NaN is the largest and equal to itself, −0.0 equals 0.0."""
     if np.isnan(left):
         return False
@@ -193,7 +243,7 @@ def least_doubles(groups, values, bitmap, skip, sign, best, seen):  # type: igno
         if is_valid(bitmap, skip, row):
             group = groups[row]
             value = np.float64(values[row])
-            if seen[group] == 0 or (_less(value, best[group]) if sign > 0 else _less(best[group], value)):
+            if seen[group] == 0 or (less_double(value, best[group]) if sign > 0 else less_double(best[group], value)):
                 best[group] = value
                 seen[group] = 1
 
@@ -217,7 +267,7 @@ def least_decimals(groups, words, bitmap, skip, sign, best, seen):  # type: igno
 
 
 @kernel(forceinline=True)
-def _compare_bytes(left, left_start, left_end, right, right_start, right_end):  # type: ignore[no-untyped-def]
+def compare_bytes(left, left_start, left_end, right, right_start, right_end):  # type: ignore[no-untyped-def]
     length = min(left_end - left_start, right_end - right_start)
     for i in range(length):
         a = left[left_start + i]
@@ -239,7 +289,7 @@ def least_strings(groups, offsets, data, bitmap, skip, sign, arena, used, starts
             start = np.int64(offsets[row])
             end = np.int64(offsets[row + 1])
             if seen[group] != 0:
-                order = _compare_bytes(data, start, end, arena, starts[group], ends[group])
+                order = compare_bytes(data, start, end, arena, starts[group], ends[group])
                 if order * sign >= 0:
                     continue
             starts[group] = used

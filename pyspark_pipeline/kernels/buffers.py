@@ -196,3 +196,9 @@ def bool_array(data: Array, valid: Array | None = None) -> pa.Array:
     mask, nulls = (None, 0) if valid is None else pack_validity(valid)
     packed = np.packbits(data.astype(np.bool_), bitorder="little")
     return pa.Array.from_buffers(pa.bool_(), data.size, [mask, pa.py_buffer(packed)], nulls)
+
+
+def last_true(flags: Array) -> Array:
+    """Return for each row the last row at or before it whose flag is set, −1 if there is none: int64."""
+    found: Array = np.maximum.accumulate(np.where(flags, np.arange(flags.size), -1))
+    return found

@@ -67,6 +67,18 @@ def days_of(year: int, month: int, day: int) -> int:
 
 
 @kernel
+def make_dates(years: Any, months: Any, days: Any, out: Any, fits: Any) -> None:
+    """Write the days since 1970-01-01 of every year, month and day, int64, and whether the date exists."""
+    for row in range(out.shape[0]):
+        year, month, day = np.int64(years[row]), np.int64(months[row]), np.int64(days[row])
+        out[row] = 0
+        fits[row] = False
+        if 1 <= month <= 12 and 1 <= day <= days_in(year, month) and -999999999 <= year <= 999999999:
+            out[row] = days_of(year, month, day)
+            fits[row] = True
+
+
+@kernel
 def days_in(year: int, month: int) -> int:
     """Return the number of days of a month."""
     if month == 2:

@@ -5,7 +5,7 @@ The folders are those of :mod:`~.compile_cache`.
 One file holds one compiled form of one kernel, so processes never update a shared file, as they do numba's own
 index. A process that compiles a form holds a lock on it. Another that needs the form waits for the lock,
 then loads; if locks do not work (some network file systems), or the wait is long, it compiles as well, which only
-costs time.
+costs time. The wait for a process with low priority is short: on a busy machine it may get no processor.
 
 A form called by Python is an *entry*; a form called by another kernel during its compilation is *inner*. Entries
 hold the code of their inner forms, so a daemon preloads only entries.
@@ -31,7 +31,9 @@ from pyspark_pipeline.kernels import compile_cache, processors
 
 _ENTRY, _INNER = ".entry", ".inner"
 _LONGEST_WAIT = 60.0  # seconds for one kernel; the longest takes about 7
+_BACKGROUND_WAIT = 1.5  # seconds, if the lock holder has low priority
 _POLL = 0.01
+_LOWEST = 19  # priority of a process, as nice(1) counts
 
 # Numba has no types.
 _REBUILD: Any = compiler.CompileResult._rebuild
@@ -42,6 +44,10 @@ _DISPATCHERS: dict[str, Any] = {}
 
 #: The files of the forms that this process is compiling; each is called by the previous one.
 _COMPILING: list[str] = []
+
+#: Not empty if this process compiles with low priority.
+_IN_BACKGROUND: list[bool] = []
+_LOW_PRIORITY = b"low priority"
 
 
 class CodeFiles:
@@ -115,9 +121,11 @@ class CodeFiles:
         """Wait for the form's lock and acquire it, if locks work in that folder."""
         with contextlib.suppress(OSError):
             own.mkdir(parents=True, exist_ok=True, mode=0o700)
-            file = open(own / f"{base}.lock", "wb")  # held until the form is saved
+            file = open(own / f"{base}.lock", "ab")  # held until the form is saved
             self._locks[base] = file
             _wait_for(file)
+            if _IN_BACKGROUND:
+                os.write(file.fileno(), _LOW_PRIORITY)
 
     def _unlock(self, base: str) -> None:
         file = self._locks.pop(base, None)
@@ -141,6 +149,16 @@ def cached_on_disk(dispatcher: Any) -> Any:
         with contextlib.suppress(RuntimeError):  # no cache folder
             dispatcher.enable_caching()  # a user's kernel: numba's cache detects changes of its file
     return dispatcher
+
+
+def run_in_background() -> None:
+    """Lower the priority of this process; other processes do not wait long for kernels that it compiles."""
+    _IN_BACKGROUND.append(True)
+    os.nice(_LOWEST)
+    # Where Linux schedules sessions as groups, a priority counts within a session, and this value among sessions.
+    if os.getsid(0) == os.getpid():
+        with contextlib.suppress(OSError):
+            Path("/proc/self/autogroup").write_text(str(_LOWEST))
 
 
 def preload() -> int:
@@ -205,11 +223,14 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _wait_for(file: IO[bytes]) -> None:
-    """Lock a file; stop waiting after ``_LONGEST_WAIT``, as the lock holder may hang. Raise OSError without locks."""
-    until = time.monotonic() + _LONGEST_WAIT
-    while time.monotonic() < until:
+    """Lock a file; stop waiting if that takes long, as the lock holder may hang. Raise OSError without locks."""
+    began = time.monotonic()
+    while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         except BlockingIOError:
+            has_low_priority = os.fstat(file.fileno()).st_size > 0 and not _IN_BACKGROUND
+            if time.monotonic() - began > (_BACKGROUND_WAIT if has_low_priority else _LONGEST_WAIT):
+                return
             time.sleep(_POLL)

@@ -1,4 +1,4 @@
-"""Kernels of FIRST and LAST: the rows of a chunk that become the first or last row of their group.
+"""Kernels of FIRST, LAST and NTH_VALUE: the rows of a chunk that become the first, last or n-th row of their group.
 
 Rows whose bit in the bitmap is not set are ignored (bitmaps as in :mod:`~.buffers`).
 """
@@ -40,4 +40,23 @@ def last_rows(groups, bitmap, skip, seen, position, base, rows):  # type: ignore
             position[group] = base + count
             rows[count] = row
             count += 1
+    return count
+
+
+@kernel
+def nth_rows(groups, bitmap, skip, number, counts, seen, position, base, rows):  # type: ignore[no-untyped-def]
+    """Write to ``rows`` the rows that are the ``number``-th (from 1) of their group; return their number.
+
+    ``counts`` has the rows of each group so far. The n-th of the rows gets the position ``base`` + n.
+    """
+    count = 0
+    for row in range(groups.size):
+        if is_valid(bitmap, skip, row):
+            group = groups[row]
+            counts[group] += 1
+            if counts[group] == number:
+                seen[group] = 1
+                position[group] = base + count
+                rows[count] = row
+                count += 1
     return count

@@ -54,15 +54,46 @@ def run_moments(starts, values, bitmap, skip, width, moments):  # type: ignore[n
             _add_value(moments, at, values[row], width)
 
 
+@kernel(forceinline=True)
+def _mean_difference(n1, n2, mean1, mean2, takes_other):  # type: ignore[no-untyped-def]
+    """Return the difference of two means, and that over the sum of the counts."""
+    if takes_other and (n1 == 0.0 or n2 == 0.0):
+        return 0.0, 0.0
+    n = n1 + n2
+    delta = mean2 - mean1
+    return delta, 0.0 if n == 0.0 else delta / n
+
+
+@kernel(forceinline=True)
+def _merged_mean(n1, n2, mean1, mean2, step, takes_other):  # type: ignore[no-untyped-def]
+    if takes_other and n1 == 0.0:
+        return mean2
+    return mean1 if takes_other and n2 == 0.0 else mean1 + step * n2
+
+
 @kernel
-def merge_moments(groups, parts, width, moments):  # type: ignore[no-untyped-def]
-    """Merge partial moments, shape (rows · width,), into those of their groups."""
+def frame_moments(begin, end, values, bitmap, skip, width, moments):  # type: ignore[no-untyped-def]
+    """Set each group to the moments of a frame (:mod:`~.frames`)."""
+    for frame in range(begin.size):
+        row, at = begin[frame], frame * width
+        extends = frame > 0 and begin[frame - 1] == row and end[frame - 1] <= end[frame]
+        for moment in range(at, at + width):
+            moments[moment] = moments[moment - width] if extends else 0.0
+        for other in range(end[frame - 1] if extends else row, end[frame]):
+            if is_valid(bitmap, skip, other):
+                _add_value(moments, at, values[other], width)
+
+
+@kernel
+def merge_moments(groups, parts, width, takes_other, moments):  # type: ignore[no-untyped-def]
+    """Merge partial moments, shape (rows · width,), into those of their groups.
+
+    ``takes_other`` (from Spark 4.3 on): if a side has no rows, the mean is that of the other side, without rounding.
+    """
     for row in range(groups.size):
         at, other = groups[row] * width, row * width
         n1, n2 = moments[at], parts[other]
-        n = n1 + n2
-        delta = parts[other + 1] - moments[at + 1]
-        step = 0.0 if n == 0.0 else delta / n
+        delta, step = _mean_difference(n1, n2, moments[at + 1], parts[other + 1], takes_other)
         left2, right2 = moments[at + 2], parts[other + 2]
         if width > 3:
             left3, right3 = moments[at + 3], parts[other + 3]
@@ -80,8 +111,8 @@ def merge_moments(groups, parts, width, moments):  # type: ignore[no-untyped-def
                 + step * step * delta * n1 * n2 * (n1 - n2)
                 + 3.0 * step * (n1 * right2 - n2 * left2)
             )
-        moments[at] = n
-        moments[at + 1] += step * n2
+        moments[at] = n1 + n2
+        moments[at + 1] = _merged_mean(n1, n2, moments[at + 1], parts[other + 1], step, takes_other)
         moments[at + 2] = left2 + right2 + delta * step * n1 * n2
 
 
@@ -119,17 +150,29 @@ def run_pairs(starts, xs, x_bitmap, x_skip, ys, y_bitmap, y_skip, moments):  # t
 
 
 @kernel
-def merge_pairs(groups, parts, width, moments):  # type: ignore[no-untyped-def]
-    """Merge the first ``width`` moments of pairs, shape (rows · width,), into those of their groups."""
+def frame_pairs(begin, end, xs, x_bitmap, x_skip, ys, y_bitmap, y_skip, moments):  # type: ignore[no-untyped-def]
+    """Set each group to the moments of a frame (:mod:`~.frames`)."""
+    for frame in range(begin.size):
+        row, at = begin[frame], frame * 6
+        extends = frame > 0 and begin[frame - 1] == row and end[frame - 1] <= end[frame]
+        for moment in range(at, at + 6):
+            moments[moment] = moments[moment - 6] if extends else 0.0
+        for other in range(end[frame - 1] if extends else row, end[frame]):
+            if is_valid(x_bitmap, x_skip, other) and is_valid(y_bitmap, y_skip, other):
+                _add_pair(moments, at, xs[other], ys[other])
+
+
+@kernel
+def merge_pairs(groups, parts, width, takes_other, moments):  # type: ignore[no-untyped-def]
+    """Merge the first ``width`` moments of pairs, shape (rows · width,); ``takes_other`` as :func:`merge_moments`."""
     for row in range(groups.size):
         at, other = groups[row] * 6, row * width
         n1, n2 = moments[at], parts[other]
-        n = n1 + n2
-        dx, dy = parts[other + 1] - moments[at + 1], parts[other + 2] - moments[at + 2]
-        step_x, step_y = (0.0, 0.0) if n == 0.0 else (dx / n, dy / n)
-        moments[at] = n
-        moments[at + 1] += step_x * n2
-        moments[at + 2] += step_y * n2
+        dx, step_x = _mean_difference(n1, n2, moments[at + 1], parts[other + 1], takes_other)
+        dy, step_y = _mean_difference(n1, n2, moments[at + 2], parts[other + 2], takes_other)
+        moments[at] = n1 + n2
+        moments[at + 1] = _merged_mean(n1, n2, moments[at + 1], parts[other + 1], step_x, takes_other)
+        moments[at + 2] = _merged_mean(n1, n2, moments[at + 2], parts[other + 2], step_y, takes_other)
         moments[at + 3] = moments[at + 3] + parts[other + 3] + dx * step_y * n1 * n2
         if width > 4:
             moments[at + 4] = moments[at + 4] + parts[other + 4] + dx * step_x * n1 * n2

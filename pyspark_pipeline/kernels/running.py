@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyspark_pipeline.kernels.accumulate import add_wide
+from pyspark_pipeline.kernels.accumulate import add_wide, combined, try_add
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 from pyspark_pipeline.kernels.wrapping import wrapping_add
@@ -40,6 +40,16 @@ def run_longs(starts, values, bitmap, skip, sums, seen):  # type: ignore[no-unty
 
 
 @kernel
+def run_try_longs(starts, values, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+    """Add 64-bit integers; a sum that overflows remains overflowed until the next partition."""
+    for row in range(starts.size):
+        sums[row + 1] = np.int64(0) if starts[row] else sums[row]
+        seen[row + 1] = np.uint8(0) if starts[row] else seen[row]
+        if is_valid(bitmap, skip, row):
+            try_add(values[row], row + 1, sums, seen)
+
+
+@kernel
 def run_doubles(starts, values, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
     """Add floating-point numbers in row order."""
     total, has = sums[0], seen[0]
@@ -50,6 +60,20 @@ def run_doubles(starts, values, bitmap, skip, sums, seen):  # type: ignore[no-un
             total += values[row]
             has = np.uint8(1)
         sums[row + 1] = total
+        seen[row + 1] = has
+
+
+@kernel
+def run_bits(starts, values, bitmap, skip, operator, bits, seen):  # type: ignore[no-untyped-def]
+    """Combine 64-bit integers bit by bit; operators as in :func:`~.accumulate.combined`."""
+    total, has = bits[0], seen[0]
+    for row in range(starts.size):
+        if starts[row]:
+            total, has = np.int64(0), np.uint8(0)
+        if is_valid(bitmap, skip, row):
+            total = combined(total, values[row], operator) if has else values[row]
+            has = np.uint8(1)
+        bits[row + 1] = total
         seen[row + 1] = has
 
 
@@ -67,8 +91,8 @@ def run_decimals(starts, words, bitmap, skip, sums, seen):  # type: ignore[no-un
 
 
 @kernel
-def run_least(starts, ranks, bitmap, skip, best):  # type: ignore[no-untyped-def]
-    """Write the row with the smallest rank so far, the first of equal ones; −1 before the first that is not NULL.
+def run_least(starts, ranks, bitmap, skip, is_last, best):  # type: ignore[no-untyped-def]
+    """Write the row with the smallest rank so far, of equal ones the first or the last; −1 if all are NULL.
 
     Row 0 is the state of the previous rows: ``starts`` begins with the row after it.
     """
@@ -76,8 +100,9 @@ def run_least(starts, ranks, bitmap, skip, best):  # type: ignore[no-untyped-def
     for row in range(1, ranks.size):
         if starts[row - 1]:
             at = -1
-        if is_valid(bitmap, skip, row) and (at < 0 or ranks[row] < ranks[at]):
-            at = row
+        if is_valid(bitmap, skip, row):
+            if at < 0 or ranks[row] < ranks[at] or (is_last and ranks[row] == ranks[at]):
+                at = row
         best[row - 1] = at
 
 
@@ -90,5 +115,21 @@ def run_edges(starts, valid, is_last, seen, positions):  # type: ignore[no-untyp
             has = np.uint8(0)
         if valid[row] and (is_last or has == 0):
             has, at = np.uint8(1), np.int64(row + 1)
+        seen[row + 1] = has
+        positions[row + 1] = at
+
+
+@kernel
+def run_nth(starts, wanted, number, counts, seen, positions):  # type: ignore[no-untyped-def]
+    """Set the position (the row + 1) of the ``number``-th wanted row so far; position 0 is that before the rows."""
+    for row in range(starts.size):
+        count, has, at = counts[row], seen[row], positions[row]
+        if starts[row]:
+            count, has = np.int64(0), np.uint8(0)
+        if wanted[row]:
+            count += 1
+            if count == number:
+                has, at = np.uint8(1), np.int64(row + 1)
+        counts[row + 1] = count
         seen[row + 1] = has
         positions[row + 1] = at

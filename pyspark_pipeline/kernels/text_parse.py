@@ -1,4 +1,4 @@
-"""Parse strings to dates, integers, booleans and short decimals, by UTF8String's and SparkDateTimeUtils' rules.
+"""Parse strings to dates, timestamps, integers and short decimals, by UTF8String's and SparkDateTimeUtils' rules.
 
 Each kernel reads the offsets (int32) and bytes of a string array and writes one value and one status per
 row: 0 parsed, 1 invalid, 2 outside the range or too long for the kernel.
@@ -16,6 +16,8 @@ from pyspark_pipeline.kernels.civil import days_in, days_of
 from pyspark_pipeline.kernels.jit import frozen, kernel
 
 PARSED, INVALID, TOO_LARGE = 0, 1, 2
+#: Further states of timestamps: a fixed offset, another time zone, a time without a date.
+NO_ZONE, WITH_OFFSET, WITH_ZONE = 0, 1, 2
 
 
 def text_of(array: pa.StringArray) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
@@ -90,6 +92,125 @@ def parse_dates(offsets: Any, data: Any, out: Any, status: Any) -> None:
         if -2147483648 <= days <= 2147483647:
             out[row] = days
             status[row] = PARSED
+
+
+@kernel
+def parse_timestamps(offsets: Any, data: Any, seconds: Any, micros: Any, days: Any, zones: Any, status: Any) -> None:
+    """Parse ``[+-]yyyy*[-[m]m[-[d]d[ |T[h]h[:[m]m[:[s]s[.fraction]]][zone]]]]`` and ``[T][h]h:...[zone]``.
+
+    ``seconds`` (int64) are local seconds since 1970-01-01, or since midnight if ``days`` (bool) is false: a time has no
+    date. ``micros`` (int32) are the microseconds of the second. ``zones`` (int32, shape (rows, 3)) has NO_ZONE;
+    WITH_OFFSET and the offset in seconds (``Z``, ``+hh:mm``); or WITH_ZONE, start and end of the text of a time zone.
+    """
+    segments = np.empty(9, np.int64)
+    for row in range(status.shape[0]):
+        seconds[row] = 0
+        micros[row] = 0
+        days[row] = True
+        zones[row, 0] = NO_ZONE
+        status[row] = INVALID
+        start, end = trim(data, offsets[row], offsets[row + 1])
+        if start == end:
+            continue
+        j = start
+        sign = 1
+        signed = data[j] == 45 or data[j] == 43
+        if signed:
+            sign = -1 if data[j] == 45 else 1
+            j += 1
+        segments[:] = 0
+        segments[1] = segments[2] = 1
+        index = 0
+        value = 0
+        digits = 0
+        valid = True
+        zone = -1
+        while j < end:
+            byte = data[j]
+            if 48 <= byte <= 57:
+                if digits < 6:
+                    value = value * 10 + np.int64(byte) - 48
+                digits += 1
+                j += 1
+                continue
+            if byte == 84 and j == offsets[row]:
+                days[row] = False
+                index = 3
+                j += 1
+                continue
+            if index == 0 and byte == 58 and not signed:
+                days[row] = False
+                index = 3
+            elif index < 2:
+                valid = byte == 45
+            elif index == 2:
+                valid = byte == 32 or byte == 84
+            elif index < 5:
+                valid = byte == 58
+            if not valid or not _has_valid_digits(index, digits):
+                valid = False
+                break
+            segments[index] = value
+            if index == 6:
+                _fill_fraction(segments, digits)
+            value = 0
+            digits = 0
+            if index == 6 or (index == 5 and byte != 46):
+                zone = j
+                break
+            index += 1
+            j += 1
+        if not valid:
+            continue
+        if zone < 0:
+            if not _has_valid_digits(index, digits):
+                continue
+            segments[index] = value
+            if index == 6:
+                _fill_fraction(segments, digits)
+        if segments[3] > 23 or segments[4] > 59 or segments[5] > 59:
+            continue
+        time = segments[3] * 3600 + segments[4] * 60 + segments[5]
+        if days[row]:
+            year, month, day = sign * segments[0], segments[1], segments[2]
+            if month < 1 or month > 12 or day < 1 or day > days_in(year, month):
+                continue
+            time += days_of(year, month, day) * 86400
+        if zone >= 0:
+            _read_zone(data, zone, end, zones[row])
+        seconds[row] = time
+        micros[row] = segments[6]
+        status[row] = PARSED
+
+
+@kernel
+def _has_valid_digits(index: int, digits: int) -> bool:
+    if index == 0:
+        return 4 <= digits <= 6
+    return index == 6 or 1 <= digits <= 2
+
+
+@kernel
+def _fill_fraction(segments: Any, digits: int) -> None:
+    for _ in range(6 - digits):
+        segments[6] *= 10
+
+
+@kernel
+def _read_zone(data: Any, start: int, end: int, zone: Any) -> None:
+    """Read ``Z`` or ``+hh:mm`` as an offset, or note where the text stands."""
+    zone[0], zone[1], zone[2] = WITH_ZONE, start, end
+    if end - start == 1 and data[start] == 90:
+        zone[0], zone[1] = WITH_OFFSET, 0
+    elif end - start == 6 and (data[start] == 43 or data[start] == 45) and data[start + 3] == 58:
+        for place in (1, 2, 4, 5):
+            if data[start + place] < 48 or data[start + place] > 57:
+                return
+        hours = (np.int64(data[start + 1]) - 48) * 10 + np.int64(data[start + 2]) - 48
+        minutes = (np.int64(data[start + 4]) - 48) * 10 + np.int64(data[start + 5]) - 48
+        if minutes < 60 and hours * 60 + minutes <= 18 * 60:
+            east = (hours * 60 + minutes) * 60
+            zone[0], zone[1] = WITH_OFFSET, -east if data[start] == 45 else east
 
 
 @kernel

@@ -22,6 +22,7 @@ from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_id
 from pyspark_pipeline.kernels.partition import group_rows
 from pyspark_pipeline.kernels.sort_fields import SortColumn
 from pyspark_pipeline.kernels.sort_order import order_rows
+from pyspark_pipeline.kernels.value_frames import value_frames
 from pyspark_pipeline.kernels.xxhash64 import xxhash64_rows
 
 _LONGS = pa.array([3, None, 2**40, 3], pa.int64())
@@ -119,11 +120,21 @@ def _ranges() -> None:
 
 
 def _samples() -> None:
-    xorshift.rows_in_cell(xorshift.initial_state(0), 0.0, 1.0, 4, np.empty(4, dtype=np.int32))
+    state = xorshift.initial_state(0)
+    xorshift.rows_in_cell(state, 0.0, 1.0, 4, np.empty(4, dtype=np.int32))
+    xorshift.draw_doubles(state, np.empty(4))
+    xorshift.draw_gaussians(state, np.full(1, np.nan), np.empty(4))
+    xorshift.draw_characters(state, np.empty(4, dtype=np.uint8))
+
+
+def _value_frames() -> None:
+    words, failed, rows = _longs(1), np.zeros(0, dtype=np.uint8), _longs(2)
+    starts = np.ones(1, dtype=np.bool_)
+    value_frames(starts, words, words, words, words, failed, words, words, failed, 0, 0, 0, rows[:1], rows[1:])
 
 
 #: Kernels that most queries use.
 FIRST_STEPS = (_groups, _hashes, _joins, _ranges, _orders)
 
 #: Kernels that few queries use.
-LATER_STEPS = (_other_hashes, _samples)
+LATER_STEPS = (_other_hashes, _samples, _value_frames)

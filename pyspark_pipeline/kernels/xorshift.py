@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from pyspark_pipeline.kernels.fdlibm import log
 from pyspark_pipeline.kernels.jit import kernel
 
 _ARRAY_SEED = 0x3C074A61  # scala.util.hashing.MurmurHash3.arraySeed
@@ -32,6 +34,21 @@ def _hash_bytes(data: bytes, seed: int) -> int:
     return h ^ h >> 16
 
 
+@kernel(forceinline=True)
+def _advanced(state):  # type: ignore[no-untyped-def]
+    state ^= state << np.uint64(21)
+    state ^= state >> np.uint64(35)
+    return state ^ (state << np.uint64(4))
+
+
+@kernel(forceinline=True)
+def _double_of(first, second):  # type: ignore[no-untyped-def]
+    """Return the ``nextDouble`` of two consecutive states."""
+    high = first & np.uint64((1 << 26) - 1)
+    low = second & np.uint64((1 << 27) - 1)
+    return np.float64(np.int64((high << np.uint64(27)) + low)) * 2.0**-53
+
+
 @kernel
 def rows_in_cell(state: Any, lower: float, upper: float, total: int, rows: Any) -> int:
     """Draw a ``nextDouble`` for each of ``total`` rows; write the rows drawn in [``lower``, ``upper``) to ``rows``.
@@ -41,16 +58,66 @@ def rows_in_cell(state: Any, lower: float, upper: float, total: int, rows: Any) 
     s = state[0]
     count = 0
     for i in range(total):
-        s ^= s << np.uint64(21)
-        s ^= s >> np.uint64(35)
-        s ^= s << np.uint64(4)
-        high = s & np.uint64((1 << 26) - 1)
-        s ^= s << np.uint64(21)
-        s ^= s >> np.uint64(35)
-        s ^= s << np.uint64(4)
-        low = s & np.uint64((1 << 27) - 1)
-        x = np.float64(np.int64((high << np.uint64(27)) + low)) * 2.0**-53
+        first = _advanced(s)
+        s = _advanced(first)
+        x = _double_of(first, s)
         rows[count] = i
         count += (x >= lower) & (x < upper)
     state[0] = s
     return count
+
+
+@kernel
+def draw_doubles(state: Any, out: Any) -> None:
+    """Write a ``nextDouble`` to each item of ``out``, float64; advances ``state``."""
+    s = state[0]
+    for i in range(out.size):
+        first = _advanced(s)
+        s = _advanced(first)
+        out[i] = _double_of(first, s)
+    state[0] = s
+
+
+@kernel
+def draw_gaussians(state: Any, spare: Any, out: Any) -> None:
+    """Write a ``nextGaussian`` to each item of ``out``, float64; advances ``state``.
+
+    Numbers are drawn in pairs: ``spare``, float64 of shape (1,), is the second of the last pair, NaN if it was used.
+    """
+    s = state[0]
+    for i in range(out.size):
+        if not math.isnan(spare[0]):
+            out[i] = spare[0]
+            spare[0] = math.nan
+            continue
+        while True:
+            first = _advanced(s)
+            second = _advanced(first)
+            x = 2 * _double_of(first, second) - 1
+            first = _advanced(second)
+            s = _advanced(first)
+            y = 2 * _double_of(first, s) - 1
+            square = x * x + y * y
+            if 0 < square < 1:
+                break
+        factor = math.sqrt(-2 * log(square) / square)
+        out[i] = x * factor
+        spare[0] = y * factor
+    state[0] = s
+
+
+@kernel
+def draw_characters(state: Any, out: Any) -> None:
+    """Write a digit or an ASCII letter to each item of ``out``, uint8, by a ``nextInt``; advances ``state``."""
+    s = state[0]
+    for i in range(out.size):
+        s = _advanced(s)
+        number = np.int64(np.int32(s & np.uint64(0xFFFFFFFF)))
+        rest = abs(number) % 62
+        if rest < 10:
+            out[i] = 48 + rest
+        elif rest < 36:
+            out[i] = 87 + rest
+        else:
+            out[i] = 29 + rest
+    state[0] = s

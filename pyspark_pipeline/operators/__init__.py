@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from pyspark_pipeline.operators import coalesce, expand, joins, limit, project, sample, union, windows
+from pyspark_pipeline.operators import coalesce, expand, joins, limit, placed, project, sample, union, windows
 from pyspark_pipeline.operators import filter as filter_rows
 from pyspark_pipeline.operators import range as range_source
 from pyspark_pipeline.operators.aggregation import aggregate
 from pyspark_pipeline.operators.aggregation.functions import aggregate_manifest
+from pyspark_pipeline.operators.placed import placed_manifest
 from pyspark_pipeline.operators.registry import (
     PipelineBuilder,
     decompose_node,
@@ -33,6 +34,7 @@ __all__ = [
     "joins",
     "limit",
     "manifest",
+    "placed",
     "project",
     "range_source",
     "required_inputs",
@@ -45,10 +47,11 @@ __all__ = [
 
 
 def manifest() -> dict[str, Any]:
-    """Return the supported subset of Spark's physical operators, file formats, aggregate and window functions."""
+    """Return the supported subset of Spark's physical operators, file formats and functions other than expressions."""
     return {
         "aggregates": aggregate_manifest(),
         "formats": format_manifest(),
         "operators": operator_manifest(),
+        "placed": placed_manifest(),
         "windows": window_manifest(),
     }

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark_pipeline.datatypes import DataType
+from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.options import Options
-from pyspark_pipeline.plan.expr import Expr
+from pyspark_pipeline.plan.expr import Expr, Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,8 +130,10 @@ class AggregateCall:
 
     ``mode`` is Partial, PartialMerge, Final or Complete. Update modes (Partial, Complete) read ``args``
     and ``filter``, bound to the child; merge modes read the function's buffer columns, which are the last
-    columns of the child, in the order of the merging calls. ``arg_types`` are the types of the arguments in every mode;
-    ``buffer`` is Spark's buffer layout.
+    columns of the child, in the order of the merging calls. In every mode ``arg_types`` are the types of the arguments
+    and ``constants`` those that are literals, the others None; ``buffer`` is Spark's buffer layout. ``orders``: of the
+    arguments that are sort orders, whether it is descending and has NULLs first; ``is_sorted_by_first``: there is none,
+    or only one, of the first argument.
     """
 
     function: str
@@ -142,6 +145,16 @@ class AggregateCall:
     buffer: tuple[DataType, ...]
     fields: Mapping[str, Any] = field(default_factory=dict, hash=False)
     context: int = -1
+    constants: tuple[Literal | None, ...] = ()
+    orders: tuple[tuple[bool, bool], ...] = ()
+    is_sorted_by_first: bool = False
+
+    def constant(self, position: int) -> Any:
+        """Return the value of an argument that is a literal; an int, float, string, … as :class:`Literal` says."""
+        literal = self.constants[position]
+        if literal is None:
+            raise EngineBugError(f"argument {position} of {self.function} is no literal")
+        return literal.value
 
     @property
     def merges(self) -> bool:

@@ -55,13 +55,17 @@ def decode_sort_keys(nodes: Sequence[Json], decoder: ExpressionDecoder) -> tuple
 
 
 def _sort_key(node: Json, decoder: ExpressionDecoder) -> SortKey:
+    descending, nulls_first = sort_direction(node)
+    return SortKey(expr=decoder.decode(node["args"][0]), descending=descending, nulls_first=nulls_first)
+
+
+def sort_direction(node: Json) -> tuple[bool, bool]:
+    """Return whether a ``SortOrder`` is descending, and has NULLs first; raise :class:`UnsupportedPlanError`."""
     fields = node["fields"]
     direction, nulls = fields["direction"], fields["nullOrdering"]
     if direction not in _DIRECTIONS or nulls not in _NULL_ORDERINGS:
         raise UnsupportedPlanError(f"sort order {direction} {nulls} is not known")
-    return SortKey(
-        expr=decoder.decode(node["args"][0]), descending=_DIRECTIONS[direction], nulls_first=_NULL_ORDERINGS[nulls]
-    )
+    return _DIRECTIONS[direction], _NULL_ORDERINGS[nulls]
 
 
 @decodes("SortExec")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark_pipeline.datatypes import DataType, parse_type
@@ -11,7 +11,22 @@ from pyspark_pipeline.plan.expr import ColumnRef, Expr
 from pyspark_pipeline.plan.nodes import Field, Node, Project
 from pyspark_pipeline.plan.registry import decodes
 from pyspark_pipeline.plan.sorts import SortKey, decode_sort_keys
-from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, strip_alias
+from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, decode_value, strip_alias
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """One bound of a frame.
+
+    ``kind`` is ``unbounded`` (that of the partition), ``rows`` (``offset`` rows after the current one, negative: before
+    it), ``peers`` (the current row's first peer, of an upper bound the last) or ``values`` (the first, of an upper
+    bound the last, row whose order value is at least, or at most, the current one plus ``offset``). ``unit`` of such an
+    offset is empty if it is a number, or days of a date or microseconds of a timestamp; else it is ``months``.
+    """
+
+    kind: str = "rows"
+    offset: Any = 0
+    unit: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,15 +34,16 @@ class WindowCall:
     """One window function call; ``function`` is the name of its Catalyst class.
 
     ``frame`` is ``rows`` or ``range`` (from the first row of the partition to the current one, or to its last peer),
-    ``whole`` (all rows of the partition), ``sliding`` (the partition's rows from ``bounds[0]`` to ``bounds[1]`` rows
-    after the current one) or ``offset`` (one row at a fixed distance).
+    ``whole`` (all rows of the partition), ``sliding`` (the partition's rows from ``bounds[0]`` to ``bounds[1]``) or
+    ``offset`` (one row at a fixed distance). ``order`` is the sort key of bounds that are values.
     """
 
     function: str
     frame: str
     args: tuple[Expr, ...]
     type: DataType
-    bounds: tuple[int, int] = (0, 0)
+    bounds: tuple[Bound, Bound] = (Bound(), Bound())
+    order: SortKey | None = None
     fields: Mapping[str, Any] = field(default_factory=dict, hash=False)
     context: int = -1
 
@@ -67,8 +83,9 @@ class WindowGroupLimit(Node):
 class _WindowCallExtractor:
     """Extracts the window functions from expressions; replaces each by a column with a negative id."""
 
-    def __init__(self, decoder: ExpressionDecoder) -> None:
+    def __init__(self, decoder: ExpressionDecoder, spec: WindowSpec) -> None:
         self._decoder = decoder
+        self._spec = spec
         self.calls: list[WindowCall] = []
         self.columns: list[Field] = []
 
@@ -83,12 +100,14 @@ class _WindowCallExtractor:
     def _column(self, node: Json) -> Json:
         function = node["function"]
         kind = parse_type(function["type"])
+        lower, upper = (_bound(bound, self._spec) for bound in node.get("bounds", ({}, {})))
         call = WindowCall(
             function=function["class"],
             frame=node["frame"],
             args=self._decoder.decode_all(function["args"]),
             type=kind,
-            bounds=tuple(node.get("bounds", (0, 0))),
+            bounds=(lower, upper),
+            order=self._spec.order[0] if "values" in (lower.kind, upper.kind) else None,
             fields=function.get("fields", {}),
             context=function.get("context", -1),
         )
@@ -96,6 +115,13 @@ class _WindowCallExtractor:
         number = -len(self.calls)
         self.columns.append(Field(id=number, name=f"w{-number}", type=kind))
         return {"ref": number, "type": node["type"], "nullable": node["nullable"]}
+
+
+def _bound(node: Json, spec: WindowSpec) -> Bound:
+    bound = Bound(**node)
+    if bound.kind != "values" or bound.unit:
+        return bound
+    return replace(bound, offset=decode_value(bound.offset, spec.order[0].expr.type))
 
 
 def _spec(fields: Json, child: Node) -> WindowSpec:
@@ -108,10 +134,11 @@ def _spec(fields: Json, child: Node) -> WindowSpec:
 @decodes("WindowExec")
 def _window(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
     child, fields = children[0], node["fields"]
-    found = _WindowCallExtractor(ExpressionDecoder(child.output))
+    spec = _spec(fields, child)
+    found = _WindowCallExtractor(ExpressionDecoder(child.output), spec)
     left = [found.extract(strip_alias(expr)) for expr in fields["windowExpression"]]
     columns = (*child.output, *found.columns)
-    spec, calls = _spec(fields, child), tuple(found.calls)
+    calls = tuple(found.calls)
     if [expr.get("ref") for expr in left] == [column.id for column in found.columns]:
         return Window(output=output, spec=spec, calls=calls, child=child)
     window = Window(output=columns, spec=spec, calls=calls, child=child)

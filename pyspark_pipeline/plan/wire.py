@@ -21,7 +21,7 @@ from pyspark_pipeline.plan import unions as _unions  # noqa: F401
 from pyspark_pipeline.plan import windows as _windows  # noqa: F401
 from pyspark_pipeline.plan.broadcasts import BroadcastExchange
 from pyspark_pipeline.plan.depth import raised_recursion_limit
-from pyspark_pipeline.plan.expr import Expr
+from pyspark_pipeline.plan.expr import ColumnRef, Expr
 from pyspark_pipeline.plan.layout import check_version
 from pyspark_pipeline.plan.nodes import (
     Aggregate,
@@ -42,9 +42,10 @@ from pyspark_pipeline.plan.nodes import (
     SingleExchange,
     Sink,
 )
+from pyspark_pipeline.plan.placed import placed_values
 from pyspark_pipeline.plan.ranges import RangeExchange, RangeSample, Sample
 from pyspark_pipeline.plan.registry import decoder_of, decodes
-from pyspark_pipeline.plan.sorts import decode_sort_keys
+from pyspark_pipeline.plan.sorts import decode_sort_keys, sort_direction
 from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, decode_fields, decode_type, strip_alias
 
 #: The longest chain of operators that is decoded; nested JSON of expressions is limited to some levels.
@@ -125,15 +126,34 @@ def _input(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) ->
 
 @decodes("FilterExec")
 def _filter(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
+    if "placed" in node:
+        return _placed_filter(node, output, children[0])
     decoder = ExpressionDecoder(children[0].output)
     return Filter(output=output, condition=decoder.decode(node["fields"]["condition"]), child=children[0])
 
 
+def _placed_filter(node: Json, output: tuple[Field, ...], below: Node) -> Node:
+    """Decode a filter whose last conjunct reads placed values, of the rows that pass the conjuncts before it."""
+    if node["before"] is not None:
+        before = ExpressionDecoder(below.output).decode(node["before"])
+        below = Filter(output=below.output, condition=before, child=below)
+    width = len(below.output)
+    below = placed_values(node["placed"], node["calls"], below)
+    condition = ExpressionDecoder(below.output).decode(node["condition"])
+    below = Filter(output=below.output, condition=condition, child=below)
+    exprs = tuple(
+        ColumnRef(type=field.type, nullable=field.nullable, ordinal=ordinal)
+        for ordinal, field in enumerate(below.output[:width])
+    )
+    return Project(output=output, exprs=exprs, child=below)
+
+
 @decodes("ProjectExec")
 def _project(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
-    decoder = ExpressionDecoder(children[0].output)
+    child = placed_values(node["placed"], node["calls"], children[0]) if "placed" in node else children[0]
+    decoder = ExpressionDecoder(child.output)
     exprs = decoder.decode_all([strip_alias(e) for e in node["fields"]["projectList"]])
-    return Project(output=output, exprs=exprs, child=children[0])
+    return Project(output=output, exprs=exprs, child=child)
 
 
 @decodes("LocalLimitExec", "GlobalLimitExec")
@@ -143,7 +163,7 @@ def _limit(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) ->
     return Limit(output=output, limit=limit if limit >= 0 else None, offset=offset, child=children[0])
 
 
-@decodes("HashAggregateExec", "SortAggregateExec")
+@decodes("HashAggregateExec", "ObjectHashAggregateExec", "SortAggregateExec")
 def _aggregate(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
     fields = node["fields"]
     child = children[0]
@@ -163,6 +183,7 @@ def _is_partial_distinct(fields: Json) -> bool:
 def _call(node: Json, decoder: ExpressionDecoder) -> AggregateCall:
     function = node["function"]
     merges = node["mode"] in ("PartialMerge", "Final")
+    orders = [arg for arg in function["args"] if arg.get("class") == "SortOrder"]
     return AggregateCall(
         function=function["class"],
         mode=node["mode"],
@@ -173,6 +194,9 @@ def _call(node: Json, decoder: ExpressionDecoder) -> AggregateCall:
         buffer=tuple(parse_type(text) for text in function["buffer"]),
         fields=function.get("fields", {}),
         context=function.get("context", -1),
+        constants=tuple(decoder.literal(arg) for arg in function["args"]),
+        orders=tuple(sort_direction(order) for order in orders),
+        is_sorted_by_first=[order["args"][0] for order in orders] in ([], function["args"][:1]),
     )
 
 

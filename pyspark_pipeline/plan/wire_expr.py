@@ -53,6 +53,11 @@ class ExpressionDecoder:
         """Decode several expressions."""
         return tuple(self.decode(node) for node in nodes)
 
+    def literal(self, node: Json) -> Literal | None:
+        """Decode a literal; return None for any other expression."""
+        decoded = self._one(node, ()) if "literal" in node else None
+        return decoded if isinstance(decoded, Literal) else None
+
     def _postorder(self, nodes: Sequence[Json]) -> Expr:
         decoded: list[Expr] = []
         for node in nodes:

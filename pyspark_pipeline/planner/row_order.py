@@ -1,8 +1,8 @@
 """Decides whether the answer of a fragment depends on the order of the rows: then one driver runs an instance.
 
 Several drivers of an instance (``spark.task.cpus`` above 1) process the rows in any order. In Spark one thread runs a
-task: ``first``, ``last`` and samples follow its order, and a row that breaks a rule raises only if a ``LIMIT`` above
-reaches it.
+task: ``first``, ``last``, ``max_by`` of equal orderings, lists, the overflow of ``try_sum`` and samples follow its
+order, and a row that breaks a rule raises only if a ``LIMIT`` above reaches it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 from pyspark_pipeline.expressions import ExpressionSettings, can_raise
 from pyspark_pipeline.plan.expr import Expr
-from pyspark_pipeline.plan.nodes import Aggregate, Fragment, Limit, Node, PlacedNode, Project
+from pyspark_pipeline.plan.nodes import Aggregate, AggregateCall, Fragment, Limit, Node, PlacedNode, Project
 from pyspark_pipeline.plan.sorts import Sort, TopN
 from pyspark_pipeline.plan.windows import Window, WindowGroupLimit
 
-_ORDER_SENSITIVE = {"First", "Last"}
+_ORDER_SENSITIVE = {"First", "Last", "MaxBy", "MinBy"}
 _BLOCKING = (Sort, TopN, Window, WindowGroupLimit)
 
 
@@ -29,12 +29,19 @@ def depends_on_row_order(fragment: Fragment) -> bool:
         node = pending.pop()
         if isinstance(node, PlacedNode):
             return True
-        if isinstance(node, Aggregate) and any(call.function in _ORDER_SENSITIVE for call in node.calls):
+        if isinstance(node, Aggregate) and any(map(_is_order_sensitive, node.calls)):
             return True
         if isinstance(node, Limit) and any(can_raise(exprs, expressions) for exprs in _evaluated_below(node)):
             return True
         pending.extend(node.children)
     return fragment.ordered
+
+
+def _is_order_sensitive(call: AggregateCall) -> bool:
+    """Return whether the value depends on the order of the rows, apart from the last digits of doubles."""
+    can_overflow = call.function == "Sum" and call.type.kind != "double" and call.fields.get("evalMode") == "TRY"
+    has_ties = call.function == "ListAgg" and not (call.orders and call.is_sorted_by_first)
+    return can_overflow or has_ties or call.function in _ORDER_SENSITIVE
 
 
 def _evaluated_below(limit: Limit) -> Iterator[list[Expr]]:

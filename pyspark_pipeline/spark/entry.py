@@ -1,7 +1,7 @@
-"""The function that Spark's Python worker unpickles for a fragment's task.
+"""The functions that Spark's Python worker unpickles for a fragment's task.
 
-The shim sends it as a pickled call by name, so this module's path and the function's name are part of the protocol
-between the two. It imports nothing itself, so that a failing import of the engine is reported in one sentence.
+The shim sends them as pickled calls by name, so this module's path and the functions' names are part of the protocol
+between the two. The module imports nothing itself, so that a failing import of the engine is reported in one sentence.
 """
 
 from __future__ import annotations
@@ -25,3 +25,8 @@ def fragment_function(text: str) -> Any:
         cause = f"{sys.executable}: {type(error).__name__}: {error}"
         raise WorkerStartError(f"pyspark_pipeline does not load in the worker's Python {cause}") from error
     return worker.FragmentFunction(text)
+
+
+def empty_function(_text: str) -> Any:
+    """Return a callable that reads its input and produces nothing, for a worker that starts before the first task."""
+    return lambda batches: (batch for batch in batches if batch is None)

@@ -32,7 +32,6 @@ _STEPS: tuple[Callable[[], None], ...] = (
     *row_kernels.LATER_STEPS,
 )
 _MAX_PROCESSES = 4
-_NICE = 5
 _POLL = 0.1  # seconds
 
 
@@ -128,7 +127,7 @@ def main(words: Sequence[str] | None = None) -> int:
             print(bake(arguments.into, arguments.processes))
             return 0
         if arguments.background:
-            os.nice(_NICE)
+            code_files.run_in_background()
         with compile_cache.completing() as is_mine:
             if is_mine and not compile_cache.is_complete():
                 compile_all(arguments.processes, arguments.with_parent)

@@ -14,7 +14,8 @@ _HINTS = ["BROADCAST", "BROADCAST", "SHUFFLE_HASH", "MERGE", "SHUFFLE_REPLICATE_
 _PEER_RANKS = ["rank()", "dense_rank()", "percent_rank()", "cume_dist()"]
 _RANKS = ["row_number()", "ntile(3)", *_PEER_RANKS]
 _FRAMES = ["", "UNBOUNDED PRECEDING AND CURRENT ROW", "UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING",
-           "CURRENT ROW AND UNBOUNDED FOLLOWING", "2 PRECEDING AND 1 FOLLOWING"]  # fmt: skip
+           "CURRENT ROW AND UNBOUNDED FOLLOWING", "CURRENT ROW AND CURRENT ROW"]  # fmt: skip
+_ROWS = ["2 PRECEDING AND 1 FOLLOWING", "UNBOUNDED PRECEDING AND 2 PRECEDING", "1 FOLLOWING AND UNBOUNDED FOLLOWING"]
 _ORDERS = ["", " DESC", " ASC NULLS LAST", " DESC NULLS FIRST"]
 
 
@@ -108,13 +109,17 @@ class RelationMaker(QueryMaker):
             # A default is cast to the value's type, for which a decimal may be too large.
             default = f", {self._of(kind, 0)}" if self._chance(0.4) and kind != "decimal" else ""
             name, distance = self._random.choice(["lag", "lead"]), self._random.choice([0, 1, 3])
-            return f"{name}({self._of(kind, 1)}, {distance}{default}) OVER ({window})"
-        names = ["count", "sum", "avg", "min", "max", *(["first_value", "last_value"] if is_full else [])]
+            nulls = self._random.choice(["", " IGNORE NULLS"])
+            return f"{name}({self._of(kind, 1)}, {distance}{default}){nulls} OVER ({window})"
+        edges = ["first_value", "last_value", "nth_value"]
+        names = ["count", "sum", "avg", "min", "max", *(edges if is_full else [])]
         name = self._random.choice(names)
         number = self._column(self._random.choice([kind for kind in ("int", "small") if kind in self._columns]))
-        call = f"{name}({number if name in ('sum', 'avg') else self._value(depth=1)})"
-        frame = self._random.choice(_FRAMES if is_full else _FRAMES[:-1])
-        unit = "RANGE" if not is_full else "ROWS" if frame.startswith("2") else self._random.choice(["ROWS", "RANGE"])
+        given = number if name in ("sum", "avg") else self._value(depth=1)
+        call = f"{name}({given}{', 2' if name == 'nth_value' else ''})"
+        call += self._random.choice(["", " IGNORE NULLS"]) if name in edges else ""
+        frame = self._random.choice([*_FRAMES, *_ROWS] if is_full else _FRAMES)
+        unit = "RANGE" if not is_full else "ROWS" if frame in _ROWS else self._random.choice(["ROWS", "RANGE"])
         return f"{call} OVER ({window}{f' {unit} BETWEEN {frame}' if frame else ''})"
 
     def _united(self) -> tuple[str, str]:

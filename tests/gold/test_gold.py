@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from tests.support.goldfile import GoldFile, read, settings_of
 from tests.support.judge import judge
-from tests.support.sessions import Outcome, run, spark_minor
+from tests.support.sessions import Outcome, java_release, run, spark_minor
 from tests.support.tables import TableShelf
 
 _FOLDER = Path(__file__).parent
@@ -52,7 +52,7 @@ def test_gold(
     combination: Mapping[str, str],
 ) -> None:
     tables.use(gold.tables)
-    version = {"spark": spark_minor()}
+    version = {"spark": spark_minor(), "java": java_release(spark)}
     faults: list[dict[str, Any]] = []
     for statement in gold.statements:
         settings = {**settings_of(combination), **statement.settings}

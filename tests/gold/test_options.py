@@ -19,6 +19,7 @@ _WRONG = [
     ("batchRows", "-4", "batchRows is '-4': allowed is a whole number from 1 to 1048576"),
     ("joni.broadcastBytes", "1", "is not an option .*; did you mean spark.pysparkPipeline.join.broadcastBytes?"),
     ("Batchrows", "1", "is not an option .*; did you mean spark.pysparkPipeline.batchRows?"),
+    ("exclude", "upper, HashAgregate", "exclude has 'HashAgregate': allowed is names .*; did you mean HashAggregate?"),
     ("nothing.like.it", "1", "is not an option .*; there are: spark.pysparkPipeline.aggregate"),
 ]
 _JOIN = "SELECT count(*) FROM range(5) a JOIN range(5) b ON a.id = b.id"

@@ -47,6 +47,9 @@ _MAY_RAISE = [
     *(f"date_trunc('{unit}', x)" for unit in ("millisecond", "minute", "hour", "day", "year")),
     "CAST(x AS TIMESTAMP_NTZ)", "CAST(CAST(x AS TIMESTAMP_NTZ) AS TIMESTAMP)",
     "months_between(x, TIMESTAMP '2020-01-31 10:00:00') > 0",
+    *(f"x {sign} INTERVAL '{interval}" for sign in "+-" for interval in ("36' HOUR", "1' DAY", "1' MONTH", "2' YEAR")),
+    "TIMESTAMP '2020-01-01 00:00:00' + unix_micros(x) * INTERVAL '1' SECOND",
+    "x - TIMESTAMP '2020-01-01 00:00:00' > INTERVAL '1' DAY", "timestampdiff(HOUR, x, TIMESTAMP '2020-01-01 00:00:00')",
 ]  # fmt: skip
 
 

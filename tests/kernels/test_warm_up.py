@@ -19,7 +19,10 @@ from pyspark_pipeline.kernels.murmur3 import hash_rows
 from pyspark_pipeline.kernels.warm_up import warm_up
 from pyspark_pipeline.kernels.xxhash64 import xxhash64_rows
 from pyspark_pipeline.operators.aggregation.functions import warm_up_steps
+from pyspark_pipeline.operators.aggregation.functions.approximate import RegisterState
+from pyspark_pipeline.operators.aggregation.functions.bitwise import BitState
 from pyspark_pipeline.operators.aggregation.functions.count import CountState
+from pyspark_pipeline.operators.aggregation.functions.extreme_by import ExtremeByState
 from pyspark_pipeline.operators.aggregation.functions.extremes import (
     DecimalExtreme,
     DoubleExtreme,
@@ -28,19 +31,30 @@ from pyspark_pipeline.operators.aggregation.functions.extremes import (
 )
 from pyspark_pipeline.operators.aggregation.functions.first_last import EdgeState
 from pyspark_pipeline.operators.aggregation.functions.moments import ColumnMoments, PairMoments
+from pyspark_pipeline.operators.aggregation.functions.nth_row import NthState
 from pyspark_pipeline.operators.aggregation.functions.state import State
 from pyspark_pipeline.operators.aggregation.functions.sum_states import (
     DoubleSumState,
     FrameDecimalSumState,
     LongSumState,
+    TryLongSumState,
+    long_overflow,
 )
+from pyspark_pipeline.operators.aggregation.functions.value_codes import value_coder
+from pyspark_pipeline.operators.aggregation.functions.value_counts import ValueCountState
+from pyspark_pipeline.operators.windows.value_bounds import ValueBounds
+from pyspark_pipeline.options import Options
+from pyspark_pipeline.plan.nodes import Settings
+from pyspark_pipeline.plan.sorts import SortKey
+from pyspark_pipeline.plan.windows import Bound
 from tests.expressions.build import call, col, lit
 from tests.operators.aggregate_kit import aggregate_call, chunks_of, leaf, partial_node, run_stages
 from tests.operators.kit import column
 
 MODULES = (
-    "accumulate", "bloom", "first_last", "group_kernels", "interning", "moments", "murmur3", "partition", "row_hash",
-    "row_ranges", "running", "xorshift", "xxhash64",
+    "accumulate", "bloom", "extreme_rows", "first_last", "frames", "group_kernels", "hyperloglog", "interning",
+    "moments", "murmur3", "partition", "row_hash", "row_ranges", "running", "value_counts",
+    "value_frames", "xorshift", "xxhash64",
 )  # fmt: skip
 
 
@@ -60,7 +74,10 @@ def test_warm_up_loads_the_only_form_of_every_kernel() -> None:
         step()
     before = _forms()
     called_inside = {name for name, forms in before.items() if not forms}
-    inlined = ("_", "add_wide", "is_valid", "exceeds", "hash_long", "hash_string", "shortest_bytes", "slot_of_string")
+    inlined = (
+        "_", "add_wide", "combined", "compare_bytes", "exceeds", "hash_long", "hash_string", "is_valid", "less_double",
+        "shortest_bytes", "slot_of_string", "try_add",
+    )  # fmt: skip
     assert all(name.split(".")[1].startswith(inlined) for name in called_inside)
     table = pa.table(
         {
@@ -85,6 +102,8 @@ def test_warm_up_loads_the_only_form_of_every_kernel() -> None:
     _filter()
     _bloom()
     _windows()
+    _value_frames()
+    _value_counts()
     after = _forms()
     assert {name: forms for name, forms in after.items() if len(forms) > max(1, len(before[name]))} == {}
 
@@ -123,14 +142,20 @@ def _windows() -> None:
     for numbers in (pa.array(range(4)), pa.array(np.arange(4)), pa.array([1, None, 2, None, 3]).slice(1)):
         decimals, doubles = numbers.cast(pa.decimal128(19, 0)), numbers.cast(pa.float64())
         makes: list[tuple[State, list[pa.Array]]] = [
-            (LongSumState(True), [numbers]),
-            (LongSumState(True), [numbers.cast(pa.int32())]),
+            (LongSumState(long_overflow), [numbers]),
+            (LongSumState(long_overflow), [numbers.cast(pa.int32())]),
+            (LongSumState(long_overflow), [pa.array([2**62, 1, -(2**62), 7])]),
             (DoubleSumState(), [numbers]),
+            (DoubleSumState(), [pa.array([0.5, 1.25, None, 7.0])]),
             (DoubleSumState(), [numbers.cast(pa.float32())]),
             (FrameDecimalSumState(parse_type("decimal(29,0)")), [decimals]),
             (CountState(), [numbers]),
-            (ColumnMoments(3), [doubles]),
-            (PairMoments(), [doubles, doubles]),
+            (TryLongSumState(), [numbers]),
+            (RegisterState(), [numbers]),
+            (BitState(parse_type("bigint"), "^"), [numbers]),
+            (BitState(parse_type("int"), "&"), [numbers.cast(pa.int32())]),
+            (ColumnMoments(3, True), [doubles]),
+            (PairMoments(True), [doubles, doubles]),
         ]
         makes += [
             (make(parse_type(kind), sign), [column])
@@ -141,12 +166,54 @@ def _windows() -> None:
             )
         ]  # fmt: skip
         makes += [
+            (ExtremeByState(parse_type("bigint"), parse_type(kind), -1), [numbers, column])
+            for kind, column in (("bigint", numbers), ("double", doubles), ("decimal(19,0)", decimals))
+        ]
+        makes += [
             (EdgeState(parse_type("bigint"), select, ignore_nulls=ignore_nulls), [numbers])
             for select in (first_rows, last_rows)
             for ignore_nulls in (False, True)
         ]
+        makes += [
+            (NthState(parse_type("bigint"), 2, ignore_nulls=ignore_nulls), [numbers]) for ignore_nulls in (False, True)
+        ]
         for state, columns in makes:
+            for rows in (slice(0, 4), slice(1, 3)):
+                state.clear()
+                state.reserve(5)
+                state.over(np.array([0, 0, 1, 3])[rows], np.array([1, 2, 4, 4])[rows], columns)
+            state.clear()
             for _ in range(2):
                 state.reserve(5)
                 state.scan(starts, columns)
                 state.take(np.array([4]))
+
+
+def _value_counts() -> None:
+    """Count values of every kind, from numpy and from Arrow, with and without NULLs, sliced, and merge the counts."""
+    for kind in ("boolean", "int", "bigint", "float", "double", "decimal(18,0)", "decimal(38,0)", "string", "date"):
+        arrow = parse_type(kind).arrow
+        for numbers in (pa.array(range(4), pa.int32()), pa.array([1, None, 2, None, 3], pa.int32()).slice(1)):
+            state = ValueCountState(value_coder(parse_type(kind)))
+            state.update(np.arange(4) % 2, [numbers.cast(arrow)])
+            state.update(np.arange(0), [numbers.slice(0, 0).cast(arrow)])
+            state.merge(np.arange(2), state.columns(0, 2)[0])
+            state.merge(np.arange(1), state.columns(1, 2)[0])
+            state.bounds(0, 2)
+
+
+def _value_frames() -> None:
+    """Compute frames of values of every kind, with and without NULLs, that overflow or not."""
+    starts = np.array([True, False, True, False])
+    settings = Settings(ansi=True, time_zone="UTC", options=Options({}))
+    for kind, unit in (("bigint", ""), ("double", ""), ("decimal(20,0)", ""), ("date", ""), ("date", "months")):
+        type_ = parse_type(kind)
+        numbers = pa.array([1, None, 3, 4], pa.int32() if kind == "date" else pa.int64()).cast(type_.arrow)
+        child = leaf(f"v:{kind.replace(',', ';')}", ())
+        offset = Decimal(1) if type_.is_decimal else 1
+        for bound in (Bound(kind="unbounded"), Bound(kind="peers"), Bound(kind="values", offset=offset, unit=unit)):
+            for descending in (False, True):
+                key = SortKey(expr=column(child, "v"), descending=descending)
+                frames = ValueBounds(key, bound, bound, settings)
+                frames.frames(starts, numbers, np.arange(4), (0, 0))
+                frames.frames(starts, numbers.slice(0, 3), np.arange(1, 3), (0, 1))

@@ -11,26 +11,37 @@ from typing import Any
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Field, Node
-from pyspark_pipeline.plan.windows import Window, WindowCall, WindowSpec
+from pyspark_pipeline.plan.windows import Bound, Window, WindowCall, WindowSpec
 from tests.operators.kit import column, literal
 from tests.operators.sort_kit import Direction, compare, keys
 
 Rows = Sequence[dict[str, Any]]
 
-SLIDING = ("-1:0", "0:0", "-2:1", "0:3", "1:2", "-3:-2", "-40:40", "30:40", "-40:-30")
+#: Frames between two bounds: of rows, the partition (empty) or the peer group (``p``).
+BETWEEN = (
+    "-1:0", "0:0", "-2:1", "0:3", "1:2", "2:1", "-3:-2", "-40:40", "30:40", "-40:-30",
+    ":1", ":-1", ":-2", ":-30", "0:", "-2:", "2:", "30:", "p:", "p:p",
+)  # fmt: skip
 _FIELDS = {
     **dict.fromkeys(("Sum", "Average"), {"evalMode": "ANSI"}),
-    **dict.fromkeys(("First", "Last", "Lag", "Lead"), {"ignoreNulls": False}),
+    **dict.fromkeys(("First", "Last", "Lag", "Lead", "NthValue"), {"ignoreNulls": False}),
 }
-FRAMES = ("rows", "range", "whole", *SLIDING)
+FRAMES = ("rows", "range", "whole", *BETWEEN)
+
+
+def _bound(text: str) -> Bound:
+    """Return the bound of one part of a frame such as "-1:"."""
+    if text in ("", "p"):
+        return Bound(kind="peers" if text else "unbounded")
+    return Bound(kind="rows", offset=int(text))
 
 
 def window_call(function: str, kind: str, *args: Expr, frame: str = "rows", **fields: Any) -> WindowCall:
     """Return a call of type ``kind``; a ``frame`` such as "-1:0" is a sliding frame."""
-    bounds = (0, 0)
+    bounds = (Bound(), Bound())
     if ":" in frame:
-        (first, last), frame = map(int, frame.split(":")), "sliding"
-        bounds = first, last
+        first, last = frame.split(":")
+        frame, bounds = "sliding", (_bound(first), _bound(last))
     made, fields = parse_type(kind), {**_FIELDS.get(function, {}), **fields}
     return WindowCall(function=function, frame=frame, bounds=bounds, args=args, type=made, fields=fields)
 
@@ -61,6 +72,10 @@ def all_calls(child: Node) -> dict[str, WindowCall]:
         for name in ("Lag", "Lead"):
             args = (s, literal(offset, "int"), literal("none", "string"))
             calls[f"{name} {offset}"] = window_call(name, "string", *args, frame="offset")
+            calls[f"valid {name} {offset}"] = window_call(name, "string", *args, frame="offset", ignoreNulls=True)
+        for name in ("Lag", "Lead"):
+            args = (s, literal(offset, "int"), s)
+            calls[f"own {name} {offset}"] = window_call(name, "string", *args, frame="offset")
     for frame in FRAMES:
         calls |= {
             f"count {frame}": window_call("Count", "bigint", x, frame=frame),
@@ -75,6 +90,10 @@ def all_calls(child: Node) -> dict[str, WindowCall]:
             f"last s {frame}": window_call("Last", "string", s, frame=frame),
             f"first valid s {frame}": window_call("First", "string", s, frame=frame, ignoreNulls=True),
             f"last valid s {frame}": window_call("Last", "string", s, frame=frame, ignoreNulls=True),
+            f"third s {frame}": window_call("NthValue", "string", s, literal(3, "int"), frame=frame),
+            f"third valid s {frame}": window_call(
+                "NthValue", "string", s, literal(3, "int"), frame=frame, ignoreNulls=True
+            ),
             f"variance d {frame}": window_call("VariancePop", "double", d, frame=frame),
             f"covariance d {frame}": window_call("CovPopulation", "double", d, d, frame=frame),
         }
@@ -127,6 +146,7 @@ _TOTALS: dict[str, tuple[str, Callable[[list[Any]], Any]]] = {
     "sum n": ("n", _sum),
     "min s": ("s", lambda found: min(found, key=str.encode) if found else None),
     "max d": ("d", _max_float),
+    "third valid s": ("s", lambda found: found[2] if len(found) > 2 else None),
     "first valid s": ("s", lambda found: found[0] if found else None),
     "last valid s": ("s", lambda found: found[-1] if found else None),
     "variance d": ("d", _variance),
@@ -141,9 +161,13 @@ def expected(name: str, rows: Rows, at: int, peers: Callable[[int, int], bool]) 
     first_peer = next(i for i in range(size) if peers(i, at))
     end = max(i for i in range(size) if peers(i, at)) + 1
     function, _, rest = name.rpartition(" ")
-    if function in ("Lag", "Lead"):
-        other = at + (int(rest) if function == "Lead" else -int(rest))
-        return rows[other]["s"] if 0 <= other < size else "none"
+    which, _, offset_function = function.rpartition(" ")
+    if offset_function in ("Lag", "Lead"):
+        ahead = int(rest) if offset_function == "Lead" else -int(rest)
+        if which == "valid" and ahead:
+            found = [row["s"] for row in (rows[at + 1 :] if ahead > 0 else rows[:at][::-1]) if row["s"] is not None]
+            return found[abs(ahead) - 1] if abs(ahead) <= len(found) else "none"
+        return rows[at + ahead]["s"] if 0 <= at + ahead < size else rows[at]["s"] if which == "own" else "none"
     if function == "ntile":
         return next(b + 1 for b in range(int(rest)) if at < sum(_bucket(size, int(rest), i) for i in range(b + 1)))
     if not function:
@@ -155,10 +179,15 @@ def expected(name: str, rows: Rows, at: int, peers: Callable[[int, int], bool]) 
             "cume_dist": end / size,
         }[rest]
     if ":" in rest:
-        first, last = map(int, rest.split(":"))
-        frame = rows[max(0, at + first) : max(0, at + last + 1)]
+        lower, upper = rest.split(":")
+        begin = {"": 0, "p": first_peer}.get(lower)
+        past = {"": size, "p": end}.get(upper)
+        begin = max(0, at + int(lower)) if begin is None else begin
+        frame = rows[begin : max(0, at + int(upper) + 1) if past is None else past]
     else:
         frame = rows[: {"rows": number, "range": end, "whole": size}[rest]]
+    if function == "third s":
+        return frame[2]["s"] if len(frame) > 2 else None
     if function in ("first s", "last s"):
         return None if not frame else frame[0 if function == "first s" else -1]["s"]
     column_name, total = _TOTALS[function]

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
-import duckdb
-import duckdb_extension_tpcds
-import duckdb_extension_tpch
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
+
+from benchmarks.duckdb_extensions import connect
 
 _KIB = 1 << 10
 _MIB = 1 << 20
@@ -69,11 +67,8 @@ _TPCDS_LENGTHS = {
 }
 
 
-def _suite(package: ModuleType, name: str, generator: str, lengths: Mapping[str, int]) -> Suite:
-    folder = Path(package.__file__ or "").parent / "extensions"
-    extension = next(folder.glob(f"v{duckdb.__version__}/{name}.duckdb_extension"))
-    with duckdb.connect() as connection:
-        connection.execute(f"load '{extension}'")
+def _suite(name: str, generator: str, lengths: Mapping[str, int]) -> Suite:
+    with connect(name) as connection:
         connection.execute(f"call {generator}(sf=0)")
         queries = dict(connection.execute(f"select query_nr, query from {name}_queries()").fetchall())
         schemas = {table: connection.table(table).limit(0).to_arrow_table().schema for table in lengths}
@@ -82,12 +77,12 @@ def _suite(package: ModuleType, name: str, generator: str, lengths: Mapping[str,
 
 def tpch() -> Suite:
     """Return TPC-H."""
-    return _suite(duckdb_extension_tpch, "tpch", "dbgen", _TPCH_LENGTHS)
+    return _suite("tpch", "dbgen", _TPCH_LENGTHS)
 
 
 def tpcds() -> Suite:
     """Return TPC-DS."""
-    return _suite(duckdb_extension_tpcds, "tpcds", "dsdgen", _TPCDS_LENGTHS)
+    return _suite("tpcds", "dsdgen", _TPCDS_LENGTHS)
 
 
 def make_tables(suite: Suite, spark: SparkSession, folder: Path) -> None:

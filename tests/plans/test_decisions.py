@@ -5,12 +5,14 @@ Most tests plan over files that have a length and no content.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions
 
 import pyspark_pipeline
 from tests.plans.suites import Suite, make_tables
@@ -123,7 +125,7 @@ def test_minimum_of_scan_bytes_is_exact(decisions: Explain, minimum: int, stays:
 
 
 def test_rows_of_spark_are_an_input_if_the_user_asks(decisions: Explain) -> None:
-    query = "SELECT soundex(string(k)) AS s, sum(v) FROM large GROUP BY 1"
+    query = "SELECT array_join(array(string(k)), '') AS s, sum(v) FROM large GROUP BY 1"
     always = {_OPTION + "jvmInput": "always", _OPTION + "cost.minScanBytes": "0"}
     assert "HashAggregate: input of rows from Project: jvmInput=always" in decisions(query, always)
     assert "HashAggregate: its input comes as rows from Project" in decisions(query)
@@ -194,3 +196,80 @@ def test_sort_is_gathered_up_to_its_limit(decisions: Explain, limit: int, is_gat
     lines = decisions("SELECT k, v FROM little ORDER BY v, k", {_OPTION + "sort.gatherBytes": str(limit)})
     what = "gathering in one partition" if is_gathered else "no gathering in one partition"
     assert _starting(lines, f"Sort: {what}") == [f"Sort: {what}: estimated 8.0 MiB, limit 8.0 MiB"]
+
+
+def test_filter_is_split_before_an_unsupported_conjunct(spark: SparkSession, decisions: Explain) -> None:
+    condition = "k > 5 AND v IS NOT NULL AND array_join(array(string(v)), '') <> 'n' AND v < 7"
+    with configured(spark, {**_SETTINGS, _OPTION + "cost.enabled": "false"}):
+        plan = str(pyspark_pipeline.explain(spark.sql(f"SELECT k, v FROM large WHERE {condition}")))
+    pipeline = next(line for line in plan.splitlines() if "pipeline 0" in line)
+    assert "isnotnull" in pipeline and "> 5" in pipeline and "< 7" not in pipeline
+    assert "Filter: array(string) has type" in plan
+
+
+def test_reason_lists_every_unsupported_expression(spark: SparkSession, decisions: Explain) -> None:
+    query = """SELECT tan(k) AS m, abs(tan(v)) || sin(k),
+        sentences(CAST(v AS string)) AS words FROM large WHERE cos(k) < 2"""
+    with configured(spark, {**_SETTINGS, _OPTION + "cost.enabled": "false"}):
+        reasons = pyspark_pipeline.explain(spark.sql(query)).reasons
+    assert reasons == (
+        "Project: tan is not supported (column m, line 1: tan(k); 1 more); "
+        "sin is not supported (line 1: sin(k)); sentences(string, string, string) has type "
+        "array<array<string>>, which the engine does not hold "
+        "(column words, line 2: sentences(CAST(v AS string)) AS words)",
+        "Filter: cos is not supported (line 2: cos(k))",
+    )
+
+
+def test_reason_has_the_line_of_a_python_program(spark: SparkSession, decisions: Explain) -> None:
+    table = spark.table("large")
+    with configured(spark, {**_SETTINGS, _OPTION + "cost.enabled": "false"}):
+        frame = table.select((functions.sin("k") + functions.cos(table.k)).alias("x"))
+        reasons = pyspark_pipeline.explain(frame).reasons
+    places = [re.sub(r"column x, [^;]*test_decisions.py:\d+", "column x, HERE", reason) for reason in reasons]
+    assert places == ["Project: sin is not supported (column x, HERE); cos is not supported (column x, HERE)"]
+
+
+@pytest.mark.parametrize(
+    ("names", "query", "reason"),
+    [
+        ("UPPER", "SELECT upper(CAST(k AS string)) AS u FROM large", "Project: upper is excluded (KEY) (column u, "),
+        ("upper, Add", "SELECT k + 1 AS u FROM large", "Project: Add is excluded (KEY) (column u, "),
+        ("percentile", "SELECT median(k) FROM large", "ObjectHashAggregate: percentile is excluded (KEY) (line 1"),
+        ("row_number", "SELECT row_number() OVER (ORDER BY k) FROM large", "Window: row_number is excluded (KEY) "),
+        ("sortmergejoin", "SELECT a.v FROM large a JOIN large b USING (k)", "SortMergeJoin: SortMergeJoin is excluded"),
+        ("HashAggregateExec", "SELECT k, sum(v) FROM large GROUP BY k", "HashAggregate: HashAggregateExec is excluded"),
+    ],
+)
+def test_excluded_functions_and_operators_stay_in_spark(
+    spark: SparkSession, decisions: Explain, names: str, query: str, reason: str
+) -> None:
+    lines = decisions(query, {_OPTION + "cost.enabled": "false", _OPTION + "exclude": names})
+    assert any(line.startswith(reason.replace("KEY", _OPTION + "exclude")) for line in lines), lines
+
+
+def test_project_is_split_if_no_more_columns_leave_the_engine(spark: SparkSession, decisions: Explain) -> None:
+    with configured(spark, {**_SETTINGS, _OPTION + "cost.enabled": "false"}):
+        saved = str(pyspark_pipeline.explain(spark.sql("SELECT k + 1 AS n, tan(v) AS m FROM large")))
+        added = str(pyspark_pipeline.explain(spark.sql("SELECT k + 1 AS n, k, tan(k) AS m FROM large")))
+    assert "(k + 1) AS n" in re.sub(r"#\d+L?", "", next(line for line in saved.splitlines() if "pipeline 0" in line))
+    assert "Project" not in next(line for line in added.splitlines() if "pipeline 0" in line)
+
+
+def test_inputs_of_a_union_are_coalesced(spark: SparkSession, tmp_path: Path, decisions: Explain) -> None:
+    spark.range(1000).selectExpr("id % 7 AS k", "id AS v").write.parquet(str(tmp_path / "rows"))
+    spark.read.parquet(str(tmp_path / "rows")).createOrReplaceTempView("rows")
+    settings = {
+        **_SETTINGS,
+        _OPTION + "cost.enabled": "false",
+        "spark.sql.adaptive.enabled": "true",
+        "spark.sql.shuffle.partitions": "50",
+    }
+    parts = ("k, sum(v) AS s FROM rows GROUP BY k", "v, 1 FROM rows GROUP BY v", "1, sum(v) FROM rows")
+    with configured(spark, settings):
+        frame = spark.sql(" UNION ALL ".join(f"SELECT {part}" for part in parts))
+        assert len(frame.collect()) == 7 + 1000 + 1
+        jvm_frame: Any = frame._jdf
+        plan = jvm_frame.queryExecution().executedPlan().toString()
+    final = plan[: plan.index("Initial Plan")]
+    assert "Union" in final and final.count("AQEShuffleRead coalesced") == 2

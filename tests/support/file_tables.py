@@ -271,3 +271,13 @@ def wide_sums(_spark: SparkSession, folder: Path) -> None:
         "l": v.column([9223372036854775807 if key == 1 else key for key, _ in rows], pa.int64()),
     }
     write(folder, pa.table(data), files=2, row_group=6)
+
+
+@table
+def intervals(spark: SparkSession, folder: Path) -> None:
+    """Intervals as Spark writes them: integers without annotations."""
+    spark.sql(
+        """SELECT id, IF(id % 7 = 0, NULL, id * INTERVAL '-3 04:05:06.789012' DAY TO SECOND) AS dt,
+            (id % 5) * INTERVAL '02:03' HOUR TO MINUTE AS hm, CAST(id - 50 AS int) * INTERVAL '1-2' YEAR TO MONTH AS ym,
+            IF(id % 3 = 0, NULL, CAST(id AS int) * INTERVAL '5' MONTH) AS m FROM range(0, 200, 1, 2)"""
+    ).write.parquet(str(folder))

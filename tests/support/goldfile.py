@@ -13,8 +13,8 @@ that statement only. All other comments are prose. The directives::
     -- expect: partly [regex]            some operators do, not all; a reason of the rest matches
     -- expect: declined [regex]          none does; a reason matches
     -- expect: any                       same rows, converted or not
-    -- expect: error CONDITION           both engines raise this condition, and the engine ran it
-    -- expect[ansi=true,spark=4.1]: …    the same, only if the combination (or Spark's minor version) matches
+    -- expect: error CONDITION           both engines raise this condition (or none of Spark's), and the engine ran it
+    -- expect[ansi=true,spark=4.1]: …    the same, only if the combination (or a version, also java=17) matches
     -- rows: ordered                     the order of rows counts
     -- floats: approximate               floats to a relative 1e-9 (sums and averages of doubles)
     -- zeros: unsigned                   0.0 and -0.0 count as equal

@@ -38,7 +38,7 @@ def _file_faults(expected: Expectation, vanilla: Outcome) -> Iterator[Fault]:
     condition = vanilla.error[1] if vanilla.error else None
     if expected.kind == "error" and vanilla.error is None:
         yield Fault(kind="gold-file", text=f"vanilla Spark raises nothing, the file expects {expected}")
-    elif expected.kind == "error" and condition != expected.detail:
+    elif expected.kind == "error" and (condition or "") != expected.detail:
         yield Fault(kind="gold-file", text=f"vanilla Spark raises {vanilla.error}, the file expects {expected}")
     elif expected.kind != "error" and vanilla.error is not None:
         yield Fault(kind="gold-file", text=f"vanilla Spark raises {vanilla.error}: {_shortened(vanilla.message)}")

@@ -99,6 +99,17 @@ def times(_spark: SparkSession, folder: Path) -> None:
 
 
 @table
+def timestamp_texts(_spark: SparkSession, folder: Path) -> None:
+    rows = 2 * len(v.TIMESTAMP_TEXTS)
+    data = {
+        "id": v.column(range(rows), pa.int32()),
+        "x": v.column(v.cycle(v.TIMESTAMP_TEXTS, rows), pa.string()),
+        "good": v.column(v.cycle(v.GOOD_TIMESTAMP_TEXTS, rows), pa.string()),
+    }
+    write(folder, pa.table(data), files=3)
+
+
+@table
 def keys(_spark: SparkSession, folder: Path) -> None:
     """Grouping keys of each type with NULL, NaN, ±0 and few distinct values, and a value to aggregate."""
     rows = 500

@@ -58,6 +58,12 @@ def spark_minor() -> str:
     return ".".join(pyspark.__version__.split(".")[:2])
 
 
+def java_release(spark: SparkSession) -> str:
+    """Return the release of the driver's Java, as ``17``."""
+    assert spark._jvm is not None
+    return str(spark._jvm.java.lang.Runtime.version().feature())
+
+
 def start(folder: Path, *, task_cpus: int = 1, vanilla: bool = False) -> SparkSession:
     """Start the session of the tests; ``vanilla`` omits the extension."""
     os.environ["TZ"] = "UTC"

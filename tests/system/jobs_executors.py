@@ -46,6 +46,13 @@ def _pythons(spark: SparkSession) -> list[str]:
     return sorted(spark.sparkContext.parallelize(range(8), 8).map(lambda _: sys.prefix).distinct().collect())
 
 
+def _await_report(spark: SparkSession) -> None:
+    """Wait until an executor has reported: on a loaded machine the first query may not wait that long."""
+    jvm: Any = spark._jvm
+    obstacle = jvm.org.apache.spark.sql.pysparkpipeline.Readiness.obstacleText
+    wait_until(lambda: not obstacle().startswith("no executor has reported"), "an executor should report", 200)
+
+
 def _late(spark: SparkSession, flag: Path) -> None:
     _run("before", _query(spark))
     executors = spark.sparkContext._jsc.sc().getExecutorIds
@@ -59,6 +66,7 @@ def _late(spark: SparkSession, flag: Path) -> None:
 
 def main(mode: str, flag: str) -> None:
     spark = SparkSession.builder.appName(f"executors {mode}").getOrCreate()
+    _await_report(spark)
     if mode == "late":
         _late(spark, Path(flag))
     _run("query", _query(spark))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -19,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import udf
 
 from tests.support.conversion import summary_of
-from tests.support.processes import descendants, kill, python_workers
+from tests.support.processes import ROOT, descendants, environment, kill, output_tail, python_workers
 from tests.support.sessions import ENABLED, configured
 
 _OWN = "pyspark_pipeline.spark.daemon"
@@ -106,9 +108,9 @@ def test_workers_of_fragments_listen_on_tcp_with_sparks_secret(spark: SparkSessi
     assert _rows(spark) == _EXPECTED
     daemons = [_environment(pid) for pid in _daemons(_OWN)]
     assert daemons
-    for environment in daemons:
-        assert "PYTHON_UNIX_DOMAIN_ENABLED" not in environment
-        assert len(environment["PYTHON_WORKER_FACTORY_SECRET"]) >= 64
+    for variables in daemons:
+        assert "PYTHON_UNIX_DOMAIN_ENABLED" not in variables
+        assert len(variables["PYTHON_WORKER_FACTORY_SECRET"]) >= 64
 
 
 _UDF = "spark.sql.execution.pyspark.udf."
@@ -150,6 +152,26 @@ def test_spark_worker_settings_apply_to_fragments(
     assert all(variables <= _environment(pid).keys() for pid in started)
     assert bool(list(short_folder.glob(".*.sock"))) == ("PYTHON_UNIX_DOMAIN_ENABLED" in variables)
     assert _rows(spark) == _EXPECTED
+
+
+def _first_query(*arguments: str) -> dict[str, Any]:
+    """Run a program in a session of its own; return the workers before and after its first query, and the rows."""
+    program = str(ROOT / "tests" / "system" / "jobs_first_worker.py")
+    command = [sys.executable, program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(), timeout=180)
+    assert done.returncode == 0, output_tail(done)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_first_worker_starts_before_first_query() -> None:
+    found = _first_query("wait")
+    assert found["rows"] == [list(row) for row in _EXPECTED]
+    assert len(found["before"]) == 1 and set(found["before"]) <= set(found["after"])
+
+
+def test_disabled_extension_starts_no_worker() -> None:
+    found = _first_query("sleep", "spark.pysparkPipeline.enabled=false")
+    assert found == {"before": [], "after": [], "rows": [list(row) for row in _EXPECTED]}
 
 
 def test_queries_after_a_killed_worker_succeed(spark: SparkSession) -> None:

@@ -57,9 +57,7 @@ def use_a_kernel(path: Path = _PACKAGE, **variables: str) -> dict[str, object]:
     return dict(json.loads(run(_USE_A_KERNEL, path, **variables).stdout))
 
 
-def test_children_share_steps_and_complete_cache(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_children_share_steps_and_complete_cache(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = tmp_path / "ran"
     monkeypatch.setattr(warm, "_STEPS", (lambda: record(ran),) * 5)
     assert not compile_cache.is_complete()
@@ -297,9 +295,7 @@ def test_truncated_cache_file_is_recompiled(folder: Path) -> None:
     assert use_a_kernel()["compiled"] == 0
 
 
-def test_compile_ahead_starts_process_only_if_needed(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compile_ahead_starts_process_only_if_needed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[list[str]] = []
     monkeypatch.setattr(subprocess, "Popen", lambda command, **options: started.append(command))
     compile_cache.compile_ahead("some.module")
@@ -342,3 +338,23 @@ def test_kernels_of_user_module_are_compiled(folder: Path) -> None:
 
     doubled = kernel(lambda value: value * 2)
     assert doubled(21) == 42 and not isinstance(doubled._cache, code_files.CodeFiles)
+
+
+def test_nobody_waits_long_for_kernel_of_low_priority_process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The holder of the lock may get no processor: the process that needs the kernel compiles it too."""
+    monkeypatch.setattr(code_files, "_LONGEST_WAIT", float("inf"))
+    own = compile_cache.own_folder()
+    assert own is not None
+    run(f"""
+        import os
+        from pathlib import Path
+        from pyspark_pipeline.kernels import code_files
+        code_files.run_in_background()
+        code_files.CodeFiles("kernel")._lock(Path({str(own)!r}), "form")
+        if os.fork():
+            os._exit(0)
+        os.close(1), os.close(2)
+        import time
+        time.sleep(20)  # the child inherits the lock
+    """)
+    code_files.CodeFiles("kernel")._lock(own, "form")

@@ -9,20 +9,26 @@ from pyspark_pipeline.operators.aggregation.blocking import (
     AggregateSinkFactory,
     AggregateSourceFactory,
 )
+from pyspark_pipeline.operators.aggregation.functions import build_function
+from pyspark_pipeline.operators.aggregation.functions.state import StatePool
 from pyspark_pipeline.operators.aggregation.streaming import StreamingAggregateFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.nodes import Aggregate
 from pyspark_pipeline.plan.one_stage import merge_stages
 
+_EXECS = ["HashAggregateExec", "ObjectHashAggregateExec", "SortAggregateExec"]
 
-@implements(Aggregate, execs=["HashAggregateExec", "SortAggregateExec"], pipeline=["AggregateSink", "AggregateSource"])
+
+@implements(Aggregate, execs=_EXECS, pipeline=["AggregateSink", "AggregateSource"])
 def decompose_aggregate(node: Aggregate, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append a partial aggregation with keys to the child's pipeline; break the pipeline for any other one.
 
     An aggregation without calls blocks: it may be the one that removes the duplicates for a DISTINCT above.
     """
     if builder.dop == 1:  # with more drivers, groups pass a local exchange, which the first stage makes cheaper
-        node = merge_stages(node)
+        merged = merge_stages(node)
+        if all(build_function(call, StatePool(), builder.settings).is_kept_by_merge for call in merged.calls):
+            node = merged
     below = builder.decompose(node.child)
     Aggregator(node, builder.settings)  # raises for an unsupported node before execution starts
     if node.grouping and node.results is None and is_partial(node.calls):

@@ -1,6 +1,6 @@
 """Window functions. Importing registers the operators and the functions."""
 
-from pyspark_pipeline.operators.windows import aggregates, group_limit, ranking, window
+from pyspark_pipeline.operators.windows import aggregates, group_limit, nth_value, ranking, window
 from pyspark_pipeline.operators.windows.registry import window_manifest
 
-__all__ = ["aggregates", "group_limit", "ranking", "window", "window_manifest"]
+__all__ = ["aggregates", "group_limit", "nth_value", "ranking", "window", "window_manifest"]

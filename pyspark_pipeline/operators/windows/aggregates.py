@@ -1,8 +1,8 @@
 """Aggregate functions over window frames, by the states that aggregations use (Velox: ``AggregateWindow``).
 
 A frame is a group. Frames that begin with the partition are a scan of the states (``rows``, ``range``) or one group a
-partition (``whole``); a sliding frame is computed from scratch, as in Spark (:mod:`~.sliding`). The registry of
-aggregate functions declares which frames a function supports.
+partition (``whole``); other frames are ranges of rows (:mod:`~.frames`). The registry of aggregate functions declares
+which frames a function supports.
 """
 
 from __future__ import annotations
@@ -14,22 +14,26 @@ import pyarrow as pa
 
 from pyspark_pipeline.kernels.buffers import Array
 from pyspark_pipeline.operators.aggregation.functions import aggregate_cases, build_function
+from pyspark_pipeline.operators.aggregation.functions.registry import AggregateFunction
 from pyspark_pipeline.operators.aggregation.functions.state import Groups, StatePool
 from pyspark_pipeline.operators.windows.boundaries import WindowRows
+from pyspark_pipeline.operators.windows.frames import Frames, ValueOverFrames, ValueOverGrowingFrames
 from pyspark_pipeline.operators.windows.registry import WindowFunction, WindowInput, window_function
-from pyspark_pipeline.operators.windows.sliding import ValueOverSlidingFrame
 from pyspark_pipeline.operators.windows.sources import FrameValue, GroupValues, ValueAtLastPeer, ValueAtPartitionEnd
-from pyspark_pipeline.plan.expr import Expr
+from pyspark_pipeline.operators.windows.value_bounds import ValueBounds
+from pyspark_pipeline.plan.expr import Expr, Literal
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 from pyspark_pipeline.plan.windows import WindowCall
+
+BuildAggregate = Callable[[AggregateCall, StatePool, Settings], AggregateFunction]
 
 
 class FrameStates:
     """The states of one call in one driver; ``arguments`` are the arguments that they are updated with."""
 
-    def __init__(self, call: WindowCall, settings: Settings) -> None:
+    def __init__(self, call: WindowCall, settings: Settings, build: BuildAggregate = build_function) -> None:
         pool = StatePool(Groups.FRAMES)
-        self.function = build_function(_aggregate_call(call), pool, settings)
+        self.function = build(_aggregate_call(call), pool, settings)
         self._states = pool.states
         inputs = pool.inputs.get(None, [])
         distinct = {id(argument): argument for fed in inputs for argument in fed.arguments}
@@ -37,15 +41,15 @@ class FrameStates:
         ordinals = {key: ordinal for ordinal, key in enumerate(distinct)}
         self._inputs = [(fed.state, [ordinals[id(argument)] for argument in fed.arguments]) for fed in inputs]
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return sum(state.nbytes for state in self._states)
+
     def reserve(self, groups: int) -> None:
         """Grow to at least ``groups`` groups."""
         for state in self._states:
             state.reserve(groups)
-
-    def clear(self) -> None:
-        """Reset all groups."""
-        for state in self._states:
-            state.clear()
 
     def take(self, groups: Array) -> None:
         """Keep only ``groups``, renumbered from 0 in this order."""
@@ -63,6 +67,14 @@ class FrameStates:
         for state, ordinals in self._inputs:
             state.scan(starts, [columns[ordinal] for ordinal in ordinals])
 
+    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> pa.Array:
+        """Return the values over the rows ``begin[i]`` ≤ r < ``end[i]``; both ascend."""
+        for state, ordinals in self._inputs:
+            state.clear()
+            state.reserve(begin.size)
+            state.over(begin, end, [columns[ordinal] for ordinal in ordinals])
+        return self.result(0, begin.size)
+
     def result(self, start: int, stop: int) -> pa.Array:
         """Return the values of groups ``start`` ≤ g < ``stop``."""
         return self.function.result(start, stop)
@@ -79,6 +91,7 @@ def _aggregate_call(call: WindowCall) -> AggregateCall:
         buffer=(),
         fields=call.fields,
         context=call.context,
+        constants=tuple(arg if isinstance(arg, Literal) else None for arg in call.args),
     )
 
 
@@ -104,6 +117,10 @@ class _FrameGroups(GroupValues):
     def __init__(self, states: FrameStates) -> None:
         self._states = states
         self._has_open = False
+
+    @property
+    def nbytes(self) -> int:
+        return self._states.nbytes
 
     def _ended(self, kept: Array) -> list[list[pa.Array]]:
         """Return the values of the groups ``kept`` but the last, which is open."""
@@ -146,17 +163,32 @@ _FRAME_VALUES: Mapping[str, Callable[[FrameStates], FrameValue]] = {
 }
 
 
-def aggregate_over_frame(call: WindowCall, settings: Settings) -> WindowFunction:
+def aggregate_over_frame(
+    call: WindowCall, settings: Settings, build: BuildAggregate = build_function
+) -> WindowFunction:
     """Build an aggregate function over the call's frame."""
-    probe = FrameStates(call, settings)
+    probe = FrameStates(call, settings, build)
 
     def make() -> FrameValue:
-        states = FrameStates(call, settings)
+        states = FrameStates(call, settings, build)
         if call.frame == "sliding":
-            return ValueOverSlidingFrame(states, *call.bounds)
+            frames = frames_of(call, settings)
+            is_growing = frames.lower.kind == "unbounded"
+            return ValueOverGrowingFrames(states, frames) if is_growing else ValueOverFrames(states, frames)
         return _FRAME_VALUES["rows" if states.function.is_known_at_first_row else call.frame](states)
 
-    return WindowFunction((WindowInput(make, probe.arguments),), lambda columns: columns[0])
+    return WindowFunction((WindowInput(make, probe.arguments + order_of(call)),), lambda columns: columns[0])
+
+
+def frames_of(call: WindowCall, settings: Settings) -> Frames:
+    """Return the frames between the call's bounds; the last argument column is that of :func:`order_of`."""
+    values = None if call.order is None else ValueBounds(call.order, *call.bounds, settings)
+    return Frames(*call.bounds, values)
+
+
+def order_of(call: WindowCall) -> tuple[Expr, ...]:
+    """Return the expression whose values the call's bounds are relative to; none if they are not offsets of values."""
+    return () if call.order is None else (call.order.expr,)
 
 
 for _name, _case in aggregate_cases():

@@ -31,12 +31,6 @@ class WindowRows:
         return int(self.partition_starts.size)
 
 
-def last_true(flags: Array) -> Array:
-    """Return for each row the last row at or before it whose flag is set, −1 if there is none: int64."""
-    found: Array = np.maximum.accumulate(np.where(flags, np.arange(flags.size), -1))
-    return found
-
-
 def one_row(array: pa.Array, row: int) -> pa.Array:
     """Return a copy of one row of an array, which does not keep the other rows in memory."""
     return array.take(pa.array([row], pa.int64()))

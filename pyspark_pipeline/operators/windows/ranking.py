@@ -8,8 +8,19 @@ import pyarrow as pa
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.expressions.cases import KINDS, case
 from pyspark_pipeline.kernels.buffers import Array, fixed_array, rows_only, values
+from pyspark_pipeline.operators.windows.frames import Frames, ValueOverFrames
+from pyspark_pipeline.operators.windows.nth_value import NthRow
 from pyspark_pipeline.operators.windows.registry import WindowFunction, WindowInput, window_function
-from pyspark_pipeline.operators.windows.running import DenseRanks, LaggedValues, Ranks, RowNumbers, RunningValue
+from pyspark_pipeline.operators.windows.running import (
+    DenseRanks,
+    LaggedValidValues,
+    LaggedValues,
+    OwnValues,
+    Ranks,
+    RowNumbers,
+    RunningValue,
+    or_default,
+)
 from pyspark_pipeline.operators.windows.sources import (
     FrameValue,
     RunningAtEnds,
@@ -18,9 +29,9 @@ from pyspark_pipeline.operators.windows.sources import (
     ValueAtPartitionEnd,
     ValueAtRow,
 )
-from pyspark_pipeline.plan.expr import Expr
+from pyspark_pipeline.plan.expr import Expr, Literal
 from pyspark_pipeline.plan.nodes import Settings
-from pyspark_pipeline.plan.windows import WindowCall
+from pyspark_pipeline.plan.windows import Bound, WindowCall
 
 Columns = list[pa.Array]
 
@@ -82,21 +93,40 @@ def _ntile(call: WindowCall, settings: Settings) -> WindowFunction:
     return WindowFunction((_NUMBERS, _SIZES), result)
 
 
-_OFFSET = [case(KINDS, ["int"], KINDS, literal=[1, 2], fields={"ignoreNulls": ["false"]}, frames=["offset"])]
+_OFFSET = [case(KINDS, ["int"], KINDS, literal=[1], fields={"ignoreNulls": ["false", "true"]}, frames=["offset"])]
 
 
 @window_function("Lag", _OFFSET)
 @window_function("Lead", _OFFSET)
 def _offset(call: WindowCall, settings: Settings) -> WindowFunction:
     """Build ``lag`` or ``lead`` of ``args``: value, offset (of ``Lag`` as written in SQL: rows back), default."""
+    value, _, other = call.args
     offset = int(_constant(call.args[1], settings).as_py())
     ahead = -offset if call.function == "Lag" else offset
-    default = _constant(call.args[2], settings)
+    default = _constant(other, settings) if isinstance(other, Literal) else None
+    others = (other,) if default is None else ()
+    if ahead and call.fields["ignoreNulls"]:
+        return _valid_offset(ahead, value, default, others)
 
     def make() -> FrameValue:
         return ValueAtLaterRow(ahead, default) if ahead > 0 else ValueAtRow(LaggedValues(-ahead, default))
 
-    return WindowFunction((WindowInput(make, call.args[:1]),), lambda columns: columns[0])
+    return WindowFunction((WindowInput(make, (value, *others)),), lambda columns: columns[0])
+
+
+def _valid_offset(ahead: int, value: Expr, default: pa.Scalar | None, others: tuple[Expr, ...]) -> WindowFunction:
+    """Build the functions that ignore NULLs: the values are NULL only where there is no row."""
+    later = Frames(Bound(offset=1), Bound(kind="unbounded"))
+
+    def make() -> FrameValue:
+        return ValueOverFrames(NthRow(ahead), later) if ahead > 0 else ValueAtRow(LaggedValidValues(-ahead))
+
+    def result(values: Columns, *defaults: Columns) -> pa.Array:
+        found = np.asarray(values[0].is_valid())
+        return or_default(values[0], found, default if default is not None else defaults[0][0])
+
+    own = tuple(WindowInput(lambda: ValueAtRow(OwnValues()), (other,)) for other in others)
+    return WindowFunction((WindowInput(make, (value,)), *own), result)
 
 
 def _constant(expr: Expr, settings: Settings) -> pa.Scalar:

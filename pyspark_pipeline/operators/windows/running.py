@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.kernels.buffers import Array, fixed_array, values
-from pyspark_pipeline.operators.windows.boundaries import WindowRows, last_true, one_row
+from pyspark_pipeline.kernels.buffers import Array, fixed_array, last_true, values
+from pyspark_pipeline.operators.windows.boundaries import WindowRows, one_row
 
 
 class RunningValue(ABC):
@@ -84,14 +84,22 @@ class DenseRanks(_Counting):
         return [_longs(self.counts(rows, rows.peer_starts.astype(np.int64)))]
 
 
-class LaggedValues(RunningValue):
-    """The value of the row ``back`` (from 0) rows earlier in the partition; ``default`` if there is none."""
+class OwnValues(RunningValue):
+    """The row's own values."""
 
-    def __init__(self, back: int, default: pa.Scalar) -> None:
+    def run(self, rows: WindowRows, columns: Sequence[pa.Array]) -> list[pa.Array]:
+        return self.after(rows, columns)
+
+    def after(self, rows: WindowRows, columns: Sequence[pa.Array]) -> list[pa.Array]:
+        return list(columns)
+
+
+class _Lagged(RunningValue):
+    """An earlier value of the first column; those that later rows may need are kept."""
+
+    def __init__(self, back: int) -> None:
         super().__init__()
         self._back = back
-        self._default = default
-        self._numbers = RowNumbers()
         self._tail: pa.Array | None = None
 
     @property
@@ -101,16 +109,53 @@ class LaggedValues(RunningValue):
     def run(self, rows: WindowRows, columns: Sequence[pa.Array]) -> list[pa.Array]:
         return self.after(rows, columns)
 
+    def _joined(self, column: pa.Array) -> tuple[int, pa.Array]:
+        """Return the number of kept values, and those values with the next ones after them."""
+        if self._tail is None:
+            return 0, column
+        return len(self._tail), pa.concat_arrays([self._tail, column])
+
+
+class LaggedValidValues(_Lagged):
+    """The ``back``-th value (from 1) before the row in the partition that is not NULL; NULL if there is none."""
+
     def after(self, rows: WindowRows, columns: Sequence[pa.Array]) -> list[pa.Array]:
-        tail = columns[0].slice(0, 0) if self._tail is None else self._tail
-        together = pa.concat_arrays([tail, columns[0]])
-        kept = np.arange(max(0, len(together) - self._back), len(together))
-        self._tail = together.take(pa.array(kept))
+        kept, together = self._joined(columns[0])
+        valid = np.asarray(together.is_valid())
+        chosen = np.flatnonzero(valid)
+        before = (np.cumsum(valid, dtype=np.int64) - valid)[kept:]
+        start = last_true(rows.partition_starts)
+        first = np.where(start >= 0, before[np.maximum(start, 0)], 0)
+        at = before - self._back
+        inside = at >= first
+        found = np.append(chosen, 0)[np.where(inside, at, -1)]
+        self._tail = together.take(pa.array(chosen[max(int(first[-1]), chosen.size - self._back) :]))
+        return [together.take(pa.array(found, mask=~inside))]
+
+
+class LaggedValues(_Lagged):
+    """The value of the row ``back`` (from 0) rows earlier in the partition.
+
+    If there is none, it is ``default``, or the row's value of the second column if ``default`` is None.
+    """
+
+    def __init__(self, back: int, default: pa.Scalar | None) -> None:
+        super().__init__(back)
+        self._default = default
+        self._numbers = RowNumbers()
+
+    def after(self, rows: WindowRows, columns: Sequence[pa.Array]) -> list[pa.Array]:
+        kept, together = self._joined(columns[0])
+        last = np.arange(max(0, len(together) - self._back), len(together))
+        self._tail = together.take(pa.array(last))
         inside = values(self._numbers.run(rows, ())[0]) > self._back
-        at = np.arange(rows.num_rows) + (len(tail) - self._back)
-        return [or_default(together.take(pa.array(at, mask=~inside)), inside, self._default)]
+        at = np.arange(rows.num_rows) + (kept - self._back)
+        default = columns[1] if self._default is None else self._default
+        return [or_default(together.take(pa.array(at, mask=~inside)), inside, default)]
 
 
-def or_default(array: pa.Array, inside: Array, default: pa.Scalar) -> pa.Array:
+def or_default(array: pa.Array, inside: Array, default: pa.Scalar | pa.Array) -> pa.Array:
     """Return ``array``, which is NULL in rows that are not ``inside``, with ``default`` in those rows."""
-    return pc.if_else(pa.array(inside), array, default) if default.is_valid else array
+    if pa.types.is_null(array.type) or (isinstance(default, pa.Scalar) and not default.is_valid):
+        return array
+    return pc.if_else(pa.array(inside), array, default)

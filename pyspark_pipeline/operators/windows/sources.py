@@ -79,6 +79,11 @@ class ValueAtRow(FrameValue):
 class GroupValues(ABC):
     """The values at the ends of groups of rows; the last group is open, since it may continue in the next chunk."""
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of a state that grows with the rows of the open group."""
+        return 0
+
     @abstractmethod
     def ended(self, rows: WindowRows, columns: Sequence[pa.Array]) -> list[list[pa.Array]]:
         """Advance over the next rows; return the columns of the values of the groups that ended, in pieces."""
@@ -120,7 +125,8 @@ class ValueAtGroupEnd(FrameValue):
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for part in self._ended for array in part)
+        ended: int = sum(array.nbytes for part in self._ended for array in part)
+        return self._at_ends.nbytes + ended
 
     @staticmethod
     @abstractmethod
@@ -169,9 +175,12 @@ class ValueAtPartitionEnd(ValueAtGroupEnd):
 
 
 class ValueAtLaterRow(FrameValue):
-    """An argument's value ``ahead`` (from 1) rows later in the partition; ``default`` if there is none."""
+    """An argument's value ``ahead`` (from 1) rows later in the partition.
 
-    def __init__(self, ahead: int, default: pa.Scalar) -> None:
+    If there is none, it is ``default``, or the row's value of the second argument if ``default`` is None.
+    """
+
+    def __init__(self, ahead: int, default: pa.Scalar | None) -> None:
         self._ahead = ahead
         self._default = default
         self._column: list[pa.Array] = []
@@ -187,7 +196,7 @@ class ValueAtLaterRow(FrameValue):
         self._begun = int(numbers[-1])
         self._column.append(columns[0])
         self._partitions.append(numbers)
-        return []
+        return list(columns[1:])
 
     def evaluate(self, kept: Sequence[pa.Array], rows: int) -> list[pa.Array]:
         column, partitions = pa.concat_arrays(self._column), np.concatenate(self._partitions)
@@ -195,7 +204,8 @@ class ValueAtLaterRow(FrameValue):
         at = np.arange(rows) + self._ahead
         inside = at < partitions.size
         inside &= partitions[np.minimum(at, partitions.size - 1)] == partitions[:rows]
-        return [or_default(column.take(pa.array(at, mask=~inside)), inside, self._default)]
+        default = kept[0] if self._default is None else self._default
+        return [or_default(column.take(pa.array(at, mask=~inside)), inside, default)]
 
     def complete_rows(self, bounds: PartitionBounds) -> int:
         return max(bounds.partition, bounds.num_rows - self._ahead)

@@ -23,7 +23,6 @@ SELECT k, min(n), max(n), count(DISTINCT n) FROM wide_sums GROUP BY k;
 -- expect[ansi=true]: error ARITHMETIC_OVERFLOW
 SELECT sum(l) FROM numbers WHERE l > 0;
 SELECT sum(i), sum(s), sum(t), avg(i), avg(l) FROM numbers;
--- expect: any
 SELECT try_sum(l) FROM wide_sums;
 -- expect[ansi=true]: error DIVIDE_BY_ZERO
 SELECT k, sum(l / 0) FROM wide_sums WHERE k <> 1 GROUP BY k;

@@ -11,15 +11,15 @@ SELECT id FROM texts WHERE s RLIKE '^[a-z]+$' OR regexp_replace(s, 'a', '') = ''
 SELECT regexp_extract(ds, '^(\\d{4})', 1) AS k, count(*) FROM texts GROUP BY 1;
 SELECT id, s RLIKE 'a' AS a FROM texts WHERE id < 0;
 -- Flags, look-around, boundaries, references in replacements and possibly empty matches stay in Spark.
--- expect: partly RLike
+-- expect: partly (rlike|regexp)
 SELECT id, s RLIKE '(?i)A' AS a FROM texts WHERE id > 5;
--- expect: partly RLike
+-- expect: partly (rlike|regexp)
 SELECT id, s RLIKE '\\bab' AS a FROM texts WHERE id > 5;
--- expect: partly RegExpReplace
+-- expect: partly regexp_replace
 SELECT id, regexp_replace(s, 'a*', '-') AS a FROM texts WHERE id > 5;
--- expect: partly RegExpReplace
+-- expect: partly regexp_replace
 SELECT id, regexp_replace(s, '(a)', '$1$1') AS a FROM texts WHERE id > 5;
--- expect: partly RegExpExtract
+-- expect: partly regexp_extract
 SELECT id, regexp_extract(s, '(a|b)*', 1) AS a FROM texts WHERE id > 5;
--- expect: partly RLike
+-- expect: partly (rlike|regexp)
 SELECT id, s RLIKE '本' AS a FROM texts WHERE id > 5;

@@ -24,10 +24,10 @@ SELECT date_format(ts, 'yyyy-MM') AS k, count(*) FROM times GROUP BY 1;
 SELECT date_trunc('DAY', ts) AS k, count(*) FROM times WHERE ts > TIMESTAMP'0002-01-01 00:00:00' GROUP BY 1;
 SELECT id, date_format(ts, 'yyyy') AS a, hour(ts) AS b, months_between(ts, ts2) AS c FROM times WHERE id < 0;
 -- Other fields, and other policies of the parser, stay in Spark.
--- expect: partly DateFormatClass
-SELECT id, date_format(ts, 'MMMM d, yy') AS a FROM times WHERE id > 5;
+-- expect: partly date_format
+SELECT id, date_format(ts, 'GGGG d, yy') AS a FROM times WHERE id > 5;
 -- set: spark.sql.legacy.timeParserPolicy=LEGACY
--- expect: partly DateFormatClass
+-- expect: partly date_format
 SELECT id, date_format(ts, 'yyyy-MM-dd') AS a FROM times WHERE id > 5 AND ts > TIMESTAMP'1600-01-01 00:00:00';
 -- set: spark.sql.legacy.timeParserPolicy=LEGACY
 -- expect: any

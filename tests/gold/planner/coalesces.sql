@@ -24,14 +24,11 @@ SELECT id FROM (SELECT /*+ COALESCE(2) */ id FROM small_files) UNION ALL SELECT 
 SELECT a.id, b.id FROM (SELECT /*+ COALESCE(1) */ id FROM small_files) a JOIN (SELECT /*+ COALESCE(1) */ id FROM small_files) b USING (id);
 SELECT k, max(i) OVER (PARTITION BY k) AS m FROM (SELECT /*+ COALESCE(1) */ k, i FROM tame);
 -- What depends on the partitions reads those of Spark.
--- expect: partly
 SELECT id, spark_partition_id() AS p, monotonically_increasing_id() AS n FROM (SELECT /*+ COALESCE(4) */ id FROM small_files);
--- expect: partly
 SELECT id, rand(5) AS r FROM (SELECT /*+ COALESCE(4) */ id FROM small_files WHERE id > 5);
--- expect: partly
 SELECT id, spark_partition_id() AS p FROM (SELECT /*+ COALESCE(2) */ id FROM range(0, 100, 3, 11));
 -- expect[aqe=true]: any
--- expect[aqe=false]: partly
+-- expect[aqe=false]: converted
 SELECT id, spark_partition_id() AS p FROM (SELECT /*+ COALESCE(3) */ id FROM (SELECT /*+ REPARTITION(7, i) */ id, i FROM small_files));
 SELECT id FROM (SELECT /*+ COALESCE(3) */ id FROM small_files) TABLESAMPLE (50 PERCENT) REPEATABLE (3);
 -- expect: partly coalesced partitions of Sample are not supported

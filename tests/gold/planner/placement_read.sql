@@ -13,21 +13,21 @@ SELECT k, rand(3) AS n FROM (SELECT k FROM raising ORDER BY g, k);
 SELECT k FROM (SELECT k FROM raising ORDER BY g, k) TABLESAMPLE (30 PERCENT) REPEATABLE (5);
 -- expect: partly Exchange: .*placement
 SELECT k, rand(3) AS n FROM (SELECT /*+ REPARTITION(3) */ k FROM raising);
--- expect: partly Rand
+-- expect: converted
 SELECT k, rand(3) AS n FROM raising WHERE k > 10;
 -- set: spark.sql.autoBroadcastJoinThreshold=-1 ; spark.sql.files.maxPartitionBytes=10000 ; spark.sql.files.openCostInBytes=0
--- expect: partly Rand
+-- expect: converted
 SELECT id, rand(3) AS n FROM small_files WHERE id > 10;
 -- expect: converted
 SELECT k FROM (SELECT k FROM raising WHERE k > 10) TABLESAMPLE (30 PERCENT) REPEATABLE (5);
--- expect: partly Rand
+-- expect: partly (?i)rand
 SELECT k, rand(3) AS n FROM (SELECT k FROM raising UNION ALL SELECT k + 1 FROM raising);
 SELECT k, rand(3) AS n FROM (SELECT /*+ REPARTITION(3, g) */ k FROM raising);
 SELECT k, rand(3) AS n FROM (SELECT a.k FROM raising a JOIN tame b ON a.g = b.i);
 SELECT k, rand(3) AS n FROM (SELECT /*+ BROADCAST(b) */ a.k FROM raising a JOIN tame b ON a.g = b.id);
 -- expect: partly BroadcastHashJoin: .*placement
 SELECT k, id, rand(3) AS n FROM (SELECT /*+ BROADCAST(b) */ a.k, b.id FROM raising a JOIN tame b ON a.g = b.z);
--- expect: partly Rand
+-- expect: converted
 SELECT k, rand(3) AS n FROM (SELECT /*+ BROADCAST(b) */ a.k FROM raising a LEFT SEMI JOIN tame b ON a.g = b.z);
 SELECT k, randn(3) AS n FROM (SELECT a.k FROM raising a LEFT JOIN tame b ON a.g = b.id AND b.id < 5);
 SELECT k FROM (SELECT a.k FROM raising a JOIN raising b ON a.g = b.k) TABLESAMPLE (30 PERCENT) REPEATABLE (5);

@@ -13,3 +13,8 @@ WITH a AS (SELECT k, sum(i) AS s FROM tame GROUP BY k) SELECT * FROM a UNION ALL
 WITH a AS (SELECT i, d FROM numbers WHERE i > 0) SELECT count(*) FROM a WHERE d > 0 AND i < (SELECT max(i) FROM a);
 SELECT a.k, a.s FROM (SELECT k, sum(n9) AS s FROM tame GROUP BY k) a WHERE a.s = (SELECT max(s) FROM (SELECT k, sum(n9) AS s FROM tame GROUP BY k));
 SELECT count(*) FROM tame a WHERE i > (SELECT avg(b.i) FROM tame b WHERE b.k = a.k);
+-- Spark merges subqueries over the same rows into one with a struct, of which each reads a field.
+-- expect: partly (named_struct|struct|CreateNamedStruct)
+SELECT id, CASE WHEN (SELECT count(*) FROM tame WHERE i < 20) > 5 THEN (SELECT avg(i) FROM tame WHERE i < 20) ELSE (SELECT min(d) FROM tame WHERE i < 20) END AS x FROM tame WHERE id < 5;
+-- expect: partly (named_struct|struct|CreateNamedStruct)
+SELECT id FROM tame WHERE i > (SELECT avg(i) FROM tame) AND d < (SELECT max(d) FROM tame) AND coalesce((SELECT max(k) FROM tame WHERE id < 0), 'none') <> k;

@@ -40,5 +40,9 @@ SELECT id, sum(n380) OVER () AS a, sum(n38) OVER (PARTITION BY b) AS b FROM numb
 SELECT id, avg(n18) OVER (ORDER BY id) AS a FROM numbers;
 -- expect[ansi=true]: error NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION
 SELECT id, avg(n380) OVER (ORDER BY id) AS a, avg(n38) OVER (ORDER BY id) AS b FROM numbers;
--- expect: partly evalMode=TRY is not supported
 SELECT id, try_sum(z) OVER (PARTITION BY k) AS a FROM tame;
+SELECT id, try_sum(l) OVER (PARTITION BY b2) AS a, try_sum(l) OVER (ORDER BY id) AS b, try_sum(l) OVER (PARTITION BY b2 ORDER BY id ROWS UNBOUNDED PRECEDING) AS c, try_sum(l) OVER (PARTITION BY b2 ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING) AS d FROM numbers;
+SELECT id, try_sum(t) OVER (PARTITION BY b2) AS a, try_sum(s) OVER (ORDER BY id) AS b, try_sum(i) OVER (ORDER BY b2) AS c, try_sum(nothing) OVER (PARTITION BY b2 ORDER BY id) AS d, try_avg(l) OVER (PARTITION BY b2 ORDER BY id) AS e, try_avg(i) OVER (ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING) AS f FROM numbers;
+SELECT id, try_sum(n38) OVER (PARTITION BY b2) AS a, try_sum(n38) OVER (ORDER BY id) AS b, try_sum(n380) OVER (PARTITION BY b ORDER BY id ROWS UNBOUNDED PRECEDING) AS c, try_sum(n380) OVER (ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING) AS d, try_sum(n9) OVER (PARTITION BY b2 ORDER BY id) AS e FROM numbers;
+SELECT id, try_avg(n38) OVER (PARTITION BY b2) AS a, try_avg(n38) OVER (ORDER BY id) AS b, try_avg(n380) OVER (PARTITION BY b ORDER BY id ROWS UNBOUNDED PRECEDING) AS c, try_avg(n380) OVER (ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING) AS d, try_avg(n18) OVER (PARTITION BY b2 ORDER BY id) AS e FROM numbers;
+SELECT id, try_sum(d) OVER (PARTITION BY b2 ORDER BY id) AS a, try_avg(f) OVER (ORDER BY id ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING) AS b FROM numbers;

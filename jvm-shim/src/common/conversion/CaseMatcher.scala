@@ -16,19 +16,20 @@ object CaseMatcher {
    * JSON has it, so that the worker uses the implementation of this case.
    */
   def position(e: Expression): Option[Int] =
-    Manifest.expressions.get(ExpressionJson.name(e)).map(_.indexWhere(fits(e, _))).filter(_ >= 0)
+    Manifest.expressions.get(FunctionCall.of(e).name).map(_.indexWhere(fits(e, _))).filter(_ >= 0)
 
   private def fits(e: Expression, c: Manifest.Case): Boolean = {
-    val types = e.children.map(_.dataType)
-    lazy val fields: Map[String, JsonNode] = ExpressionJson.scalarFields(e).toMap
+    val call = FunctionCall.of(e)
+    val types = call.args.map(_.dataType)
+    lazy val fields: Map[String, JsonNode] = call.fields.toMap
     argsFit(types.map(Support.kind), c) &&
       (!c.sameType || types.distinct.length <= 1) &&
       (c.result.isEmpty || c.result(Support.kind(e.dataType))) &&
       Support.precision(e.dataType) <= c.maxPrecision &&
       c.fieldValues.forall { case (k, allowed) => fields.get(k).exists(v => allowed(v.asText)) } &&
       c.settings.forall { case (k, allowed) => Settings.ofSpark(SQLConf.get, k).exists(allowed) } &&
-      c.literals.forall(i => e.children.lift(i).exists(_.isInstanceOf[Literal])) &&
-      c.patterns.forall { case (i, p) => e.children.lift(i).exists(literalMatches(_, p)) }
+      c.literals.forall(i => call.args.lift(i).exists(_.isInstanceOf[Literal])) &&
+      c.patterns.forall { case (i, p) => call.args.lift(i).exists(literalMatches(_, p)) }
   }
 
   private def argsFit(kinds: Seq[String], c: Manifest.Case): Boolean =

@@ -64,7 +64,8 @@ object Conversion {
  */
 class Conversion(conf: SQLConf, isAdaptive: Boolean) {
 
-  private val support = new Support(Settings.flag(conf, "allowDifferences"))
+  private val excluded = Exclusions.of(conf)
+  private val support = new Support(Settings.flag(conf, "allowDifferences"), excluded)
   private val model = new CostModel(conf)
   private val delaysStages = isAdaptive && conf.exchangeReuseEnabled && model.broadcastLimit > 0
 
@@ -97,7 +98,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean) {
   /** `ordered` is true if an operator above may rely on the order of the rows. */
   private def convert(plan: SparkPlan, ordered: Boolean): SparkPlan = plan match {
     case below if FileNames.isBelow(below) => keep(below)
-    case kept if placementReason(kept).isDefined => decided(kept.mapChildren(convert(_, ordered = false)))
+    case kept if reasonOfPlanned(kept).isDefined => decided(kept.mapChildren(convert(_, ordered = false)))
     case _ => convertByRule(plan, ordered)
   }
 
@@ -122,9 +123,16 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean) {
   private def decided(plan: SparkPlan): SparkPlan = reasonToKeep(plan) match {
     case None => Convert(withBroadcasts(plan))
     case Some(reason) =>
-      if (reason.nonEmpty) plan.setTagValue(Conversion.Reason, reason)
-      plan
+      split(plan).map(two => decided(two.mapChildren(decided))).getOrElse {
+        if (reason.nonEmpty) plan.setTagValue(Conversion.Reason, reason)
+        plan
+      }
   }
+
+  /** Return `plan`, which stays in Spark, with the part of its work below it that the engine can do on its inputs. */
+  private def split(plan: SparkPlan): Option[SparkPlan] =
+    if (plan.children.nonEmpty && plan.children.forall(Convert.isInEngine)) OperatorRules.of(plan).split(plan, support)
+    else None
 
   /** Convert the broadcasts below a converted join; the JVM encodes the rows of a child that stayed in Spark. */
   private def withBroadcasts(plan: SparkPlan): SparkPlan = plan.mapChildren {
@@ -133,7 +141,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean) {
   }
 
   /** Return None to convert `plan`, Some("") to keep it because of another node, Some(reason) to keep it for `reason`. */
-  private def reasonToKeep(plan: SparkPlan): Option[String] = placementReason(plan).orElse(plan match {
+  private def reasonToKeep(plan: SparkPlan): Option[String] = reasonOfPlanned(plan).orElse(plan match {
     case _: QueryStageExec | _: ReusedExchangeExec | _: PipelineShuffleExchangeExec | _: AdaptiveSparkPlanExec |
         _: PipelineBroadcastExchangeExec | _: AQEShuffleReadExec | _: InputAdapter | _: WholeStageCodegenExec => Some("")
     case e: ShuffleExchangeExec => exchangeReason(e)
@@ -142,7 +150,9 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean) {
     case op => SparkOnlyRule.limitation(op)
   })
 
-  private def placementReason(plan: SparkPlan): Option[String] = Placement.reason(plan, isAdaptive)
+  /** Return the reason against an operator as Spark planned it, regardless of its rule. */
+  private def reasonOfPlanned(plan: SparkPlan): Option[String] =
+    Placement.reason(plan, isAdaptive).orElse(excluded.reason(plan))
 
   private def exchangeReason(e: ShuffleExchangeExec): Option[String] = e.outputPartitioning match {
     case _ if !Convert.isInEngine(e.child) => Some("")

@@ -30,4 +30,16 @@ object LogicalLinks {
       below.setTagValue(SparkPlan.LOGICAL_PLAN_INHERITED_TAG, link)
     }
   }
+
+  /**
+   * Make the operators from `plan` down that belong to the logical operator of `lower` belong to that of `upper`. An
+   * exchange has no link; AQE uses that of the operator below.
+   */
+  def moveUp(plan: SparkPlan, lower: SparkPlan, upper: SparkPlan): Unit =
+    if (plan.logicalLink.isEmpty) plan.children.foreach(moveUp(_, lower, upper))
+    else for (from <- lower.logicalLink; to <- upper.logicalLink if plan.logicalLink.exists(_ eq from)) {
+      plan.unsetTagValue(SparkPlan.LOGICAL_PLAN_TAG)
+      plan.setTagValue(SparkPlan.LOGICAL_PLAN_INHERITED_TAG, to)
+      plan.children.foreach(moveUp(_, lower, upper))
+    }
 }

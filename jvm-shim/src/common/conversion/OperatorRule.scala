@@ -16,7 +16,7 @@ import org.apache.spark.sql.internal.SQLConf
  * and is supported if its expressions and types are. So the rule of a linear operator is empty, or has a `limitation`.
  *
  * [[Conversion]] calls, for an operator that Spark planned: `prepare`; after the conversion of the inputs `reason`; then
- * `finish` if the reason is None, else `revert`. [[Revert]] calls `revert` when AQE plans again or the cost rule objects.
+ * `finish` if the reason is None, else `split` and `revert`. [[Revert]] calls `revert` when AQE plans again or the cost rule objects.
  */
 trait OperatorRule[T <: SparkPlan] {
 
@@ -28,12 +28,18 @@ trait OperatorRule[T <: SparkPlan] {
   /** Return the reason why the engine cannot run `op`; None if it can. */
   def reason(op: T, support: Support): Option[String] =
     limitation(op)
-      .orElse(support.first(expressions(op)))
+      .orElse(support.every(expressions(op)))
       .orElse(support.firstTypeReason(op.output, "column"))
       .orElse(support.firstTypeReason(op.children.flatMap(_.output), "input column"))
 
   /** Return the reason against `op` that lies in the operator itself, not in an expression or type. */
   def limitation(op: T): Option[String] = None
+
+  /**
+   * Return `op`, which has unsupported expressions, as two operators of which the engine may run the lower one; None if
+   * that saves nothing.
+   */
+  def split(op: T, support: Support): Option[T] = None
 
   /** Return the expressions that the engine evaluates. */
   def expressions(op: T): Seq[Expression] = op.expressions
@@ -66,8 +72,8 @@ trait OperatorRule[T <: SparkPlan] {
 
   // Execution
 
-  /** The kind of the operator's nodes in a fragment; nodes of most kinds have numbers ([[FragmentLayout]]). */
-  def kind: NodeKind = NodeKind.Operator
+  /** The kind of the node of `op` in a fragment; nodes of most kinds have numbers ([[FragmentLayout]]). */
+  def kind(op: T): NodeKind = NodeKind.Operator
 
   /** Return the side of a join that is read before the other one; None if `op` is no join. */
   def buildSide(op: T): Option[BuildSide] = None
@@ -101,7 +107,7 @@ trait OperatorRule[T <: SparkPlan] {
 
 /** The rule of an operator that reads data by itself. Each instance reads one part. */
 trait SourceRule[T <: SparkPlan] extends OperatorRule[T] {
-  override def kind: NodeKind = NodeKind.Scan
+  override def kind(op: T): NodeKind = NodeKind.Scan
 
   override def isRowwise(op: T): Boolean = true
 

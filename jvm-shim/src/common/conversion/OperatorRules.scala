@@ -1,7 +1,7 @@
 package org.apache.spark.sql.pysparkpipeline
 
 import org.apache.spark.sql.execution._
-import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, HashAggregateExec, SortAggregateExec}
+import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, HashAggregateExec, ObjectHashAggregateExec, SortAggregateExec}
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.window.{WindowExec, WindowGroupLimitExec}
@@ -21,6 +21,7 @@ object OperatorRules {
     classOf[GlobalLimitExec] -> LimitRule,
     classOf[UnionExec] -> UnionRule,
     classOf[HashAggregateExec] -> HashAggregateRule,
+    classOf[ObjectHashAggregateExec] -> ObjectHashAggregateRule,
     classOf[SortAggregateExec] -> SortAggregateRule,
     classOf[SortMergeJoinExec] -> SortMergeJoinRule,
     classOf[ShuffledHashJoinExec] -> ShuffledHashJoinRule,

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.plans.logical.Sample
 import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, SinglePartition}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.execution.{SampleExec, SparkPlan}
+import org.apache.spark.sql.execution.{SampleExec, SparkPlan, UnionExec}
 import org.apache.spark.sql.execution.exchange.{Exchange, ShuffleExchangeExec}
 
 /**
@@ -31,6 +31,9 @@ object Placement {
     val coalesces = !plan.isInstanceOf[Exchange] && (isCoalesced || OperatorRules.of(plan).coalescesTo(plan).isDefined)
     plan.children.foreach(markBelow(_, below, coalesces))
   }
+
+  /** Mark `lower`, which conversion puts below `upper`, if that depends on the placement of its input's rows. */
+  def markSplit(upper: SparkPlan, lower: SparkPlan): Unit = readerIn(upper).foreach(lower.setTagValue(ReadBy, _))
 
   /** Return whether an expression above `plan` depends on the placement of its rows. */
   def isRead(plan: SparkPlan): Boolean = plan.getTagValue(ReadBy).isDefined
@@ -60,6 +63,13 @@ object Placement {
   def readerIn(plan: QueryPlan[_]): Option[String] = plan match {
     case _: SampleExec | _: Sample => Some("Sample")
     case _ => plan.expressions.iterator.flatMap(_.find(isReader)).map(ExpressionJson.name).nextOption()
+  }
+
+  /** Return whether the rows of `plan` come from a union in the same stage: its partitions may have two numbers in Spark. */
+  def readsUnion(plan: SparkPlan): Boolean = plan match {
+    case _: UnionExec => true
+    case _: Exchange => false
+    case other => other.children.exists(readsUnion)
   }
 
   private def isReader(e: Expression): Boolean = e match {

@@ -3,12 +3,11 @@ package org.apache.spark.sql.pysparkpipeline
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
-import org.apache.spark.sql.execution.ScalarSubquery
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, PartialMerge}
 import org.apache.spark.sql.types._
 
 /** Checks whether the engine supports an expression, by the manifest alone. A check returns the reason against it, or None. */
-class Support(allowDifferences: Boolean) {
+class Support(allowDifferences: Boolean, excluded: Exclusions = new Exclusions(Set.empty)) {
 
   /** Return the reason against `e`. Checks arguments before their call; uses an explicit stack instead of recursion. */
   def reason(e: Expression): Option[String] = {
@@ -32,19 +31,61 @@ class Support(allowDifferences: Boolean) {
   private def reasonOfOne(e: Expression): Option[String] = e match {
     case a: Attribute => typeReason(a.dataType, s"column ${a.name}")
     case l: Literal => typeReason(l.dataType, "a literal")
-    case s: ScalarSubquery => typeReason(s.dataType, "a scalar subquery")
+    case s if ExpressionJson.isSubquery(s) => typeReason(s.dataType, "a scalar subquery")
     case a: AggregateExpression =>
-      first(a.filter.toSeq ++ a.aggregateFunction.children)
-        .orElse(matching(a.aggregateFunction, Manifest.aggregates))
-        .orElse(a.aggregateFunction.aggBufferAttributes.flatMap(b => typeReason(b.dataType, "a buffer")).headOption)
+      first(a.filter.toSeq ++ a.aggregateFunction.children).orElse(aggregateReason(a))
     case _: SortOrder => None
     case w: WindowExpression => WindowExpressions.reason(w, this)
     case other => matching(other, Manifest.expressions)
   }
 
+  /** Return the reason against an aggregate function itself; its arguments are supported. */
+  private def aggregateReason(a: AggregateExpression): Option[String] =
+    matching(a.aggregateFunction, if (isDistinct(a)) Manifest.distinctAggregates else Manifest.aggregates)
+      .orElse(a.aggregateFunction.aggBufferAttributes.flatMap(b => typeReason(b.dataType, "a buffer")).headOption)
+
+  /**
+   * Return whether `a` reads distinct values, or stands beside a function that does: then its rows come in the order of a
+   * hash map. `RewriteDistinctAggregates` filters the values of several arguments by `gid`.
+   */
+  private def isDistinct(a: AggregateExpression): Boolean =
+    a.isDistinct || a.mode == PartialMerge || a.filter.exists(_.references.exists(_.name == "gid"))
+
   def first(es: Seq[Expression]): Option[String] = es.iterator.flatMap(reason).nextOption()
 
-  def typeReason(t: DataType, what: String): Option[String] =
+  /** Return the reasons against all unsupported parts of `es`, as the user wrote them; None if all are supported. */
+  def every(es: Seq[Expression]): Option[String] = first(es).map { one =>
+    val found = for (top <- es; (part, around, reason) <- unsupported(top, top, 1))
+      yield (part, reason, Written.place(part, around, top))
+    val (columns, causes) = found.partition(_._1.isInstanceOf[Attribute]) // an operator below reports its own columns
+    val places = (if (causes.nonEmpty) causes else columns).map { case (_, reason, place) => reason -> place }
+    val reasons = places.map(_._1).distinct.map(r => r + Written.listed(places.collect { case (`r`, place) => place }))
+    val (shown, others) = reasons.splitAt(Support.MaxReasons)
+    if (shown.isEmpty) one else (shown ++ others.headOption.map(_ => s"${others.length} more")).mkString("; ")
+  }
+
+  /**
+   * Return the unsupported parts of `e`, without those that only have an argument of an unsupported type, and for each the
+   * expression around it with a known line (at least `around`) and the reason.
+   */
+  private def unsupported(e: Expression, around: Expression, level: Int): Seq[(Expression, Expression, String)] =
+    if (level > Support.MaxLevels) Nil
+    else {
+      val (called, arguments) = e match {
+        case a: AggregateExpression => (a.aggregateFunction, a.filter.toSeq ++ a.aggregateFunction.children)
+        case _ if Support.isCheckedAsWhole(e) => (e, Nil)
+        case other => (other, Support.checkedFirst(other))
+      }
+      val near = Seq(called, e).find(Written.hasLine).getOrElse(around)
+      val own = e match {
+        case a: AggregateExpression => aggregateReason(a)
+        case other => reasonOfOne(other)
+      }
+      arguments.flatMap(unsupported(_, near, level + 1)) ++
+        (if (arguments.forall(a => Support.isSupported(a.dataType))) own.map((called, near, _)) else None)
+    }
+
+  def typeReason(t: DataType, what: => String): Option[String] =
     if (Support.isSupported(t)) None else Some(s"$what has type ${t.catalogString}, which the engine does not hold")
 
   /** Return the reason against the first attribute of an unsupported type; `what` names the attributes in the reason. */
@@ -53,11 +94,12 @@ class Support(allowDifferences: Boolean) {
 
   /** Return the reason why `e` matches none of the cases in `known`; None if it matches one. */
   def matching(e: Expression, known: Map[String, Seq[Manifest.Case]]): Option[String] = {
-    val name = ExpressionJson.name(e)
-    val shape = s"$name(${e.children.map(_.dataType.catalogString).mkString(", ")})"
-    typeReason(e.dataType, shape).orElse {
-      known.get(name) match {
-        case None => Some(s"$name is not supported")
+    val call = FunctionCall.of(e)
+    def written = Written.name(e)
+    def shape = s"$written(${call.args.map(_.dataType.catalogString).mkString(", ")})"
+    excluded.reason(e).orElse(typeReason(e.dataType, shape)).orElse {
+      known.get(call.name) match {
+        case None => Some(s"$written is not supported")
         case Some(cases) =>
           val fitting = CaseMatcher.matching(e, cases)
           if (fitting.exists(_.difference.isEmpty)) None
@@ -65,15 +107,15 @@ class Support(allowDifferences: Boolean) {
             case Some(_) if allowDifferences => None
             case Some(difference) =>
               Some(s"$shape differs from Spark: $difference (${Settings.Prefix}allowDifferences=true takes it)")
-            case None => Some(s"$shape${fieldText(e, cases)} is not supported")
+            case None => Some(s"$shape${fieldText(call, cases)} is not supported")
           }
       }
     }
   }
 
-  private def fieldText(e: Expression, cases: Seq[Manifest.Case]): String = {
+  private def fieldText(call: FunctionCall, cases: Seq[Manifest.Case]): String = {
     val asked = cases.flatMap(_.fieldValues.keys).toSet
-    val shown = ExpressionJson.scalarFields(e).collect { case (k, v) if asked(k) => s"$k=${v.asText}" }
+    val shown = call.fields.collect { case (k, v) if asked(k) => s"$k=${v.asText}" }
     if (shown.isEmpty) "" else shown.mkString(" with ", ", ", "")
   }
 }
@@ -83,13 +125,17 @@ object Support {
   /** Python needs about ten nested calls to evaluate a level; Spark's own parser allows about as many levels. */
   private val MaxLevels = 500
 
+  /** The reasons that are listed of an operator. */
+  private val MaxReasons = 10
+
   private def checkedFirst(e: Expression): Seq[Expression] = e match {
     case o: SortOrder => Seq(o.child)
-    case _ => e.children
+    case _ => FunctionCall.of(e).args
   }
 
   private def isCheckedAsWhole(e: Expression): Boolean = e match {
-    case _: ScalarSubquery | _: AggregateExpression | _: WindowExpression => true
+    case _: AggregateExpression | _: WindowExpression => true
+    case e if ExpressionJson.isSubquery(e) => true
     case _ => e.children.isEmpty
   }
 
@@ -101,7 +147,14 @@ object Support {
 
   def kind(t: DataType): String = t match {
     case _: DecimalType => "decimal"
-    case other => kinds.getOrElse(other, other.catalogString)
+    case other => kinds.getOrElse(other, wireName(other))
+  }
+
+  /** Return the name of a type in plans; all day-time intervals have one name, and all year-month intervals. */
+  def wireName(t: DataType): String = t match {
+    case _: DayTimeIntervalType => "interval day to second"
+    case _: YearMonthIntervalType => "interval year to month"
+    case other => other.catalogString
   }
 
   def precision(t: DataType): Int = t match {
@@ -110,7 +163,7 @@ object Support {
   }
 
   def isSupported(t: DataType): Boolean = t match {
-    case _: DecimalType => true
+    case _: DecimalType | _: DayTimeIntervalType | _: YearMonthIntervalType => true
     case other => kinds.contains(other)
   }
 }

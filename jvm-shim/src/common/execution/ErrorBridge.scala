@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark._
+import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.errors.QueryExecutionErrors
 import org.apache.spark.sql.execution.datasources.SchemaColumnConvertNotSupportedException
 
@@ -16,7 +17,10 @@ object ErrorBridge {
   private type Maker = (String, Map[String, String], Array[QueryContext], String) => Throwable
 
   private val makers: Map[String, Maker] = Map(
+    "AnalysisException" -> ((c, p, _, _) => new AnalysisException(c, p)),
     "ArithmeticException" -> ((_, p, _, _) => new ArithmeticException(p("message"))),
+    "ArrayIndexOutOfBoundsException" -> ((_, p, _, _) => new ArrayIndexOutOfBoundsException(p("message"))),
+    "IllegalArgumentException" -> ((_, p, _, _) => new IllegalArgumentException(p("message"))),
     "SparkArithmeticException" -> ((c, p, q, s) => new SparkArithmeticException(c, p, q, s)),
     "SparkDateTimeException" -> ((c, p, q, s) => new SparkDateTimeException(c, p, q, s)),
     "SparkNumberFormatException" -> ((c, p, q, s) => new SparkNumberFormatException(c, p, q, s)),

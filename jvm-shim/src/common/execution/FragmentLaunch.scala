@@ -36,7 +36,7 @@ object FragmentLaunch {
     FragmentMetrics.postFromDriver(sc, listings.values.toSeq)
     val assignments = TaskAssignments.of(layout, scans, inputs, sc).toArray
     val launch = Launch(
-      functions = Seq(ChainedPythonFunctions(Seq(function(sc.conf, text, broadcasts)))) -> fragment.id.toLong,
+      functions = Seq(ChainedPythonFunctions(Seq(function(sc.conf, "fragment_function", text, broadcasts)))) -> fragment.id.toLong,
       timeZone = conf.sessionLocalTimeZone,
       runnerConf = ArrowPythonRunner.getPythonRunnerConfMap(conf),
       metrics = fragment.metrics ++ fragment.hiddenMetrics,
@@ -49,11 +49,14 @@ object FragmentLaunch {
     new FragmentRDD(sc, launch, assignments, inputs)
   }
 
-  /** Return the worker's entry point as a pickled call, which needs no Python driver. */
-  private def function(
-      conf: SparkConf, fragment: String, broadcasts: Seq[Broadcast[PythonBroadcast]]): PythonFunction = {
+  /** Return the entry point `name` of workers as a pickled call, which needs no Python driver. */
+  def function(
+      conf: SparkConf,
+      name: String,
+      fragment: String = "",
+      broadcasts: Seq[Broadcast[PythonBroadcast]] = Nil): PythonFunction = {
     SimplePythonFunction(
-      PickledCall.command("pyspark_pipeline.spark.entry", "fragment_function", fragment, ChunkRow.schema.json).toSeq,
+      PickledCall.command("pyspark_pipeline.spark.entry", name, fragment, ChunkRow.schema.json).toSeq,
       new java.util.HashMap[String, String](), // WorkerPython.adapted sets the executor's variables
       new java.util.ArrayList[String](),
       PythonInterpreter.ofDriver(conf),

@@ -2,7 +2,7 @@ package org.pysparkpipeline
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, EarlyReduction, PlacedJoins,
-  SemiJoinReduction, SessionSettings, StagePreparation}
+  SemiJoinReduction, SessionSettings, StagePreparation, UnionCoalescing}
 
 /**
  * Adds the extension's rules to Spark's planning, in the order in which they run:
@@ -14,9 +14,10 @@ import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, Ea
  *     and again at every replan; it converts each supported operator to a `PipelineOperatorExec` and its exchanges to
  *     `PipelineShuffleExchangeExec`. Operators remain single nodes, because AQE links stages to the logical nodes of
  *     single operators.
- *  4. `ColumnarHook` (columnar rule, before transitions): with AQE on it receives one stage at a time and fuses the
+ *  4. `UnionCoalescing` (AQE's optimizer of a stage) coalesces the shuffle partitions of each input of a union.
+ *  5. `ColumnarHook` (columnar rule, before transitions): with AQE on it receives one stage at a time and fuses the
  *     converted operators into one `PipelineFragmentExec`; with AQE off it does both steps.
- *  5. `SemiJoinReduction` (AQE's optimizer) inserts semi joins when one side of a join has run; then AQE replans.
+ *  6. `SemiJoinReduction` (AQE's optimizer) inserts semi joins when one side of a join has run; then AQE replans.
  */
 class PipelineExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
@@ -26,6 +27,7 @@ class PipelineExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPreCBORule(_ => EarlyReduction)
     extensions.injectRuntimeOptimizerRule(_ => SemiJoinReduction)
     extensions.injectQueryStagePrepRule(session => StagePreparation(session))
+    extensions.injectQueryStageOptimizerRule(session => UnionCoalescing(session))
     extensions.injectColumnar(session => ColumnarHook(session))
   }
 }

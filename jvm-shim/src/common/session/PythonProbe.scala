@@ -106,7 +106,8 @@ object PythonProbe {
   }
 
   private val Script =
-    s"""import signal
+    s"""import os
+       |import signal
        |import sys
        |signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches this process too
        |from importlib import import_module
@@ -125,6 +126,7 @@ object PythonProbe {
        |    say('absent', ', '.join(absent()))
        |    sys.exit()
        |say('found', where)
+       |os.nice(10)  # the driver's JVM is starting
        |try:
        |    for name in ('pyspark', 'numpy', 'pyarrow', 'numba', 'pandas', 'pyspark_pipeline.spark.worker'):
        |        say('import', name)

@@ -55,6 +55,9 @@ class Readiness(missing: Option[String], local: Option[PythonProbe]) extends Spa
   /** Call `use` with the reason if a Python that has all packages cannot import them. */
   def onFailure(use: String => Unit): Unit = local.foreach(_.onAnswer(_.foreach(use)))
 
+  /** Call `use` once the driver's Python has imported the engine. */
+  def onSuccess(use: () => Unit): Unit = local.foreach(_.onAnswer(answer => if (answer.isEmpty) use()))
+
   /** Return whether the driver itself can decide, without a report of an executor. */
   def isAtDriver: Boolean = missing.isDefined || local.isDefined
 

@@ -28,6 +28,7 @@ object SessionSettings extends Logging {
         Map.empty
       case None =>
         readiness.onFailure(reason => logWarning(s"pyspark_pipeline cannot run, Spark runs every query itself: $reason"))
+        if (readiness.isAtDriver) readiness.onSuccess(() => FirstWorker.prestart(sc))
         sc.addSparkListener(new QueryLog)
         if (ExplainProvider.define()) appendTo(conf, ExplainProviders, ExplainProvider.Name)
         Map(Python -> PythonInterpreter.ofDriver(conf))

@@ -33,6 +33,9 @@ object Settings {
         val known = Manifest.options.keys.toSeq.sorted.map(Prefix + _)
         val other = suggestion(key, known).getOrElse("; there are: " + known.mkString(", "))
         Some(s"$key is not an option of pyspark_pipeline$other")
+      case Some(spec) if spec.kind == "names" => Exclusions.unknown(value).headOption.map { name =>
+        s"$key has '$name': allowed is ${spec.allowed}${suggestion(name, Exclusions.known).getOrElse("")}"
+      }
       case Some(spec) if isAllowed(spec, value.trim) => None
       case Some(spec) =>
         val values = if (spec.kind == "boolean") Seq("true", "false") else spec.choices
@@ -77,8 +80,12 @@ object Settings {
   /** Return whether the application must fail rather than leave queries to Spark; false if the value is no boolean. */
   def isStrict(conf: SparkConf): Boolean = conf.get(Strict, "false").trim.equalsIgnoreCase("true")
 
-  /** Return the value of a setting of Spark; None if this version of Spark does not have it, and it is not set. */
-  def ofSpark(conf: SQLConf, key: String): Option[String] = Try(conf.getConfString(key)).toOption
+  /**
+   * Return the value of a setting of Spark; None if this version of Spark does not have it, and it is not set.
+   * A key that begins with `java.` is a property of the driver's Java.
+   */
+  def ofSpark(conf: SQLConf, key: String): Option[String] =
+    if (key.startsWith("java.")) sys.props.get(key) else Try(conf.getConfString(key)).toOption
 
   def text(conf: SQLConf, name: String): String = {
     val key = Prefix + name

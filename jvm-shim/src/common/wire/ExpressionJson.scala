@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression,
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.execution.{ExecSubqueryExpression, ScalarSubquery}
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * Writes expressions generically: class name, resolved type, children, and the scalar constructor fields by
@@ -36,16 +37,16 @@ class ExpressionJson(withContexts: Boolean = true) {
 
   private def nested(e: Expression, level: Int): ObjectNode = e match {
     case a: Attribute =>
-      obj().put("ref", a.exprId.id).put("type", a.dataType.catalogString).put("nullable", a.nullable)
+      obj().put("ref", a.exprId.id).put("type", Support.wireName(a.dataType)).put("nullable", a.nullable)
     case l: Literal => literal(l.value, l.dataType)
-    case s: ScalarSubquery => literal(s.eval(InternalRow.empty), s.dataType)
+    case value if ExpressionJson.isSubquery(value) => literal(value.eval(InternalRow.empty), value.dataType)
     case a: AggregateExpression =>
       val node = obj().put("class", "AggregateExpression").put("mode", a.mode.toString)
         .put("isDistinct", a.isDistinct)
       node.set[ObjectNode]("filter", a.filter.map(nested(_, level + 1)).getOrElse(nodes.nullNode()))
       val function = call(a.aggregateFunction, level)
       function.set[ObjectNode]("buffer",
-        arr(a.aggregateFunction.aggBufferAttributes.map(b => text(b.dataType.catalogString))))
+        arr(a.aggregateFunction.aggBufferAttributes.map(b => text(Support.wireName(b.dataType)))))
       node.set[ObjectNode]("function", function)
       node
     case w: WindowExpression => WindowExpressions.write(w, call(_, level))
@@ -62,11 +63,11 @@ class ExpressionJson(withContexts: Boolean = true) {
       val (e, level, areArgumentsWritten) = pending.pop()
       if (!areArgumentsWritten && !ExpressionJson.isLeaf(e)) {
         pending.push((e, level, true))
-        e.children.reverseIterator.foreach(child => pending.push((child, level + 1, false)))
+        FunctionCall.of(e).args.reverseIterator.foreach(arg => pending.push((arg, level + 1, false)))
       } else {
         val node = if (ExpressionJson.isLeaf(e)) nested(e, level = 1) else {
           val arguments = nodes.arrayNode()
-          e.children.map(_ => positions.pop()).reverse.foreach(position => arguments.add(position))
+          FunctionCall.of(e).args.map(_ => positions.pop()).reverse.foreach(position => arguments.add(position))
           call(e, level, arguments)
         }
         positions.push(written.size)
@@ -79,22 +80,23 @@ class ExpressionJson(withContexts: Boolean = true) {
   }
 
   private def literal(value: Any, dataType: DataType): ObjectNode = {
-    val node = obj().put("type", dataType.catalogString).put("nullable", value == null)
+    val node = obj().put("type", Support.wireName(dataType)).put("nullable", value == null)
     node.set[ObjectNode]("literal", Json.value(value, dataType))
     node
   }
 
   private def call(e: Expression, level: Int): ObjectNode =
-    call(e, level, arr(e.children.map(nested(_, level + 1))))
+    call(e, level, arr(FunctionCall.of(e).args.map(nested(_, level + 1))))
 
   private def call(e: Expression, level: Int, arguments: ArrayNode): ObjectNode = {
     depth = math.max(depth, level)
-    val node = obj().put("class", ExpressionJson.name(e)).put("type", e.dataType.catalogString)
+    val function = FunctionCall.of(e)
+    val node = obj().put("class", function.name).put("type", Support.wireName(e.dataType))
       .put("nullable", e.nullable)
     CaseMatcher.position(e).foreach(node.put("case", _))
     node.set[ObjectNode]("args", arguments)
     val fields = obj()
-    ExpressionJson.scalarFields(e).foreach { case (name, v) => fields.set[ObjectNode](name, v) }
+    function.fields.foreach { case (name, v) => fields.set[ObjectNode](name, v) }
     if (!fields.isEmpty) node.set[ObjectNode]("fields", fields)
     val context = e.origin.context
     if (withContexts && context != null && e.origin.getQueryContext.nonEmpty) {
@@ -110,7 +112,13 @@ object ExpressionJson {
 
   private val NestedLevels = 64
 
-  private def isLeaf(e: Expression): Boolean = e.children.isEmpty || e.isInstanceOf[ScalarSubquery]
+  private def isLeaf(e: Expression): Boolean = e.children.isEmpty || isSubquery(e) || FunctionCall.of(e).args.isEmpty
+
+  /** Return whether `e` is a scalar subquery, or a field of one: Spark merges subqueries over one table into a struct. */
+  def isSubquery(e: Expression): Boolean = e match {
+    case _: ScalarSubquery | GetStructField(_: ScalarSubquery | _: Literal, _, _) => true
+    case _ => false
+  }
 
   /** The name of a function: its class, or the static method that implements it (`Base64.encode`). */
   def name(e: Expression): String = e match {
@@ -120,8 +128,8 @@ object ExpressionJson {
 
   private def simpleName(c: Class[_]): String = c.getSimpleName.stripSuffix("$")
 
-  /** Return the scalar constructor fields of an expression, by name. */
-  def scalarFields(e: Expression): Seq[(String, JsonNode)] = e match {
+  /** Return the scalar constructor fields of an expression, or of an object that it calls, by name. */
+  def scalarFields(e: Product): Seq[(String, JsonNode)] = e match {
     case in: InSet => Seq("hset" -> arr(in.hset.toSeq.map(v => Json.value(v, in.child.dataType))))
     case _ => flatten(e)
   }
@@ -140,7 +148,7 @@ object ExpressionJson {
     case n: Int => Seq(name -> nodes.numberNode(n))
     case n: Long => Seq(name -> nodes.numberNode(n))
     case n: Double => Seq(name -> text(n.toString))
-    case s: String => Seq(name -> text(s))
+    case _: String | _: UTF8String => Seq(name -> text(v.toString))
     case c: Char => Seq(name -> text(c.toString))
     case t: DataType => Seq(name -> text(t.catalogString))
     case e: Enumeration#Value => Seq(name -> text(e.toString))

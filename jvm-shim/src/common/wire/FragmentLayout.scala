@@ -70,7 +70,7 @@ class FragmentLayout(fragment: SparkPlan) {
 
   private def number(plan: SparkPlan): FragmentNode = plan match {
     case PipelineOperatorExec(op) =>
-      val kind = OperatorRules.of(op).kind
+      val kind = OperatorRules.of(op).kind(op)
       val number = next(kind)
       FragmentNode(op, kind, number, op.children.map(this.number))
     case input =>

@@ -25,7 +25,7 @@ object Json {
   def text(value: String): JsonNode = nodes.textNode(value)
 
   def attribute(a: Attribute): ObjectNode =
-    obj().put("id", a.exprId.id).put("name", a.name).put("type", a.dataType.catalogString)
+    obj().put("id", a.exprId.id).put("name", a.name).put("type", Support.wireName(a.dataType))
       .put("nullable", a.nullable)
 
   /** Write a Catalyst value of type `dataType`: days, microseconds and integers as numbers, decimals and doubles as text. */

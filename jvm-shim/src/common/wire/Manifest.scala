@@ -59,7 +59,14 @@ object Manifest {
 
   lazy val aggregates: Map[String, Seq[Case]] = cases(root.path("aggregates"))
 
+  /** The aggregate functions that the engine supports over distinct values. */
+  lazy val distinctAggregates: Map[String, Seq[Case]] =
+    aggregates.map { case (name, known) => name -> known.filter(_.distinct) }
+
   lazy val windows: Map[String, Seq[Case]] = cases(root.path("windows"))
+
+  /** The functions of a row's place, which [[PlacedCalls]] takes out of expressions. */
+  lazy val placed: Map[String, Seq[Case]] = cases(root.path("placed"))
 
   private def cases(node: JsonNode): Map[String, Seq[Case]] =
     fields(node).map { case (name, entry) => name -> elements(entry.path("cases")).map(Case(_)) }
@@ -82,6 +89,7 @@ object Manifest {
       fields(json.path("fields")).map { case (k, v) => k -> elements(v).map(_.asText).toSet }
     val settings: Map[String, Set[String]] =
       fields(json.path("settings")).map { case (k, v) => k -> elements(v).map(_.asText).toSet }
+    val distinct: Boolean = json.path("distinct").asBoolean(true)
     val frames: Set[String] = elements(json.path("frames")).map(_.asText).toSet
     val literals: Seq[Int] = elements(json.path("literal")).map(_.asInt)
     val patterns: Map[Int, String] = fields(json.path("matches")).map { case (k, v) => k.toInt -> v.asText }

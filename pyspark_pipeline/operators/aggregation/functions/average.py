@@ -1,4 +1,4 @@
-"""AVG, after Spark's ``Average``: of decimal(p,s) a decimal(p+4,s+4), of other numbers a double."""
+"""AVG, after Spark's ``Average``: of decimal(p,s) a decimal(p+4,s+4), of other numbers a double; of intervals."""
 
 from __future__ import annotations
 
@@ -8,16 +8,24 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
-from pyspark_pipeline.expressions.cases import FLOATING, INTEGRAL, case
+from pyspark_pipeline.expressions.cases import DAY_TIME, FLOATING, INTEGRAL, case
 from pyspark_pipeline.kernels.accumulate import divide_sums
 from pyspark_pipeline.kernels.buffers import Array, fixed_array
 from pyspark_pipeline.operators.aggregation.functions.count import CountState
-from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, MODES, AggregateFunction, aggregate
+from pyspark_pipeline.operators.aggregation.functions.registry import (
+    FRAMES,
+    MODES,
+    SESSION_MODES,
+    AggregateFunction,
+    aggregate,
+)
 from pyspark_pipeline.operators.aggregation.functions.state import StatePool, warm_up
 from pyspark_pipeline.operators.aggregation.functions.sum_states import (
     HAS_VALUE,
     DoubleSumState,
+    LongSumState,
     decimal_sum,
+    interval_overflow,
     out_of_range,
     overflow,
 )
@@ -48,6 +56,31 @@ class DoubleAverage(AggregateFunction):
         with np.errstate(invalid="ignore", divide="ignore"):
             quotients = self._sum.sums(start, stop) / counts
         return fixed_array(pa.float64(), quotients, counts != 0)
+
+
+@aggregate("Average", [case([DAY_TIME], fields=SESSION_MODES, frames=FRAMES)])
+class IntervalAverage(AggregateFunction):
+    """Average of day-time intervals, rounded half up; the buffer is (sum, count) and starts at (0, 0)."""
+
+    def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
+        super().__init__(call, pool, settings)
+        self._sum = self.state(lambda: LongSumState(interval_overflow), "interval sum")
+        self._count = self.state(CountState, "count")
+
+    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+        self._sum.update(groups, buffers[:1])
+        self._count.merge(groups, buffers[1])
+
+    def buffers(self, start: int, stop: int) -> list[pa.Array]:
+        sums = fixed_array(self.call.type.arrow, self._sum.sums(start, stop).copy())
+        return [sums, self._count.column(start, stop)]
+
+    def result(self, start: int, stop: int) -> pa.Array:
+        sums, counts = self._sum.sums(start, stop), self._count.counts.part(start, stop)
+        sizes, divisors = np.abs(sums).view(np.uint64), np.maximum(counts, 1).view(np.uint64)
+        quotients, rest = np.divmod(sizes, divisors)
+        rounded = (quotients + (rest >= divisors - rest)).view(np.int64)
+        return fixed_array(self.call.type.arrow, np.where(sums < 0, -rounded, rounded), counts != 0)
 
 
 @aggregate("Average", [case(["decimal"], fields=MODES, frames=FRAMES)])

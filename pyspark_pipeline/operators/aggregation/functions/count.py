@@ -12,7 +12,14 @@ from pyspark_pipeline.kernels.accumulate import add_longs, count_rows, count_val
 from pyspark_pipeline.kernels.buffers import Array, fixed_array, validity, values
 from pyspark_pipeline.kernels.running import run_counts
 from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, AggregateFunction, aggregate
-from pyspark_pipeline.operators.aggregation.functions.state import PerGroup, State, StatePool, updated, warm_up
+from pyspark_pipeline.operators.aggregation.functions.state import (
+    PerGroup,
+    State,
+    StatePool,
+    frame_counts,
+    updated,
+    warm_up,
+)
 from pyspark_pipeline.plan.expr import Literal
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 
@@ -41,11 +48,12 @@ class CountState(State):
         count_rows(groups[valid], self.counts.array)
 
     def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
-        valid = np.ones(starts.size, dtype=np.bool_)
-        for column in columns:
-            if column.null_count:
-                valid &= np.asarray(column.is_valid())
-        run_counts(starts, valid, self.counts.array)
+        run_counts(starts, _all_valid(starts.size, columns), self.counts.array)
+
+    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+        rows = int(end.max())
+        counts = frame_counts(_all_valid(rows, columns), begin, end) if columns else end - begin
+        self.counts.array[: begin.size] = counts
 
     def merge(self, groups: Array, counts: pa.Array) -> None:
         """Add partial counts."""
@@ -54,6 +62,15 @@ class CountState(State):
     def column(self, start: int, stop: int) -> pa.Array:
         """Return the counts as bigint, never NULL."""
         return fixed_array(pa.int64(), self.counts.part(start, stop).copy())
+
+
+def _all_valid(rows: int, columns: Sequence[pa.Array]) -> Array:
+    """Return which of the first ``rows`` rows are valid in all columns."""
+    valid = np.ones(rows, dtype=np.bool_)
+    for column in columns:
+        if column.null_count:
+            valid &= np.asarray(column.is_valid())[:rows]
+    return valid
 
 
 @warm_up

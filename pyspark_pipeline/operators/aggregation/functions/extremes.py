@@ -23,13 +23,15 @@ from pyspark_pipeline.kernels.buffers import (
     validity,
     values,
 )
+from pyspark_pipeline.kernels.extreme_rows import mark_decimals, mark_doubles, mark_longs, mark_strings
+from pyspark_pipeline.kernels.frames import frame_least
 from pyspark_pipeline.kernels.group_kernels import unpack_bits
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.running import run_least
 from pyspark_pipeline.kernels.sort_fields import SortColumn, ordinals
 from pyspark_pipeline.kernels.sort_order import rank_rows
-from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, AggregateFunction, aggregate
-from pyspark_pipeline.operators.aggregation.functions.state import PerGroup, State, StatePool, updated, warm_up
+from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, ValueFunction, aggregate
+from pyspark_pipeline.operators.aggregation.functions.state import PerGroup, StatePool, ValueState, updated, warm_up
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 
 #: Strings are processed in pieces of this many bytes; the arena must have space for a whole piece.
@@ -38,7 +40,7 @@ _PIECE_BYTES = 1 << 18
 _SORTED_KINDS = ("string", "binary", "decimal")
 
 
-class ExtremeState(State):
+class ExtremeState(ValueState):
     """The least (``sign`` 1) or largest (``sign`` −1) value of every group."""
 
     def __init__(self, kind: DataType, sign: int) -> None:
@@ -50,11 +52,32 @@ class ExtremeState(State):
     def load(self, best: pa.Array) -> None:
         """Set the first groups to values."""
 
+    @abstractmethod
+    def mark(self, groups: Array, column: pa.Array, places: Array) -> None:
+        """Update with a plain column; mark in ``places`` the rows that have the extremes (:mod:`~.extreme_rows`)."""
+
     def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
-        values = pa.concat_arrays([self.column(0, 1), columns[0]])
+        self.run(starts, columns[0], is_last=False)
+
+    def run(self, starts: Array, column: pa.Array, *, is_last: bool) -> Array:
+        """Scan a column; of rows with equal values the first or the last one has the extreme.
+
+        Return the row number + 1 of every group's extreme, 0 for that of group 0, −1 for none; int64.
+        """
+        values = pa.concat_arrays([self.column(0, 1), column])
         rows = np.zeros(len(values), dtype=np.int64)
-        run_least(starts, self._ranks(values), *validity(values), rows[1:])
-        found = values.take(pa.array(rows, mask=rows < 0))
+        run_least(starts, self._ranks(values), *validity(values), is_last, rows[1:])
+        self._load_rows(values, rows)
+        return rows
+
+    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+        column, rows = columns[0], np.empty(begin.size, dtype=np.int64)
+        frame_least(begin, end, self._ranks(column), *validity(column), rows)
+        self._load_rows(column, rows)
+
+    def _load_rows(self, column: pa.Array, rows: Array) -> None:
+        """Set the first groups to the values of rows; they are empty if the row is negative."""
+        found = column.take(pa.array(rows, mask=rows < 0))
         self.seen.array[: len(found)] = np.asarray(found.is_valid())
         self.load(found)
 
@@ -64,10 +87,6 @@ class ExtremeState(State):
             return rank_rows([SortColumn(column, self.sign < 0, True)], len(column))
         ranks = ordinals(column).astype(np.int64, copy=False)
         return ranks if self.sign > 0 else ~ranks
-
-    @abstractmethod
-    def column(self, start: int, stop: int) -> pa.Array:
-        """Return the values; NULL for a group without one."""
 
     def valid(self, start: int, stop: int) -> Array:
         """Return which groups have a value; bool, shape (groups,)."""
@@ -86,6 +105,10 @@ class LongExtreme(ExtremeState):
     def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         least_longs(groups, self._numbers(column), *validity(column), self.sign, self._best.array, self.seen.array)
+
+    def mark(self, groups: Array, column: pa.Array, places: Array) -> None:
+        data = self._numbers(column)
+        mark_longs(groups, data, *validity(column), self.sign, self._best.array, self.seen.array, places)
 
     def load(self, best: pa.Array) -> None:
         self._best.array[: len(best)] = self._numbers(best)
@@ -117,6 +140,10 @@ class DoubleExtreme(ExtremeState):
         data = values(columns[0]).astype(np.float64, copy=False)
         least_doubles(groups, data, *validity(columns[0]), self.sign, self._best.array, self.seen.array)
 
+    def mark(self, groups: Array, column: pa.Array, places: Array) -> None:
+        data = values(column).astype(np.float64, copy=False)
+        mark_doubles(groups, data, *validity(column), self.sign, self._best.array, self.seen.array, places)
+
     def load(self, best: pa.Array) -> None:
         self._best.array[: len(best)] = values(best)
 
@@ -137,6 +164,10 @@ class DecimalExtreme(ExtremeState):
     def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
         words = decimal_words(columns[0])
         least_decimals(groups, words, *validity(columns[0]), self.sign, self._best.array, self.seen.array)
+
+    def mark(self, groups: Array, column: pa.Array, places: Array) -> None:
+        words = decimal_words(column)
+        mark_decimals(groups, words, *validity(column), self.sign, self._best.array, self.seen.array, places)
 
     def load(self, best: pa.Array) -> None:
         self._best.array[: 2 * len(best)] = decimal_words(best)
@@ -170,6 +201,16 @@ class StringExtreme(ExtremeState):
             groups, column = self._extremes_by_code(groups, column)
         for start, stop in _pieces(string_parts(column)[0]):
             self._update(groups[start:stop], column.slice(start, stop - start))
+
+    def mark(self, groups: Array, column: pa.Array, places: Array) -> None:
+        for start, stop in _pieces(string_parts(column)[0]):
+            piece = column.slice(start, stop - start)
+            offsets, data = string_parts(piece)
+            self._reserve_bytes(int(offsets[-1]) - int(offsets[0]))
+            self._used = mark_strings(
+                groups[start:stop], start, offsets, data, *validity(piece), self.sign,
+                self._arena, self._used, self._starts.array, self._ends.array, self.seen.array, places,
+            )  # fmt: skip
 
     def load(self, best: pa.Array) -> None:
         offsets, data = string_parts(best)
@@ -240,6 +281,11 @@ _STATES: dict[str, type[ExtremeState]] = {
 }
 
 
+def extreme_state(kind: DataType, sign: int) -> ExtremeState:
+    """Build the state of the least (``sign`` 1) or largest (−1) value of a type."""
+    return _STATES.get(kind.kind, LongExtreme)(kind, sign)
+
+
 @warm_up
 def _load_kernels() -> None:
     updated(LongExtreme(parse_type("bigint"), 1), pa.array([1, None]))
@@ -248,24 +294,14 @@ def _load_kernels() -> None:
     updated(StringExtreme(parse_type("string"), 1), pa.array(["a", None])).column(0, 1)
 
 
-class _Extreme(AggregateFunction):
-    """MIN or MAX; the buffer is the value so far, NULL before the first."""
+class _Extreme(ValueFunction):
+    """MIN or MAX."""
 
     sign = 1
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
-        made = _STATES.get(call.type.kind, LongExtreme)
-        self._state = self.state(lambda: made(call.type, self.sign), "extreme", call.type, self.sign)
-
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
-        self._state.update(groups, buffers)
-
-    def buffers(self, start: int, stop: int) -> list[pa.Array]:
-        return [self._state.column(start, stop)]
-
-    def result(self, start: int, stop: int) -> pa.Array:
-        return self._state.column(start, stop)
+        self._state = self.state(lambda: extreme_state(call.type, self.sign), "extreme", call.type, self.sign)
 
 
 @aggregate("Min", [case(ORDERED, frames=FRAMES)])

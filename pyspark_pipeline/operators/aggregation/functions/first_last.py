@@ -9,41 +9,24 @@ import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.expressions.cases import KINDS, case
-from pyspark_pipeline.kernels.buffers import NO_BITS, Array, bits, bool_array, validity
+from pyspark_pipeline.kernels.buffers import NO_BITS, Array, bits, bool_array, last_true, validity
 from pyspark_pipeline.kernels.first_last import first_rows, last_rows
 from pyspark_pipeline.kernels.running import run_edges
 from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, AggregateFunction, aggregate
-from pyspark_pipeline.operators.aggregation.functions.state import PerGroup, State, StatePool, updated, warm_up
+from pyspark_pipeline.operators.aggregation.functions.row_values import RowValueState
+from pyspark_pipeline.operators.aggregation.functions.state import PerGroup, StatePool, updated, warm_up
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 
 _CASES = [case(KINDS, fields={"ignoreNulls": ["true", "false"]}, frames=FRAMES)]
-#: Replaced values are dropped once they outnumber the groups by this many rows.
-_MIN_GARBAGE = 4096
 
 
-class EdgeState(State):
-    """The value of the first or of the last row of every group.
-
-    ``select`` is the kernel that selects the rows of a chunk. Their values are appended to Arrow arrays.
-    """
+class EdgeState(RowValueState):
+    """The value of the first or of the last row of every group; the kernel ``select`` selects the rows of a chunk."""
 
     def __init__(self, kind: DataType, select: Callable[..., int], *, ignore_nulls: bool) -> None:
-        self._kind = kind
+        super().__init__(kind, PerGroup(np.uint8))
         self._select = select
         self._ignore_nulls = ignore_nulls
-        self._place = PerGroup(np.int64)
-        self._seen = PerGroup(np.uint8)
-        self.arrays = (self._place, self._seen)
-        self._held: list[pa.Array] = []
-        self._rows = 0
-
-    @property
-    def nbytes(self) -> int:
-        return super().nbytes + sum(int(array.nbytes) for array in self._held)
-
-    def clear(self) -> None:
-        super().clear()
-        self._held, self._rows = [], 0
 
     def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
@@ -55,14 +38,31 @@ class EdgeState(State):
     def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         wanted = np.array(column.is_valid()) if self._ignore_nulls else np.ones(len(column), dtype=np.bool_)
-        self._held = [pa.concat_arrays([self.column(0, 1), column])]
-        self._rows = len(column) + 1
+        self._hold_scanned(column)
         self._place.array[0] = 0
+        self.run(starts, wanted)
+
+    def run(self, starts: Array, wanted: Array) -> None:
+        """Set the positions after each row, the row + 1; position 0 is the value before the rows."""
         run_edges(starts, wanted, self._select is last_rows, self._seen.array, self._place.array)
 
-    def take(self, groups: Array) -> None:
-        super().take(groups)
-        self._compact()
+    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+        rows = self.rows_of_frames(begin, end, columns[0])
+        self._held, self._rows = [columns[0]], len(columns[0])
+        self._place.array[: begin.size] = np.maximum(rows, 0)
+        self._seen.array[: begin.size] = rows >= 0
+
+    def rows_of_frames(self, begin: Array, end: Array, column: pa.Array) -> Array:
+        """Return the row of each frame whose value is that of the frame, −1 if it has none; int64."""
+        rows, at = len(column), begin
+        if self._select is last_rows:
+            at = end - 1
+            if self._ignore_nulls and rows:
+                at = last_true(np.asarray(column.is_valid()))[at]
+        elif self._ignore_nulls and rows:
+            following = rows - 1 - last_true(np.asarray(column.is_valid())[::-1])[::-1]
+            at = following[np.minimum(begin, rows - 1)]
+        return np.where((begin < end) & (at >= begin) & (at < end), at, -1)
 
     def merge(self, groups: Array, column: pa.Array, is_set: pa.Array) -> None:
         """Merge partial values; only those that are set count."""
@@ -71,30 +71,7 @@ class EdgeState(State):
     def _append(self, groups: Array, column: pa.Array, bitmap: Array, skip: int) -> None:
         rows = np.empty(groups.size, dtype=np.int64)
         count = self._select(groups, bitmap, skip, self._seen.array, self._place.array, self._rows, rows)
-        if not count:
-            return
-        taken = column.take(pa.array(rows[:count]))
-        self._held.append(taken.dictionary_decode() if pa.types.is_dictionary(taken.type) else taken)
-        self._rows += count
-        if self._rows > 2 * self._seen.array.size + _MIN_GARBAGE:
-            self._compact()
-
-    def _compact(self) -> None:
-        """Drop the values that later ones replaced."""
-        live = np.flatnonzero(self._seen.array)
-        kept = self._values().take(pa.array(self._place.array[live]))
-        self._place.array[live] = np.arange(live.size)
-        self._held, self._rows = [kept], live.size
-
-    def _values(self) -> pa.Array:
-        if len(self._held) != 1:
-            self._held = [pa.concat_arrays(self._held)] if self._held else [pa.nulls(0, self._kind.arrow)]
-        return self._held[0]
-
-    def column(self, start: int, stop: int) -> pa.Array:
-        """Return the values; NULL if the group has no row."""
-        places = pa.array(self._place.part(start, stop), mask=self._seen.part(start, stop) == 0)
-        return self._values().take(places)
+        self._hold(column, rows[:count])
 
     def is_set(self, start: int, stop: int) -> pa.Array:
         """Return which groups have a row; boolean."""

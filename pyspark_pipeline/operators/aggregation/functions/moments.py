@@ -1,17 +1,21 @@
-"""Variance, standard deviation, skewness, kurtosis, covariance and correlation, after Spark's aggregates."""
+"""Variance, standard deviation, skewness, kurtosis, covariance, correlation, regression, after Spark's aggregates."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions.cases import case
 from pyspark_pipeline.expressions.conditions import divide_by_zero
 from pyspark_pipeline.kernels.buffers import Array, fixed_array, validity, values
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.moments import (
+    frame_moments,
+    frame_pairs,
     merge_moments,
     merge_pairs,
     run_moments,
@@ -29,10 +33,14 @@ _PAIR_WIDTH = 6
 
 
 class _Moments(State):
-    """Sums of powers of deviations from the mean: n, mean, M2 … per group."""
+    """Sums of powers of deviations from the mean: n, mean, M2 … per group.
 
-    def __init__(self, width: int) -> None:
+    ``takes_other``: merging with an empty side is exact (:func:`~pyspark_pipeline.kernels.moments.merge_moments`).
+    """
+
+    def __init__(self, width: int, takes_other: bool) -> None:
         self._width = width
+        self._takes_other = takes_other
         self._moments = PerGroup(np.float64, width)
         self.arrays = (self._moments,)
 
@@ -51,16 +59,37 @@ class ColumnMoments(_Moments):
     def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
         run_moments(starts, values(columns[0]), *validity(columns[0]), self._width, self._moments.array)
 
+    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+        frame_moments(begin, end, values(columns[0]), *validity(columns[0]), self._width, self._moments.array)
+
     def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
         """Merge partial moments."""
-        merge_moments(groups, _flat(buffers), self._width, self._moments.array)
+        merge_moments(groups, _flat(buffers), self._width, self._takes_other, self._moments.array)
+
+
+class PairedMoments(ColumnMoments):
+    """Moments of the first of two columns over the pairs without a NULL."""
+
+    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+        super().update(groups, [_paired(*columns)])
+
+    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+        super().scan(starts, [_paired(*columns)])
+
+    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+        super().over(begin, end, [_paired(*columns)])
+
+
+def _paired(x: pa.Array, y: pa.Array) -> pa.Array:
+    """Return ``x`` with NULL where ``y`` is NULL."""
+    return pc.if_else(y.is_valid(), x, pa.scalar(None, x.type)) if y.null_count else x
 
 
 class PairMoments(_Moments):
     """Moments of the pairs of two columns: n, both means, the co-moment, M2 of each."""
 
-    def __init__(self) -> None:
-        super().__init__(_PAIR_WIDTH)
+    def __init__(self, takes_other: bool) -> None:
+        super().__init__(_PAIR_WIDTH, takes_other)
 
     def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
         x, y = columns
@@ -70,9 +99,13 @@ class PairMoments(_Moments):
         x, y = columns
         run_pairs(starts, values(x), *validity(x), values(y), *validity(y), self._moments.array)
 
+    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+        x, y = columns
+        frame_pairs(begin, end, values(x), *validity(x), values(y), *validity(y), self._moments.array)
+
     def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
         """Merge partial moments; a covariance has the first four."""
-        merge_pairs(groups, _flat(buffers), len(buffers), self._moments.array)
+        merge_pairs(groups, _flat(buffers), len(buffers), self._takes_other, self._moments.array)
 
 
 def _flat(buffers: Sequence[pa.Array]) -> Array:
@@ -87,6 +120,10 @@ class _Statistic(AggregateFunction):
     _state: ColumnMoments | PairMoments
     #: The number of moments in the buffer.
     width: int
+
+    def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
+        super().__init__(call, pool, settings)
+        self.takes_other = self.is_kept_by_merge = settings.is_spark(4, 3)
 
     def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
         self._state.merge(groups, buffers)
@@ -124,7 +161,7 @@ class _OfColumn(_Statistic):
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
-        self._state = self.state(lambda: ColumnMoments(self.width), "moments", self.width)
+        self._state = self.state(lambda: ColumnMoments(self.width, self.takes_other), "moments", self.width)
 
 
 class _OfPairs(_Statistic):
@@ -132,7 +169,7 @@ class _OfPairs(_Statistic):
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
-        self._state = self.state(PairMoments, "pair moments")
+        self._state = self.state(lambda: PairMoments(self.takes_other), "pair moments")
 
 
 def _second_moment(name: str, finish: Callable[[Array], Array], *, sample: bool) -> None:
@@ -206,6 +243,28 @@ class CovSample(_OfPairs):
         return self.undefined(co / (n - 1.0), n == 1.0)
 
 
+@aggregate("RegrSXY", _TWO_COLUMNS)
+class RegrSxy(_OfPairs):
+    """The co-moment."""
+
+    def statistic(self, *moments: Array) -> tuple[Array, Array]:
+        return moments[3].copy(), np.ones(moments[0].size, dtype=np.bool_)
+
+
+@aggregate("RegrR2", _TWO_COLUMNS)
+class RegrR2(_OfPairs):
+    """The square of the correlation of y and x; NULL if x has no deviation, else 1 if y has none."""
+
+    width = _PAIR_WIDTH
+
+    def statistic(self, *moments: Array) -> tuple[Array, Array]:
+        _, _, _, co, second_y, second_x = moments
+        is_one = (second_y == 0.0) & (second_x != 0.0)
+        wanted = (second_y != 0.0) & (second_x != 0.0)
+        correlation, defined = self.divided(co, np.sqrt(second_y * second_x), wanted)
+        return np.where(is_one, 1.0, correlation * correlation), is_one | (wanted & defined)
+
+
 @aggregate("Corr", _TWO_COLUMNS)
 class Corr(_OfPairs):
     """The co-moment over √(M2 of x · M2 of y). If one of them is 0, Spark 4.3 returns NULL, also in ANSI mode."""
@@ -224,8 +283,59 @@ class Corr(_OfPairs):
         return made, defined & (valid & ~is_null | (n == 1.0))
 
 
+class _Regression(AggregateFunction):
+    """A coefficient of the line through the pairs (y, x); NULL if x has no deviation.
+
+    The buffer is that of the population's covariance of x and y, and that of the variance of x over the pairs.
+    """
+
+    def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
+        super().__init__(call, pool, settings)
+        arguments, takes_other = call.args[::-1], settings.is_spark(4, 3)
+        self.is_kept_by_merge = takes_other
+        self._pairs = self.state(lambda: PairMoments(takes_other), "pair moments", arguments=arguments)
+        self._xs = self.state(lambda: PairedMoments(3, takes_other), "paired moments", 3, arguments=arguments)
+
+    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+        self._pairs.merge(groups, buffers[:4])
+        self._xs.merge(groups, buffers[4:])
+
+    def buffers(self, start: int, stop: int) -> list[pa.Array]:
+        moments = [self._pairs.column(moment, start, stop) for moment in range(4)]
+        moments += [self._xs.column(moment, start, stop) for moment in range(3)]
+        return [fixed_array(pa.float64(), moment.copy()) for moment in moments]
+
+    def result(self, start: int, stop: int) -> pa.Array:
+        _, mean_x, mean_y, co = (self._pairs.column(moment, start, stop) for moment in range(4))
+        second = self._xs.column(2, start, stop)
+        with np.errstate(all="ignore"):
+            made = self.coefficient(co / second, mean_x, mean_y)
+        return fixed_array(pa.float64(), np.ascontiguousarray(made), second != 0.0)
+
+    @abstractmethod
+    def coefficient(self, slope: Array, mean_x: Array, mean_y: Array) -> Array:
+        """Return the coefficient."""
+
+
+@aggregate("RegrSlope", _TWO_COLUMNS)
+class RegrSlope(_Regression):
+    """The co-moment over M2 of x."""
+
+    def coefficient(self, slope: Array, mean_x: Array, mean_y: Array) -> Array:
+        return slope
+
+
+@aggregate("RegrIntercept", _TWO_COLUMNS)
+class RegrIntercept(_Regression):
+    """The mean of y − slope · the mean of x."""
+
+    def coefficient(self, slope: Array, mean_x: Array, mean_y: Array) -> Array:
+        intercept: Array = mean_y - slope * mean_x
+        return intercept
+
+
 @warm_up
 def _load_kernels() -> None:
     column, groups = pa.array([1.0, None]), np.zeros(1, dtype=np.int64)
-    updated(ColumnMoments(3), column).merge(groups, [pa.array([1.0])] * 3)
-    updated(PairMoments(), column, column).merge(groups, [pa.array([1.0])] * 6)
+    updated(ColumnMoments(3, False), column).merge(groups, [pa.array([1.0])] * 3)
+    updated(PairMoments(False), column, column).merge(groups, [pa.array([1.0])] * 6)

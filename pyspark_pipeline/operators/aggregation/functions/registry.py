@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.expressions.cases import CaseRegistry, Signature
 from pyspark_pipeline.kernels.buffers import Array
-from pyspark_pipeline.operators.aggregation.functions.state import S, StatePool
+from pyspark_pipeline.operators.aggregation.functions.state import S, StatePool, ValueState
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 
@@ -24,6 +24,8 @@ class AggregateFunction(ABC):
 
     #: Whether the first row of a group determines its value, so that frames from the same first row have equal values.
     is_known_at_first_row = False
+    #: Whether a partial result has the same value after a merge with an empty one; else Spark's merge is not left out.
+    is_kept_by_merge = True
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         self.call = call
@@ -50,10 +52,27 @@ class AggregateFunction(ABC):
         """Return the values of groups ``start`` ≤ g < ``stop``."""
 
 
+class ValueFunction(AggregateFunction):
+    """A function whose buffer is the value so far, NULL before the first."""
+
+    _state: ValueState
+
+    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+        self._state.update(groups, buffers)
+
+    def buffers(self, start: int, stop: int) -> list[pa.Array]:
+        return [self._state.column(start, stop)]
+
+    def result(self, start: int, stop: int) -> pa.Array:
+        return self._state.column(start, stop)
+
+
 #: The frames of windows that every state serves; a case with ``frames=`` is also supported as a window function.
 FRAMES = ("rows", "range", "whole", "sliding")
-#: The evaluation modes of sums and averages, except ``try_…``.
-MODES = {"evalMode": ["ANSI", "LEGACY"]}
+#: The evaluation modes of sums and averages: NULL on overflow (``try_…``), or as the session's ANSI mode says.
+TRY_MODE = {"evalMode": ["TRY"]}
+SESSION_MODES = {"evalMode": ["ANSI", "LEGACY"]}
+MODES = {"evalMode": ["ANSI", "LEGACY", "TRY"]}
 
 _FUNCTIONS: CaseRegistry[type[AggregateFunction]] = CaseRegistry("aggregate function ")
 
@@ -67,5 +86,5 @@ aggregate_manifest = _FUNCTIONS.manifest
 
 def build_function(call: AggregateCall, pool: StatePool, settings: Settings) -> AggregateFunction:
     """Build the function of a call; raise :class:`UnsupportedPlanError` if none is registered."""
-    signature = Signature(types=call.arg_types, type=call.type, fields=call.fields, args=call.args)
+    signature = Signature(types=call.arg_types, type=call.type, fields=call.fields, args=call.constants)
     return _FUNCTIONS.find(call.function, signature)(call, pool, settings)

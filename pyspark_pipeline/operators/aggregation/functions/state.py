@@ -20,6 +20,8 @@ from pyspark_pipeline.kernels.buffers import Array, grown
 from pyspark_pipeline.plan.expr import Expr
 
 _FIRST_GROUPS = 64
+#: Rows of frames that are copied at a time.
+_COPIED_ROWS = 1 << 18
 
 
 class Groups(Enum):
@@ -105,6 +107,44 @@ class State(ABC):
         is updated with. There are at least rows + 1 groups.
         """
 
+    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+        """Set group i, which is empty, to the state after the rows ``begin[i]`` ≤ r < ``end[i]`` in order.
+
+        Both are int64 and ascend. A state whose rows may be added in any order, or removed again, overrides this: the
+        rows of all frames are copied here.
+        """
+        sizes = end - begin
+        pieces = np.cumsum(sizes) // _COPIED_ROWS
+        cuts = [0, *(np.flatnonzero(pieces[1:] != pieces[:-1]) + 1).tolist(), sizes.size]
+        for first, last in zip(cuts, cuts[1:], strict=False):
+            numbers = rows_of_frames(begin[first:last], sizes[first:last])
+            if numbers.size:
+                groups = np.repeat(np.arange(first, last), sizes[first:last])
+                self.update(groups, [column.take(pa.array(numbers)) for column in columns])
+
+
+class ValueState(State):
+    """A state with one value per group, which is also the buffer that a merge updates it with."""
+
+    @abstractmethod
+    def column(self, start: int, stop: int) -> pa.Array:
+        """Return the values of groups ``start`` ≤ g < ``stop``; NULL for a group without one."""
+
+
+def rows_of_frames(begin: Array, sizes: Array) -> Array:
+    """Return the rows of frames that have ``sizes`` rows from ``begin``, one frame after the other; int64."""
+    ends = np.cumsum(sizes)
+    numbers: Array = np.arange(ends[-1]) + np.repeat(begin - (ends - sizes), sizes)
+    return numbers
+
+
+def frame_counts(flags: Array, begin: Array, end: Array) -> Array:
+    """Return the number of flagged rows of each frame; int64."""
+    running = np.zeros(flags.size + 1, dtype=np.int64)
+    np.cumsum(flags, out=running[1:])
+    counts: Array = running[end] - running[begin]
+    return counts
+
 
 S = TypeVar("S", bound=State)
 
@@ -123,9 +163,11 @@ def warm_up_steps() -> Sequence[Callable[[], None]]:
 
 
 def updated(state: S, *columns: pa.Array) -> S:
-    """Return the state after a scan and an update of its first group; for warming up."""
+    """Return the state after frames, a scan, and an update of its first group; for warming up."""
     rows = len(columns[0])
     state.reserve(rows + 1)
+    state.over(np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64), columns)
+    state.clear()
     state.scan(np.zeros(rows, dtype=np.bool_), columns)
     state.update(np.zeros(rows, dtype=np.int64), columns)
     return state

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,14 +19,28 @@ from pyspark_pipeline.kernels.accumulate import (
     add_wide_decimals,
     mark_exceeding,
     merge_decimals,
+    merge_longs,
+    try_add_longs,
 )
-from pyspark_pipeline.kernels.buffers import Array, bits, decimal_words, fixed_array, validity, values
-from pyspark_pipeline.kernels.running import run_decimals, run_doubles, run_longs
-from pyspark_pipeline.operators.aggregation.functions.state import Groups, PerGroup, State, updated, warm_up
+from pyspark_pipeline.kernels.buffers import Array, bits, bool_array, decimal_words, fixed_array, validity, values
+from pyspark_pipeline.kernels.frames import do_long_sums_overflow, frame_decimals, frame_doubles
+from pyspark_pipeline.kernels.jit import frozen
+from pyspark_pipeline.kernels.running import run_decimals, run_doubles, run_longs, run_try_longs
+from pyspark_pipeline.operators.aggregation.functions.state import (
+    Groups,
+    PerGroup,
+    State,
+    ValueState,
+    frame_counts,
+    updated,
+    warm_up,
+)
 
 _WORD = 2**64 - 1
 #: States of a group's sum.
 _EMPTY, HAS_VALUE, _OVERFLOWED = 0, 1, 3
+#: Sums of integers that have no larger total never overflow; those of integral doubles are exact in any order.
+_SAFE_TOTAL, _EXACT_TOTAL = 2.0**62, 2.0**52
 _CONFIG = '"spark.sql.ansi.enabled"'
 
 
@@ -59,11 +74,40 @@ def long_overflow() -> SparkConditionError:
     return overflow("long overflow", "try_add", -1)
 
 
-class LongSumState(State):
-    """Sums of integers. In ANSI mode an overflow raises, else it wraps."""
+def _frame_values(begin: Array, end: Array, column: pa.Array, dtype: Any, null: float) -> tuple[Array, Array]:
+    """Return the values of a column, ``null`` for NULL, and which frames have a value."""
+    data, valid = values(column).astype(dtype), np.ones(len(column), dtype=np.bool_)
+    if column.null_count:
+        valid = np.asarray(column.is_valid())
+        data[~valid] = null
+    return data, frame_counts(valid, begin, end) > 0
 
-    def __init__(self, ansi: bool) -> None:
-        self._ansi = ansi
+
+def _differences(begin: Array, end: Array, data: Array) -> Array:
+    """Return the sum of each frame as the difference of two sums of all rows; integers wrap around."""
+    running = np.zeros(data.size + 1, dtype=data.dtype)
+    np.cumsum(data, out=running[1:])
+    sums: Array = running[end] - running[begin]
+    return sums
+
+
+def _total_size(data: Array) -> float:
+    """Return the sum of the absolute values, which no sum of some of them exceeds."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.abs(data.astype(np.float64, copy=False)).sum())
+
+
+def interval_overflow() -> SparkConditionError:
+    """Build the error of a sum of intervals, which Spark raises in every mode."""
+    parameters = {"functionName": "`try_add`"}
+    return SparkConditionError("SparkArithmeticException", "INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION", parameters)
+
+
+class LongSumState(ValueState):
+    """Sums of integers. An overflow raises ``error``; without one it wraps."""
+
+    def __init__(self, error: Callable[[], SparkConditionError] | None) -> None:
+        self._error = error
         self._sums = PerGroup(np.int64)
         self._seen = PerGroup(np.uint8)
         self.arrays = (self._sums, self._seen)
@@ -71,20 +115,61 @@ class LongSumState(State):
     def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         data = values(column).astype(np.int64, copy=False)
-        if add_longs(groups, data, *validity(column), self._sums.array, self._seen.array) and self._ansi:
-            raise long_overflow()
+        if add_longs(groups, data, *validity(column), self._sums.array, self._seen.array) and self._error:
+            raise self._error()
 
     def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
         data = values(columns[0]).astype(np.int64, copy=False)
-        if run_longs(starts, data, *validity(columns[0]), self._sums.array, self._seen.array) and self._ansi:
-            raise long_overflow()
+        if run_longs(starts, data, *validity(columns[0]), self._sums.array, self._seen.array) and self._error:
+            raise self._error()
+
+    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+        data, self._seen.array[: begin.size] = _frame_values(begin, end, columns[0], np.int64, 0)
+        self._sums.array[: begin.size] = _differences(begin, end, data)
+        if self._error and _total_size(data) >= _SAFE_TOTAL and do_long_sums_overflow(begin, end, frozen(data)):
+            raise self._error()
+
+    def sums(self, start: int, stop: int) -> Array:
+        """Return the sums, 0 for a group without a value; int64."""
+        return self._sums.part(start, stop)
 
     def column(self, start: int, stop: int) -> pa.Array:
         """Return the sums as bigint; NULL for a group without a value."""
         return fixed_array(pa.int64(), self._sums.part(start, stop).copy(), self._seen.part(start, stop) != _EMPTY)
 
 
-class DoubleSumState(State):
+class TryLongSumState(State):
+    """Sums of integers; a sum that overflows after any row remains overflowed."""
+
+    def __init__(self) -> None:
+        self._sums = PerGroup(np.int64)
+        self._seen = PerGroup(np.uint8)
+        self.arrays = (self._sums, self._seen)
+
+    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+        data = values(columns[0]).astype(np.int64, copy=False)
+        try_add_longs(groups, data, *validity(columns[0]), self._sums.array, self._seen.array)
+
+    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+        data = values(columns[0]).astype(np.int64, copy=False)
+        run_try_longs(starts, data, *validity(columns[0]), self._sums.array, self._seen.array)
+
+    def merge(self, groups: Array, sums: pa.Array, empty: pa.Array) -> None:
+        """Add partial sums; ``empty`` flags sums without a value; other NULL sums have overflowed."""
+        merge_longs(groups, values(sums), *validity(sums), *bits(empty), self._sums.array, self._seen.array)
+
+    def column(self, start: int, stop: int, *, empty_is_null: bool) -> pa.Array:
+        """Return the sums as bigint; NULL if overflowed; NULL or 0 for a group without a value."""
+        seen = self._seen.part(start, stop)
+        valid = seen == HAS_VALUE if empty_is_null else seen != _OVERFLOWED
+        return fixed_array(pa.int64(), self._sums.part(start, stop).copy(), valid)
+
+    def is_empty(self, start: int, stop: int) -> pa.Array:
+        """Return which groups have no value; boolean."""
+        return bool_array(self._seen.part(start, stop) == _EMPTY)
+
+
+class DoubleSumState(ValueState):
     """Sums of numbers as doubles, added in row order as in Spark."""
 
     def __init__(self) -> None:
@@ -100,6 +185,13 @@ class DoubleSumState(State):
     def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
         data = values(columns[0]).astype(np.float64, copy=False)
         run_doubles(starts, data, *validity(columns[0]), self._sums.array, self._seen.array)
+
+    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+        data, self._seen.array[: begin.size] = _frame_values(begin, end, columns[0], np.float64, -0.0)
+        if _total_size(data) < _EXACT_TOTAL and bool((data == np.trunc(data)).all()):
+            self._sums.array[: begin.size] = _differences(begin, end, data)
+        else:
+            frame_doubles(begin, end, frozen(data), self._sums.array)
 
     def sums(self, start: int, stop: int) -> Array:
         """Return the sums, 0 for a group without a value; float64."""
@@ -217,6 +309,10 @@ class FrameDecimalSumState(DecimalSumState):
         column = columns[0]
         run_decimals(starts, decimal_words(column), *validity(column), self._sums.array, self._seen.array)
 
+    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+        column = columns[0]
+        frame_decimals(begin, end, decimal_words(column), *validity(column), self._sums.array, self._seen.array)
+
     def total(self, group: int) -> int:
         low, middle, high = (int(word) for word in self._sums.part(group, group + 1))
         return (high << 128) | ((middle & _WORD) << 64) | (low & _WORD)
@@ -232,8 +328,12 @@ class FrameDecimalSumState(DecimalSumState):
 @warm_up
 def _load_kernels() -> None:
     decimals = pa.array([1, None]).cast(pa.decimal128(20, 0))
-    updated(LongSumState(ansi=True), pa.array([1, None]))
-    updated(DoubleSumState(), pa.array([1.0, None]))
+    longs = pa.array([1, None])
+    updated(TryLongSumState(), longs).merge(np.zeros(2, dtype=np.int64), longs, pa.array([False, True]))
+    doubles = updated(DoubleSumState(), pa.array([1.0, None]))
+    edges = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
+    doubles.over(*edges, [pa.array([0.5])])
+    updated(LongSumState(long_overflow), longs).over(*edges, [pa.array([2**62])])
     whole = WholeDecimalSumState(parse_type("decimal(38,0)"))
     whole.reserve(1)
     whole.update(np.zeros(2, dtype=np.int64), [decimals])

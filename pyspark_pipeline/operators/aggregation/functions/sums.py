@@ -1,4 +1,4 @@
-"""SUM, after Spark's ``Sum``: integers to bigint, floating to double, decimal(p,s) to decimal(p+10,s)."""
+"""SUM, after Spark's ``Sum``: integers to bigint, floating to double, decimal(p,s) to decimal(p+10,s), intervals."""
 
 from __future__ import annotations
 
@@ -7,46 +7,69 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.expressions.cases import FLOATING, INTEGRAL, case
+from pyspark_pipeline.expressions.cases import DAY_TIME, FLOATING, INTEGRAL, case
 from pyspark_pipeline.kernels.buffers import Array, bool_array
-from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, MODES, AggregateFunction, aggregate
+from pyspark_pipeline.operators.aggregation.functions.registry import (
+    FRAMES,
+    MODES,
+    SESSION_MODES,
+    TRY_MODE,
+    AggregateFunction,
+    ValueFunction,
+    aggregate,
+)
 from pyspark_pipeline.operators.aggregation.functions.state import StatePool
 from pyspark_pipeline.operators.aggregation.functions.sum_states import (
     DoubleSumState,
     LongSumState,
+    TryLongSumState,
     decimal_sum,
+    interval_overflow,
+    long_overflow,
     out_of_range,
     overflow,
 )
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 
 
-class _PlainSum(AggregateFunction):
-    """A sum whose buffer is the sum itself."""
-
-    _state: LongSumState | DoubleSumState
-
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
-        self._state.update(groups, buffers)
-
-    def buffers(self, start: int, stop: int) -> list[pa.Array]:
-        return [self._state.column(start, stop)]
-
-    def result(self, start: int, stop: int) -> pa.Array:
-        return self._state.column(start, stop)
-
-
-@aggregate("Sum", [case(INTEGRAL, fields=MODES, frames=FRAMES)])
-class LongSum(_PlainSum):
+@aggregate("Sum", [case(INTEGRAL, fields=SESSION_MODES, frames=FRAMES)])
+class LongSum(ValueFunction):
     """Sum of integers; the buffer is NULL before the first value."""
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
-        self._state = self.state(lambda: LongSumState(self.ansi), "long sum", self.ansi)
+        self._state = self.state(lambda: LongSumState(long_overflow if self.ansi else None), "long sum", self.ansi)
+
+
+@aggregate("Sum", [case([DAY_TIME], fields=SESSION_MODES, frames=FRAMES)])
+class IntervalSum(ValueFunction):
+    """Sum of day-time intervals; the buffer is NULL before the first value."""
+
+    def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
+        super().__init__(call, pool, settings)
+        self._state = self.state(lambda: LongSumState(interval_overflow), "interval sum")
+
+
+@aggregate("Sum", [case(INTEGRAL, fields=TRY_MODE, frames=FRAMES)])
+class TryLongSum(AggregateFunction):
+    """``try_sum`` of integers; the buffer is (sum, isEmpty); a NULL sum that is not empty has overflowed."""
+
+    def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
+        super().__init__(call, pool, settings)
+        self._state = self.state(TryLongSumState, "try long sum")
+
+    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+        self._state.merge(groups, *buffers)
+
+    def buffers(self, start: int, stop: int) -> list[pa.Array]:
+        return [self._state.column(start, stop, empty_is_null=False), self._state.is_empty(start, stop)]
+
+    def result(self, start: int, stop: int) -> pa.Array:
+        return self._state.column(start, stop, empty_is_null=True)
 
 
 @aggregate("Sum", [case(FLOATING, fields=MODES, frames=FRAMES)])
-class DoubleSum(_PlainSum):
+class DoubleSum(ValueFunction):
     """Sum of floating numbers; the buffer is NULL before the first value."""
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:

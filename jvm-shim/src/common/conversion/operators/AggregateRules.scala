@@ -1,8 +1,11 @@
 package org.apache.spark.sql.pysparkpipeline
 
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Final, Partial}
 import org.apache.spark.sql.execution.{SortExec, SparkPlan}
-import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, HashAggregateExec, SortAggregateExec}
+import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, HashAggregateExec, ObjectHashAggregateExec, SortAggregateExec}
 import org.apache.spark.sql.internal.SQLConf
 
 /** The common part of the rules of aggregations. [[AggregateStages]] keeps the stages of one aggregation together. */
@@ -10,6 +13,11 @@ trait AggregateRule[T <: BaseAggregateExec] extends OperatorRule[T] {
 
   override def limitation(op: T): Option[String] =
     if (op.isStreaming) Some("streaming aggregation is not supported") else None
+
+  override def expressions(op: T): Seq[Expression] = Pivots.flat(op).expressions
+
+  override def describe(op: T, node: ObjectNode, plan: PlanJson): Unit =
+    node.set[ObjectNode]("fields", plan.fields(Pivots.flat(op)))
 
   override def keepsInputOrder(op: T): Boolean = false
 
@@ -36,6 +44,9 @@ trait AggregateRule[T <: BaseAggregateExec] extends OperatorRule[T] {
 }
 
 object HashAggregateRule extends AggregateRule[HashAggregateExec]
+
+/** Functions whose buffer is an object in Spark's memory and a binary value in exchanges (percentile). */
+object ObjectHashAggregateRule extends AggregateRule[ObjectHashAggregateExec]
 
 /**
  * Spark sorts if a buffer does not fit its hash map (min of a string); the engine hashes, so the sort below is removed.

@@ -6,7 +6,7 @@ import org.apache.spark.sql.execution.UnionExec
 /** Unions. The partitions of a union are those of all its inputs, so that an instance runs one of the inputs. */
 object UnionRule extends OperatorRule[UnionExec] {
 
-  override def kind: NodeKind = NodeKind.Union
+  override def kind(op: UnionExec): NodeKind = NodeKind.Union
 
   /** Code that Spark 4.3 generates for a union numbers the partitions of each input from 0 for some operators above. */
   override def movesRows(op: UnionExec): Boolean = true

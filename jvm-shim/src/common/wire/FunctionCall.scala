@@ -1,0 +1,58 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke
+import org.apache.spark.sql.catalyst.util.MapData
+import org.apache.spark.sql.types.{MapType, ObjectType}
+
+/**
+ * A function as manifest and plans name it: mostly one expression with its children. Two forms differ:
+ *
+ *  - A call is joined with an argument of a type that the engine does not hold, if the manifest has the joint name: the
+ *    arguments of `ElementAt(StringSplitSQL)` are those of `StringSplitSQL`, then the others of `ElementAt`.
+ *  - A method has the name of its class. The object is the first argument (`UTF8String.isValid`); if it is a constant
+ *    that the engine does not hold, its fields are those of the call (`ParseUrlEvaluator.evaluate`).
+ */
+case class FunctionCall(name: String, args: Seq[Expression], owners: Seq[Product]) {
+
+  lazy val fields: Seq[(String, JsonNode)] = owners.flatMap(ExpressionJson.scalarFields)
+}
+
+object FunctionCall {
+
+  def of(e: Expression): FunctionCall = e match {
+    case i: Invoke => method(i)
+    case other if other.children.exists(isUnheld) => joined(other).getOrElse(plain(other))
+    case other => plain(other)
+  }
+
+  private def plain(e: Expression): FunctionCall = FunctionCall(ExpressionJson.name(e), e.children, Seq(e))
+
+  private def method(i: Invoke): FunctionCall = i.targetObject match {
+    case Literal(target: Product, _: ObjectType) =>
+      FunctionCall(s"${target.productPrefix}.${i.functionName}", i.arguments, Seq(target))
+    case target =>
+      val owner = CodeGenerator.javaType(target.dataType).split('.').last
+      FunctionCall(s"$owner.${i.functionName}", i.children, Seq(i))
+  }
+
+  private def joined(e: Expression): Option[FunctionCall] = {
+    val children = e.children.map(child => if (isUnheld(child)) Right(inner(child)) else Left(child))
+    val inside = children.collect { case Right(call) => call }
+    val name = s"${ExpressionJson.name(e)}(${inside.map(_.name).mkString(",")})"
+    if (!Manifest.expressions.contains(name)) None
+    else Some(FunctionCall(name, children.flatMap(_.fold(Seq(_), _.args)), inside.flatMap(_.owners) :+ e))
+  }
+
+  private def inner(e: Expression): FunctionCall = e match {
+    case Literal(map: MapData, MapType(keys, values, _)) =>
+      val pairs = map.keyArray.toSeq[Any](keys).zip(map.valueArray.toSeq[Any](values))
+      FunctionCall("CreateMap", pairs.flatMap { case (k, v) => Seq(Literal(k, keys), Literal(v, values)) }, Nil)
+    case other => plain(other)
+  }
+
+  private def isUnheld(e: Expression): Boolean = !Support.isSupported(e.dataType)
+}

@@ -1,0 +1,168 @@
+"""Rare functions of strings, most by one Python call per distinct value (Spark: stringExpressions.scala, UrlCodec)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyspark_pipeline.expressions.by_constants import by_constants
+from pyspark_pipeline.expressions.per_value import per_row, per_value
+from pyspark_pipeline.expressions.registry import INTEGRAL, ExpressionSettings, Kernel, Value, case, function
+from pyspark_pipeline.expressions.text_search import NULL_TEXT
+from pyspark_pipeline.expressions.values import from_numbers, to_array
+from pyspark_pipeline.kernels.decimal_words import validity_of
+from pyspark_pipeline.kernels.text_distance import levenshtein
+from pyspark_pipeline.kernels.text_parse import text_of
+from pyspark_pipeline.plan.expr import Call, constants
+
+
+@function("ExpressionImplUtils.quote", [case(["string"])])
+def _quote(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return a string in single quotes, with a backslash before each single quote in it."""
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        escaped = pc.replace_substring(to_array(values[0], rows), "'", "\\'")
+        return pc.binary_join_element_wise("'", escaped, "'", "")
+
+    return Kernel(run=run, by_dictionary=True)
+
+
+@function("ExpressionImplUtils.isLuhnNumber", [case(["string"])])
+def _is_luhn_number(call: Call, settings: ExpressionSettings) -> Kernel:
+    return per_value(is_luhn_number, pa.bool_())
+
+
+def is_luhn_number(text: str) -> bool:
+    """Return whether a text of digits, of any script, has a correct check digit (Luhn's algorithm)."""
+    if not text or not text.isdecimal() or max(text) > "\uffff":
+        return False
+    digits = [int(character) for character in reversed(text)]
+    doubled = [2 * digit for digit in digits[1::2]]
+    return (sum(digits[::2]) + sum(digit // 10 + digit % 10 for digit in doubled)) % 10 == 0
+
+
+#: The digits of the letters A to Z; 7 stands for letters between equal digits that do not separate them.
+_SOUNDEX = "01230127022455012623017202"
+
+
+@function("SoundEx", [case(["string"])])
+def _soundex(call: Call, settings: ExpressionSettings) -> Kernel:
+    return per_value(soundex, pa.string())
+
+
+def soundex(text: str) -> str:
+    """Return the Soundex code of a text; the text itself if it does not start with an English letter."""
+    if not ("A" <= text[:1] <= "Z" or "a" <= text[:1] <= "z"):
+        return text
+    found = text[0].upper()
+    last = _SOUNDEX[ord(found) - 65]
+    for letter in text[1:]:
+        if not letter.isascii() or not letter.isalpha():
+            last = "0"
+            continue
+        digit = _SOUNDEX[ord(letter.upper()) - 65]
+        if digit == "7":
+            continue
+        if digit not in ("0", last):
+            found += digit
+            if len(found) == 4:
+                break
+        last = digit
+    return found.ljust(4, "0")
+
+
+@function("Levenshtein", [
+    case(["string"], ["string"]),
+    case(["string"], ["string"], ["int"], matches={"2": r"\d+"}),
+])  # fmt: skip
+def _levenshtein(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the distance, or -1 if it is above a constant limit."""
+    limit = constants(call.args[2:])
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        left, right = (to_array(value, rows) for value in values[:2])
+        found = np.empty(rows, dtype=np.int32)
+        levenshtein(*text_of(left), *text_of(right), found)
+        if limit:
+            found[found > limit[0]] = -1
+        return from_numbers(found, pa.int32(), validity_of([left, right]))
+
+    return Kernel(run=run)
+
+
+by_constants("Levenshtein", [case(["string"], ["string"], ["int"])], [2], otherwise=_levenshtein)
+
+
+@function("Overlay", [
+    case(["string"], ["string"], ["int"], ["int"]), case(["binary"], ["binary"], ["int"], ["int"]),
+])  # fmt: skip
+def _overlay(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Replace ``length`` characters, or as many as the replacement has if it is negative, from a position, from 1."""
+    fitted = _clamped if settings.clamps_overlays else _wrapped
+    first = -_INT_MAX if settings.clamps_overlays else -_INT_MAX - 1
+
+    def convert(text: Any, by: Any, position: int, length: int) -> Any:
+        last = max(fitted(position + (length if length >= 0 else len(by))), first)
+        return _substring(text, 1, fitted(position - 1)) + by + _substring(text, last, _INT_MAX)
+
+    return per_row(convert, call.type.arrow)
+
+
+_INT_MAX = 2**31 - 1
+
+
+def _wrapped(number: int) -> int:
+    return (number + 2**31) % 2**32 - 2**31
+
+
+def _clamped(number: int) -> int:
+    return max(min(number, _INT_MAX), -_INT_MAX - 1)
+
+
+def _substring(text: Any, position: int, length: int) -> Any:
+    """Return a part of a text as SQL's substring: positions count from 1, or from the end if negative."""
+    start = position - 1 if position > 0 else len(text) + position if position < 0 else 0
+    end = _clamped(start + length)
+    return text[max(start, 0) : max(end, 0)] if end > start else text[:0]
+
+
+for _name in ("ByteArray.lpad", "ByteArray.rpad"):
+
+    @function(_name, [case(["binary"], ["int"], ["binary"])])
+    def _pad(call: Call, settings: ExpressionSettings) -> Kernel:
+        """Pad to a number of bytes, or cut to it; nothing is added if the padding is empty."""
+        is_left = call.name == "ByteArray.lpad"
+
+        def convert(data: bytes, length: int, padding: bytes) -> bytes:
+            missing = max(length - len(data), 0)
+            filling = (padding * (missing // len(padding) + 1))[:missing] if padding else b""
+            kept = data[: max(length, 0)]
+            return filling + kept if is_left else kept + filling
+
+        return per_row(convert, pa.binary())
+
+
+_EXACT = Context(prec=200, rounding=ROUND_HALF_EVEN)
+
+
+@function("FormatNumber", [case([*INTEGRAL, "decimal"], ["int"], matches={"1": r"-?\d{1,2}"})])
+def _format_number(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Group the digits by commas and round to a constant number of fraction digits; NULL if that is negative."""
+    (digits,) = constants(call.args[1:])
+    if digits < 0:
+        return NULL_TEXT
+    unit = Decimal(1).scaleb(-digits)
+
+    def shown(value: Any) -> str:
+        rounded = Decimal(value).quantize(unit, context=_EXACT)
+        return f"{rounded:,f}"
+
+    return per_value(shown, pa.string())
+
+
+by_constants("FormatNumber", [case([*INTEGRAL, "decimal"], ["int"])], [1], otherwise=_format_number)

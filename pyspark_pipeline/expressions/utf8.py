@@ -1,0 +1,78 @@
+"""Strings whose bytes may not be UTF-8 (Spark: IsValidUTF8, MakeValidUTF8, ValidateUTF8, TryValidateUTF8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from pyspark_pipeline.expressions import conditions
+from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
+from pyspark_pipeline.expressions.values import to_array
+from pyspark_pipeline.plan.expr import Call
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_valid_array(array: pa.Array) -> bool:
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _bytes(array: pa.Array) -> list[bytes | None]:
+    return list(array.cast(pa.binary()).to_pylist())
+
+
+@function("UTF8String.isValid", [case(["string"])])
+def _is_valid(call: Call, settings: ExpressionSettings) -> Kernel:
+    def run(values: Sequence[Value], rows: int) -> Value:
+        array = to_array(values[0], rows)
+        if not array.null_count and _is_valid_array(array):
+            return pa.scalar(True)
+        return pa.array([None if data is None else _is_utf8(data) for data in _bytes(array)], pa.bool_())
+
+    return Kernel(run=run, by_dictionary=True)
+
+
+@function("UTF8String.makeValid", [case(["string"])])
+def _make_valid(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Replace each longest part that begins a character, or byte that does not, by U+FFFD."""
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        array = to_array(values[0], rows)
+        if _is_valid_array(array):
+            return array
+        made = [None if data is None else data.decode("utf-8", "replace") for data in _bytes(array)]
+        return pa.array(made, pa.string())
+
+    return Kernel(run=run, by_dictionary=True)
+
+
+for _name in ("ExpressionImplUtils.validateUTF8String", "ExpressionImplUtils.tryValidateUTF8String"):
+
+    @function(_name, [case(["string"])])
+    def _validate(call: Call, settings: ExpressionSettings) -> Kernel:
+        """Return strings of UTF-8; the others raise Spark's error, or are NULL."""
+        raises = call.name == "ExpressionImplUtils.validateUTF8String"
+
+        def run(values: Sequence[Value], rows: int) -> Value:
+            array = to_array(values[0], rows)
+            if _is_valid_array(array):
+                return array
+            found = _bytes(array)
+            wrong = next((data for data in found if data is not None and not _is_utf8(data)), b"")
+            if raises:
+                raise conditions.invalid_utf8(wrong)
+            kept = [data if data is not None and _is_utf8(data) else None for data in found]
+            return pa.array(kept, pa.binary()).cast(pa.string())
+
+        return Kernel(run=run, can_raise=raises, by_dictionary=True)

@@ -1,0 +1,102 @@
+"""Kernels of MAX_BY and MIN_BY: the row with the largest or smallest value per group, of equal ones the last.
+
+Such a row is marked while its chunk is processed: the place of its group is set to −1 − row, which is ``~row``. Then
+:func:`take_marked` collects the marked rows. Other arguments as in :mod:`~.accumulate`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyspark_pipeline.kernels.accumulate import compare_bytes, less_double
+from pyspark_pipeline.kernels.jit import kernel
+from pyspark_pipeline.kernels.murmur3 import is_valid
+
+
+@kernel
+def mark_longs(groups, values, bitmap, skip, sign, best, seen, places):  # type: ignore[no-untyped-def]
+    """Mark the rows with the smallest (``sign`` 1) or largest (−1) integer so far."""
+    for row in range(groups.size):
+        if is_valid(bitmap, skip, row):
+            group = groups[row]
+            value = np.int64(values[row])
+            if seen[group] == 0 or (value <= best[group] if sign > 0 else value >= best[group]):
+                best[group] = value
+                seen[group] = 1
+                places[group] = ~row
+
+
+@kernel
+def mark_doubles(groups, values, bitmap, skip, sign, best, seen, places):  # type: ignore[no-untyped-def]
+    """Mark the rows with the smallest (``sign`` 1) or largest (−1) floating-point number so far."""
+    for row in range(groups.size):
+        if is_valid(bitmap, skip, row):
+            group = groups[row]
+            value = np.float64(values[row])
+            held = best[group]
+            if seen[group] == 0 or not (less_double(held, value) if sign > 0 else less_double(value, held)):
+                best[group] = value
+                seen[group] = 1
+                places[group] = ~row
+
+
+@kernel
+def mark_decimals(groups, words, bitmap, skip, sign, best, seen, places):  # type: ignore[no-untyped-def]
+    """Mark the rows with the smallest (``sign`` 1) or largest (−1) 128-bit integer so far."""
+    for row in range(groups.size):
+        if is_valid(bitmap, skip, row):
+            group = groups[row]
+            low = np.uint64(words[2 * row])
+            high = words[2 * row + 1]
+            other_low = np.uint64(best[2 * group])
+            other_high = best[2 * group + 1]
+            less = high < other_high or (high == other_high and low < other_low)
+            more = high > other_high or (high == other_high and low > other_low)
+            if seen[group] == 0 or not (more if sign > 0 else less):
+                best[2 * group] = np.int64(low)
+                best[2 * group + 1] = high
+                seen[group] = 1
+                places[group] = ~row
+
+
+@kernel
+def mark_strings(  # type: ignore[no-untyped-def]
+    groups, first, offsets, data, bitmap, skip, sign, arena, used, starts, ends, seen, places
+):
+    """Mark the rows with the smallest (``sign`` 1) or largest (−1) byte string so far, numbered from ``first``.
+
+    The strings are kept in ``arena``, which has space for all of ``data``. Return the used bytes of the arena.
+    """
+    for row in range(groups.size):
+        if is_valid(bitmap, skip, row):
+            group = groups[row]
+            start = np.int64(offsets[row])
+            end = np.int64(offsets[row + 1])
+            if seen[group] != 0:
+                order = compare_bytes(data, start, end, arena, starts[group], ends[group]) * sign
+                if order > 0:
+                    continue
+                if order == 0:
+                    places[group] = ~(first + row)
+                    continue
+            starts[group] = used
+            for i in range(start, end):
+                arena[used] = data[i]
+                used += 1
+            ends[group] = used
+            seen[group] = 1
+            places[group] = ~(first + row)
+    return used
+
+
+@kernel
+def take_marked(groups, places, base, rows):  # type: ignore[no-untyped-def]
+    """Write the marked rows to ``rows`` in row order; return their number. The n-th gets the place ``base`` + n."""
+    count = 0
+    for row in range(groups.size):
+        group = groups[row]
+        if places[group] == ~row:
+            places[group] = base + count
+            rows[count] = row
+            count += 1
+    return count

@@ -1,0 +1,175 @@
+"""Spark's serialized lists of collecting aggregate functions: an UnsafeRow with one array, of values or of rows.
+
+A list is: 8 bytes without NULL, the place of the array; the number of elements, their NULL bits, a word for each
+element; then the elements. The element is a string, padded to 8 bytes, or an UnsafeRow: NULL bits, a word for each
+field, the padded strings of the row. The word of what is not within 8 bytes has its offset above its size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from pyspark_pipeline.kernels.buffers import (
+    Array,
+    allocate,
+    allocate_zeros,
+    bool_array,
+    fixed_array,
+    pack_validity,
+    string_parts,
+    values,
+)
+from pyspark_pipeline.kernels.jit import kernel
+
+_ROW = 16
+_SIZE = 0xFFFFFFFF
+
+
+def write_lists(columns: Sequence[pa.Array], bounds: Array) -> tuple[Array, Array]:
+    """Return the offsets (int64) and the bytes of the lists of groups, whose elements begin and end at ``bounds``.
+
+    ``columns`` are the fields of the elements; a single one is a string or binary column without NULL.
+    """
+    counts = np.diff(bounds)
+    fields = [_Field(column) for column in columns]
+    head = _row_head(len(fields)) if len(fields) > 1 else 0
+    sizes = head + sum((field.padded for field in fields), np.zeros(int(bounds[-1] - bounds[0]), dtype=np.int64))
+    ends = np.append(0, np.cumsum(sizes))
+    bytes_of = ends[bounds[1:] - bounds[0]] - ends[bounds[:-1] - bounds[0]]
+    heads = _array_head(counts)
+    offsets = np.append(0, np.cumsum(_ROW + heads + bytes_of))
+    words = allocate_zeros(int(offsets[-1]) // 8, np.int64)
+    starts = offsets[:-1]
+    words[starts // 8 + 1] = (_ROW << 32) | (heads + bytes_of)
+    words[starts // 8 + 2] = counts
+    first = np.repeat(bounds[:-1] - bounds[0], counts)
+    numbers = np.arange(first.size) - first
+    inside = np.repeat(heads, counts) + ends[:-1] - ends[first]
+    marks = np.repeat(starts + _ROW + _words_at(counts), counts) // 8 + numbers
+    words[marks] = (inside << 32) | _unpadded(fields, sizes)
+    places = np.repeat(starts + _ROW, counts) + inside
+    if head:
+        _write_rows(fields, places, words)
+    else:
+        scatter_texts(fields[0].offsets, fields[0].data, places, words.view(np.uint8))
+    return offsets, words.view(np.uint8)
+
+
+def _row_head(fields: int) -> int:
+    return 8 * ((fields + 63) // 64) + 8 * fields
+
+
+def _words_at(counts: Array) -> Array:
+    """Return the position of the elements' words in arrays."""
+    at: Array = 8 + 8 * ((counts + 63) // 64)
+    return at
+
+
+def _array_head(counts: Array) -> Array:
+    head: Array = _words_at(counts) + 8 * counts
+    return head
+
+
+def _unpadded(fields: Sequence[_Field], sizes: Array) -> Array:
+    return np.diff(fields[0].offsets).astype(np.int64) if len(fields) == 1 else sizes
+
+
+def _write_rows(fields: Sequence[_Field], places: Array, words: Array) -> None:
+    """Write elements that are rows, from ``places`` on."""
+    base = 8 * ((len(fields) + 63) // 64)
+    at = np.full(places.size, _row_head(len(fields)), dtype=np.int64)
+    for number, field in enumerate(fields):
+        words[places // 8 + number // 64] |= field.is_null.astype(np.int64) << (number % 64)
+        fixed = field.words
+        if fixed is None:
+            lengths = np.diff(field.offsets).astype(np.int64)
+            fixed = np.where(field.is_null, 0, (at << 32) | lengths)
+            scatter_texts(field.offsets, field.data, places + at, words.view(np.uint8))
+            at = at + field.padded
+        words[(places + base) // 8 + number] = fixed
+
+
+class _Field:
+    """A column of elements: the words of values within 8 bytes, or the bytes of strings without those of NULLs."""
+
+    def __init__(self, column: pa.Array) -> None:
+        rows = len(column)
+        self.is_null = np.asarray(column.is_null()) if column.null_count else np.zeros(rows, dtype=np.bool_)
+        self.words: Array | None = None
+        self.padded = np.zeros(rows, dtype=np.int64)
+        if _is_text(column.type):
+            column = column.fill_null(b"" if pa.types.is_binary(column.type) else "") if column.null_count else column
+            self.offsets, self.data = string_parts(column)
+            self.padded = (np.diff(self.offsets).astype(np.int64) + 7) & ~7
+        elif pa.types.is_boolean(column.type):
+            self.words = np.asarray(column.fill_null(False)).astype(np.int64)
+        else:
+            data = values(column)
+            words = np.zeros(rows, dtype=np.int64)
+            words.view(data.dtype)[:: 8 // data.dtype.itemsize] = data
+            self.words = np.where(self.is_null, 0, words)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return kind in (pa.string(), pa.binary())
+
+
+def read_lists(groups: Array, lists: pa.Array, types: Sequence[pa.DataType]) -> tuple[Array, list[pa.Array]]:
+    """Read the lists of groups; return the group of each element, and the columns of its fields, of ``types``."""
+    offsets, data = string_parts(lists)
+    starts = offsets[:-1].astype(np.int64) - int(offsets[0])
+    owned = allocate(int(offsets[-1]) - int(offsets[0]), np.uint8)
+    owned[:] = data[int(offsets[0]) : int(offsets[-1])]
+    words = owned.view(np.int64)
+    counts = words[starts // 8 + 2]
+    first = np.append(0, np.cumsum(counts))
+    numbers = np.arange(first[-1]) - np.repeat(first[:-1], counts)
+    found = words[np.repeat(starts + _ROW + _words_at(counts), counts) // 8 + numbers]
+    places = np.repeat(starts + _ROW, counts) + (found >> 32)
+    if len(types) == 1:
+        columns = [_texts(owned, places, found & _SIZE, types[0], None)]
+    else:
+        columns = [_read_field(owned, words, places, number, types) for number in range(len(types))]
+    return np.repeat(groups, counts), columns
+
+
+def _read_field(data: Array, words: Array, places: Array, number: int, types: Sequence[pa.DataType]) -> pa.Array:
+    kind = types[number]
+    valid = (words[places // 8 + number // 64] >> (number % 64)) & 1 == 0
+    found = words[places // 8 + (len(types) + 63) // 64 + number]
+    if _is_text(kind):
+        return _texts(data, places + (found >> 32), np.where(valid, found & _SIZE, 0), kind, valid)
+    if pa.types.is_boolean(kind):
+        return bool_array(found & 1 != 0, valid)
+    width = kind.bit_width // 8
+    return fixed_array(kind, found.view(f"<i{width}")[:: 8 // width].copy(), valid)
+
+
+def _texts(data: Array, starts: Array, lengths: Array, kind: pa.DataType, valid: Array | None) -> pa.Array:
+    ends = np.zeros(lengths.size + 1, dtype=np.int32)
+    np.cumsum(lengths, out=ends[1:])
+    out = allocate(int(ends[-1]), np.uint8)
+    gather_texts(data, starts, ends, out)
+    mask = None if valid is None else pack_validity(valid)[0]
+    return pa.Array.from_buffers(kind, lengths.size, [mask, pa.py_buffer(ends), pa.py_buffer(out)])
+
+
+@kernel
+def gather_texts(data, starts, ends, out):  # type: ignore[no-untyped-def]
+    """Copy the bytes from ``starts`` (int64) on to the ranges between ``ends`` (int32)."""
+    for row in range(starts.size):
+        shift = starts[row] - ends[row]
+        for at in range(ends[row], ends[row + 1]):
+            out[at] = data[at + shift]
+
+
+@kernel
+def scatter_texts(offsets, data, places, out):  # type: ignore[no-untyped-def]
+    """Copy strings to ``places`` (int64)."""
+    for row in range(places.size):
+        shift = places[row] - offsets[row]
+        for at in range(offsets[row], offsets[row + 1]):
+            out[at + shift] = data[at]

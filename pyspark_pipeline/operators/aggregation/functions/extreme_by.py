@@ -1,0 +1,111 @@
+"""MAX_BY and MIN_BY: the value of the row with the largest or smallest ordering; of equal orderings the last row's.
+
+Rows whose ordering is NULL do not count; a value may be NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from pyspark_pipeline.datatypes import DataType, parse_type
+from pyspark_pipeline.expressions.cases import KINDS, ORDERED, case
+from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.extreme_rows import take_marked
+from pyspark_pipeline.operators.aggregation.functions.extremes import extreme_state
+from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, AggregateFunction, aggregate
+from pyspark_pipeline.operators.aggregation.functions.row_values import RowValueState
+from pyspark_pipeline.operators.aggregation.functions.state import StatePool, updated, warm_up
+from pyspark_pipeline.plan.nodes import AggregateCall, Settings
+
+_CASES = [case(KINDS, ORDERED, frames=FRAMES)]
+
+
+class ExtremeByState(RowValueState):
+    """The values of the rows with the smallest (``sign`` 1) or largest (−1) ordering, and those orderings."""
+
+    def __init__(self, kind: DataType, ordering: DataType, sign: int) -> None:
+        self._best = extreme_state(ordering, sign)
+        super().__init__(kind, self._best.seen)
+        self.arrays = (self._place,)
+
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + self._best.nbytes
+
+    def reserve(self, groups: int) -> None:
+        self._best.reserve(groups)
+        super().reserve(groups)
+
+    def clear(self) -> None:
+        self._best.clear()
+        super().clear()
+
+    def take(self, groups: Array) -> None:
+        self._best.take(groups)
+        super().take(groups)
+
+    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+        value, ordering = columns
+        if pa.types.is_dictionary(ordering.type):
+            ordering = ordering.dictionary_decode()
+        self._best.mark(groups, ordering, self._place.array)
+        rows = np.empty(groups.size, dtype=np.int64)
+        count = take_marked(groups, self._place.array, self._rows, rows)
+        self._hold(value, rows[:count])
+
+    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+        value, ordering = columns
+        self._hold_scanned(value)
+        places = self._best.run(starts, ordering, is_last=True)
+        self._place.array[: places.size] = places
+
+    def orderings(self, start: int, stop: int) -> pa.Array:
+        """Return the orderings; NULL if the group has no row."""
+        return self._best.column(start, stop)
+
+
+class _ExtremeBy(AggregateFunction):
+    """The buffer is (value, ordering); the ordering is NULL before the first row."""
+
+    sign: int
+
+    def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
+        super().__init__(call, pool, settings)
+        ordering = call.arg_types[1]
+        self._state = self.state(
+            lambda: ExtremeByState(call.type, ordering, self.sign), "extreme by", call.type, ordering, self.sign
+        )
+
+    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+        self._state.update(groups, buffers)
+
+    def buffers(self, start: int, stop: int) -> list[pa.Array]:
+        return [self._state.column(start, stop), self._state.orderings(start, stop)]
+
+    def result(self, start: int, stop: int) -> pa.Array:
+        return self._state.column(start, stop)
+
+
+@aggregate("MaxBy", _CASES)
+class MaxBy(_ExtremeBy):
+    """The value of the last row with the largest ordering."""
+
+    sign = -1
+
+
+@aggregate("MinBy", _CASES)
+class MinBy(_ExtremeBy):
+    """The value of the last row with the smallest ordering."""
+
+    sign = 1
+
+
+@warm_up
+def _load_kernels() -> None:
+    column = pa.array([1, None])
+    for kind in ("bigint", "double", "decimal(20,0)", "string"):
+        ordering = parse_type(kind)
+        updated(ExtremeByState(parse_type("bigint"), ordering, 1), column, column.cast(ordering.arrow))

@@ -1,0 +1,27 @@
+-- Dates and timestamps plus and minus intervals, differences of timestamps, around gaps and overlaps of the zones.
+-- tables: times, texts
+-- matrix: ansi=true,false ; tz=Asia/Kathmandu,America/Sao_Paulo,America/New_York,UTC
+
+SELECT id, ts + INTERVAL '1' DAY AS a, ts - INTERVAL '1' DAY AS b, ts + INTERVAL '1 02:03:04.5' DAY TO SECOND AS c, ts - INTERVAL '25' HOUR AS d, ts + INTERVAL '90' MINUTE AS e FROM times WHERE ts BETWEEN TIMESTAMP'0002-01-01' AND TIMESTAMP'9990-01-01';
+SELECT id, ts + INTERVAL '1' MONTH AS a, ts - INTERVAL '13' MONTH AS b, ts + INTERVAL '1-7' YEAR TO MONTH AS c, ts - INTERVAL '4' YEAR AS d FROM times WHERE ts BETWEEN TIMESTAMP'0009-01-01' AND TIMESTAMP'9990-01-01';
+SELECT id, ntz + INTERVAL '1' DAY AS a, ntz - INTERVAL '36' HOUR AS b, ntz + INTERVAL '1' MONTH AS c, ntz - INTERVAL '1-1' YEAR TO MONTH AS d FROM times WHERE ntz BETWEEN TIMESTAMP_NTZ'0009-01-01' AND TIMESTAMP_NTZ'9990-01-01';
+SELECT id, d + INTERVAL '1' MONTH AS a, d - INTERVAL '1-1' YEAR TO MONTH AS b, d + INTERVAL '3' DAY AS c, d + INTERVAL '5' HOUR AS e, d - INTERVAL '2' YEAR AS f FROM times WHERE d BETWEEN DATE'0009-01-01' AND DATE'9990-01-01';
+-- Local times of every half hour around the changes of the zones.
+SELECT id, x, x + INTERVAL '1' DAY AS a, x - INTERVAL '1' DAY AS b, x + INTERVAL '24' HOUR AS c, x + INTERVAL '1' MONTH AS e, x - INTERVAL '1' MONTH AS f, x + INTERVAL '1 00:30' DAY TO MINUTE AS g FROM (SELECT id, timestamp_micros(CASE id % 5 WHEN 0 THEN 1541300400000000 WHEN 1 THEN 1520740800000000 WHEN 2 THEN 1518912000000000 WHEN 3 THEN 1541214000000000 ELSE 1520652600000000 END + CAST(id - 120 AS bigint) * 1800000000) AS x FROM times);
+SELECT id, ts - ts2 > INTERVAL '1' DAY AS a, ts - ts2 <= INTERVAL '-3 04:00' DAY TO MINUTE AS b, ntz - TIMESTAMP_NTZ'2000-01-01 00:00:00' = INTERVAL '0' SECOND AS c, d - d2 < INTERVAL '7' DAY AS e, extract(DAY FROM ts - ts2) AS f, extract(HOUR FROM ts - ts2) AS g, extract(MINUTE FROM ntz - TIMESTAMP_NTZ'2000-01-01 00:00:00') AS h FROM times WHERE ts BETWEEN TIMESTAMP'0002-01-01' AND TIMESTAMP'9990-01-01' AND ts2 BETWEEN TIMESTAMP'0002-01-01' AND TIMESTAMP'9990-01-01';
+SELECT id, ts + days * INTERVAL '1' DAY AS a, ts - sdays * INTERVAL '90' MINUTE AS b, d + tdays * INTERVAL '1' MONTH AS c, d - days * INTERVAL '1' DAY AS e FROM times WHERE ts BETWEEN TIMESTAMP'0052-01-01' AND TIMESTAMP'9890-01-01' AND d BETWEEN DATE'0052-01-01' AND DATE'9890-01-01';
+SELECT id, ts + INTERVAL '1' DAY AS a FROM times WHERE id < 0;
+SELECT count(*) AS n, max(ts + INTERVAL '7' DAY) AS m FROM times WHERE ts + INTERVAL '1' YEAR < TIMESTAMP'2021-05-05 00:00:00' AND ts > TIMESTAMP'0009-01-01';
+SELECT id, timestampdiff(MICROSECOND, ts, ts2) AS micro, timestampdiff(MILLISECOND, ts, ts2) AS milli, timestampdiff(SECOND, ts, ts2) AS secon, timestampdiff(MINUTE, ts, ts2) AS minut, timestampdiff(HOUR, ts, ts2) AS hour, timestampdiff(DAY, ts, ts2) AS day, timestampdiff(WEEK, ts, ts2) AS week, timestampdiff(MONTH, ts, ts2) AS month, timestampdiff(QUARTER, ts, ts2) AS quart, timestampdiff(YEAR, ts, ts2) AS year FROM times WHERE ts BETWEEN TIMESTAMP'0002-01-01' AND TIMESTAMP'9990-01-01' AND ts2 BETWEEN TIMESTAMP'0002-01-01' AND TIMESTAMP'9990-01-01';
+SELECT id, timestampadd(microsecond, huge, ts) AS micro, timestampadd(millisecond, days, ts) AS milli, timestampadd(second, huge, ts) AS secon, timestampadd(minute, days * 1000, ts) AS minut, timestampadd(hour, days, ts) AS hour, timestampadd(day, sdays, ts) AS day, timestampadd(week, tdays, ts) AS week, timestampadd(month, days, ts) AS month, timestampadd(quarter, sdays, ts) AS quart, timestampadd(year, tdays, ts) AS year, timestampadd(HOUR, -25, ntz) AS n FROM times WHERE ts BETWEEN TIMESTAMP'0152-01-01' AND TIMESTAMP'9790-01-01' AND ntz > TIMESTAMP_NTZ'0002-01-01';
+SELECT id, timestampadd(DAY, 1, x) AS a, timestampadd(HOUR, 24, x) AS b, timestampadd(MONTH, -1, x) AS c, timestampdiff(HOUR, x, TIMESTAMP'2018-11-04 01:30:00') AS e, timestampdiff(DAY, TIMESTAMP'2018-03-11 02:30:00', x) AS f, timestampdiff(MONTH, x, TIMESTAMP'2018-06-11 02:30:00') AS g FROM (SELECT id, timestamp_micros(CASE id % 3 WHEN 0 THEN 1541300400000000 WHEN 1 THEN 1520740800000000 ELSE 1518912000000000 END + CAST(id - 120 AS bigint) * 1800000000) AS x FROM times);
+-- expect: error DATETIME_OVERFLOW
+SELECT id, timestampadd(DAY, huge, ts) AS a FROM times;
+-- expect: error DATETIME_OVERFLOW
+SELECT id, timestampadd(YEAR, huge, ts) AS a FROM times;
+-- expect: error INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION
+SELECT id, ts + (-(CASE WHEN id = 7 THEN -9223372036854775808L ELSE 1L END * INTERVAL '0.000001' SECOND)) AS a FROM times;
+-- Differences as keys of sorts, joins and exchanges.
+SELECT id FROM times WHERE ts BETWEEN TIMESTAMP'0002-01-01' AND TIMESTAMP'9990-01-01' AND ts2 BETWEEN TIMESTAMP'0002-01-01' AND TIMESTAMP'9990-01-01' ORDER BY ts - ts2 DESC NULLS LAST, id;
+SELECT a.id, b.id AS other FROM times a JOIN times b ON a.ts - a.ts2 = b.ts - b.ts2 AND a.id < b.id WHERE a.ts BETWEEN TIMESTAMP'0002-01-01' AND TIMESTAMP'9990-01-01' AND a.ts2 BETWEEN TIMESTAMP'0002-01-01' AND TIMESTAMP'9990-01-01' AND b.ts BETWEEN TIMESTAMP'0002-01-01' AND TIMESTAMP'9990-01-01' AND b.ts2 BETWEEN TIMESTAMP'0002-01-01' AND TIMESTAMP'9990-01-01';
+SELECT id, ts2 + INTERVAL '1' DAY <=> ts AS a FROM times WHERE ts BETWEEN TIMESTAMP'0002-01-01' AND TIMESTAMP'9990-01-01' AND ts2 BETWEEN TIMESTAMP'0002-01-01' AND TIMESTAMP'9990-01-01' DISTRIBUTE BY ts - ts2;

@@ -1,0 +1,29 @@
+-- Rare functions of strings and numbers: encodings, distances, overlay, digits with commas, buckets, dates from parts.
+-- tables: texts, numbers, times
+-- matrix: ansi=true,false ; tz=America/New_York,Asia/Kathmandu
+
+SELECT id, encode(s, 'UTF-8') AS a, decode(encode(s, 'utf-8'), 'UTF-8') AS b, encode(NULL, 'utf-8') AS c FROM texts;
+SELECT id, decode(CAST(flag AS binary), 'utf-8') AS a FROM texts;
+-- expect: error MALFORMED_CHARACTER_CODING
+SELECT id, decode(bin, 'utf-8') AS a FROM texts;
+SELECT id, url_encode(s) AS a, url_encode(concat(s, ' ~*-._+%&/ä😀')) AS b FROM texts;
+SELECT id, soundex(s) AS a, soundex(x) AS b FROM (SELECT id, s, CASE id % 16 WHEN 0 THEN 'Miller' WHEN 1 THEN 'Ashcraft' WHEN 2 THEN 'Tymczak' WHEN 3 THEN 'Pfister' WHEN 4 THEN 'a' WHEN 5 THEN '1a' WHEN 6 THEN 'bb-bb' WHEN 7 THEN 'Hhh' WHEN 8 THEN 'bhb' WHEN 9 THEN 'BéB' WHEN 10 THEN 'éa' WHEN 11 THEN 'Zzzzzz' WHEN 12 THEN '' WHEN 13 THEN 'rstuvwxyz' WHEN 14 THEN 'x b c d l m r' ELSE NULL END AS x FROM texts);
+SELECT id, levenshtein(s, s2) AS a, levenshtein(s, 'kitten') AS b, levenshtein('', s) AS c, levenshtein(s, s2, 2) AS d, levenshtein(s, s2, 0) AS e FROM texts;
+SELECT id, overlay(s PLACING 'xyz' FROM 2) AS a, overlay(s PLACING s2 FROM 3 FOR 1) AS b, overlay(s, 'é😀', -2, 0) AS c, overlay(s, '', 1, 2) AS d, overlay(s, s2, -3, 9) AS e, overlay(s, 'q', 0, 1) AS f, overlay(s, s2, 99999999, 99999999) AS g FROM texts;
+-- The minors treat overflows of positions differently.
+SELECT id, overlay(s, 'q', pos, len) AS a, overlay(s, s2, pos, 2147483647 - id) AS b, overlay(s PLACING s2 FROM pos) AS c, overlay(bin, CAST(s AS binary), pos, len) AS d, overlay(bin PLACING X'00FF' FROM pos) AS e FROM texts;
+SELECT id, format_number(t, 0) AS a, format_number(l, 2) AS b, format_number(i, 1) AS c, format_number(n18, 0) AS d, format_number(n18, 2) AS e, format_number(n38, 4) AS f, format_number(n380, 12) AS g, format_number(n9, -1) AS h, format_number(n9, 1) AS k FROM numbers;
+SELECT id, width_bucket(d, 0D, 10D, 5) AS a, width_bucket(d, 10D, -10D, l) AS b, width_bucket(d2, d, 100D, 7) AS c, width_bucket(i, -100, 100, 10) AS e FROM numbers;
+SELECT id, make_date(2000 + abs(id % 50), 1 + id % 12, 1 + id % 28) AS a FROM numbers;
+SELECT id, make_date(CASE WHEN id % 3 = 0 THEN NULL ELSE 1582 END, 10, 10) AS a, make_date(-5, 2, 1 + id % 28) < DATE'0001-01-01' AS b FROM numbers;
+-- expect[ansi=true,spark=4.1]: error DATETIME_FIELD_OUT_OF_BOUNDS.WITH_SUGGESTION
+-- expect[ansi=true,spark=4.3]: error DATETIME_FIELD_OUT_OF_BOUNDS.WITHOUT_SUGGESTION
+SELECT id, make_date(2019 + id % 3, 2, 28 + id % 4) AS a FROM numbers;
+-- expect[ansi=true,spark=4.1]: error DATETIME_FIELD_OUT_OF_BOUNDS.WITH_SUGGESTION
+-- expect[ansi=true,spark=4.3]: error DATETIME_FIELD_OUT_OF_BOUNDS.WITHOUT_SUGGESTION
+SELECT id, make_date(CASE WHEN i < 6000 AND i > -6000 THEN i ELSE 2147483647 END, t, s) IS NULL AS a FROM numbers;
+SELECT id, convert_timezone('Asia/Tokyo', 'America/New_York', ntz) AS a, convert_timezone('Europe/Paris', ntz) AS b FROM times WHERE ntz BETWEEN TIMESTAMP_NTZ'0002-01-01 00:00:00' AND TIMESTAMP_NTZ'9990-01-01 00:00:00';
+SELECT id, s LIKE '%#%%' ESCAPE '#' AS a, s LIKE 'a/_%' ESCAPE '/' AS b, s LIKE '!%!!%' ESCAPE '!' AS c, s LIKE '^_%' ESCAPE '^' AS d FROM (SELECT id, CASE id % 7 WHEN 0 THEN 'a_b' WHEN 1 THEN 'ab' WHEN 2 THEN '50%' WHEN 3 THEN '%!x' WHEN 4 THEN '_' WHEN 5 THEN '%' ELSE s END AS s FROM texts);
+SELECT id, regexp_replace(x, '(\\d+)', 'n') AS a, regexp_replace(x, '([a-z]+)-', '') AS b, regexp_extract(x, '(\\d+)-(\\d+)', 2) AS c, regexp_extract(x, '([a-z]*)(\\d*)-(\\d+)', 3) AS d, regexp_extract(x, '(\\d+)-(\\d+)', 0) AS e, regexp_extract(x, '^(.*?)-', 1) AS f FROM (SELECT id, CASE id % 8 WHEN 0 THEN '100-200' WHEN 1 THEN 'ab12-34-56' WHEN 2 THEN '-' WHEN 3 THEN '' WHEN 4 THEN 'é-7' WHEN 5 THEN 'x-\n-9' ELSE s END AS x FROM texts);
+-- expect: error INVALID_PARAMETER_VALUE.REGEX_GROUP_INDEX
+SELECT id, regexp_extract(concat(s, '(x'), '[(]x', 1) AS a FROM texts;
