@@ -11,7 +11,7 @@ SELECT id, parse_url(concat('https://h', id, '.org/p?k=', id), 'QUERY', 'k') AS 
 -- expect[ansi=true]: error INVALID_URL
 SELECT id, parse_url(concat('http://a b', id), 'HOST') AS a FROM texts;
 -- A key with a meaning in regular expressions stays in Spark.
--- expect: partly ParseUrlEvaluator.evaluate
+-- expect: partly try_parse_url
 SELECT id, try_parse_url(s, 'QUERY', 'k.') AS a FROM texts;
 SELECT id, encode(s, 'UTF-16') AS a, encode(s, 'utf-16BE') AS b, encode(s, 'UTF-16le') AS c, encode(s, 'UTF-32') AS d, encode('abc', 'US-ASCII') AS e, encode(s, c) AS f, decode(encode(s, c), c) AS g FROM (SELECT id, s, CASE id % 5 WHEN 0 THEN 'UTF-16' WHEN 1 THEN 'utf-8' WHEN 2 THEN 'UTF-16LE' WHEN 3 THEN 'UTF-32' ELSE NULL END AS c FROM texts);
 SELECT id, decode(bin, 'ISO-8859-1') AS a, decode(encode(s, 'UTF-32'), 'UTF-32') AS b FROM texts;

@@ -38,5 +38,4 @@ SELECT k, collect_set(z) IS NULL AS c, count(*) FROM tame GROUP BY k;
 SELECT k, approx_count_distinct(i, 0.01), sum(i) FROM tame GROUP BY k;
 SELECT k, z, count(*), grouping(k) FROM tame GROUP BY ROLLUP (k, z);
 SELECT k, z, sum(i) FROM tame GROUP BY GROUPING SETS ((k), (z), ());
--- expect: partly PivotFirst
 SELECT * FROM (SELECT k, z, i FROM tame) PIVOT (sum(i) FOR z IN (0, 1, 2));

@@ -27,6 +27,9 @@ class Exclusions(names: Set[String]) {
 object Exclusions {
   private val Key = Settings.Prefix + "exclude"
 
+  /** Excludes nothing. */
+  val none: Exclusions = new Exclusions(Set.empty)
+
   def of(conf: SQLConf): Exclusions = new Exclusions(parsed(Settings.text(conf, "exclude")).map(lower).toSet)
 
   /** Return the names in `value` that neither a function nor an operator has. */

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression,
 import org.apache.spark.sql.types._
 
 /** Checks whether the engine supports an expression, by the manifest alone. A check returns the reason against it, or None. */
-class Support(allowDifferences: Boolean, excluded: Exclusions = new Exclusions(Set.empty)) {
+class Support(allowDifferences: Boolean, excluded: Exclusions) {
 
   /** Return the reason against `e`. Checks arguments before their call; uses an explicit stack instead of recursion. */
   def reason(e: Expression): Option[String] = {

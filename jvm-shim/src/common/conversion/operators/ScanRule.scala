@@ -30,7 +30,7 @@ object ScanRule extends SourceRule[FileSourceScanExec] {
   }
 
   private def canPush(e: Expression): Boolean =
-    ExpressionJson.subqueries(e).isEmpty && new Support(false).reason(e).isEmpty
+    ExpressionJson.subqueries(e).isEmpty && new Support(false, Exclusions.none).reason(e).isEmpty
 
   override def label(op: FileSourceScanExec): String = {
     val name = op.tableIdentifier.map(_.table)
