@@ -26,10 +26,11 @@ from pyspark_pipeline.expressions.registry import (
 )
 from pyspark_pipeline.expressions.values import from_numbers, numbers, set_null, to_array, truth
 from pyspark_pipeline.kernels.decimal_words import validity_of
+from pyspark_pipeline.plan.eval_mode import EvalMode, mode_fields
 from pyspark_pipeline.plan.expr import Call
 
 PLAIN = (*INTEGRAL, *FLOATING)
-_MODES = {"evalMode": ["ANSI", "LEGACY", "TRY"]}
+_MODES = mode_fields()
 _BINARY = [case(PLAIN, PLAIN, same_type=True, fields=_MODES)]
 _OPERATIONS: dict[str, tuple[str, str, Callable[..., Any]]] = {
     "add": ("+", "try_add", np.add),
@@ -41,10 +42,10 @@ _OPERATIONS: dict[str, tuple[str, str, Callable[..., Any]]] = {
 def _binary(call: Call, operation: str) -> Kernel:
     """Build + - or * of two numbers of one type."""
     wrapping = getattr(pc, operation)
-    if call.type.is_floating or call.fields["evalMode"] == "LEGACY":
+    if call.type.is_floating or call.eval_mode is EvalMode.LEGACY:
         return Kernel(run=lambda values, rows: wrapping(*values))
     checked = getattr(pc, f"{operation}_checked")
-    raises = call.fields["evalMode"] == "ANSI"
+    raises = call.eval_mode.raises
 
     def run(values: Sequence[Value], rows: int) -> Value:
         try:
@@ -112,7 +113,7 @@ def divisor_checked(
 
     ``operation`` receives an array divisor with its zeros as NULL. Spark evaluates the divisor first.
     """
-    raises = call.fields["evalMode"] == "ANSI"
+    raises = call.eval_mode.raises
 
     def run(values: Sequence[Value], rows: int) -> Value:
         left, right = values
@@ -180,14 +181,14 @@ def _pmod(call: Call, settings: ExpressionSettings) -> Kernel:
 def _integral_divide(call: Call, settings: ExpressionSettings) -> Kernel:
     smallest = pa.scalar(-(2**63), pa.int64())
     quotient = _numpy_binary(_quotient_numpy)
-    mode = call.fields["evalMode"]
+    mode = call.eval_mode
 
     def operation(left: Value, right: Value, rows: int) -> Value:
-        if mode == "LEGACY":
+        if mode is EvalMode.LEGACY:
             return quotient(left, right, rows)
         overflow = pc.and_(pc.equal(left, smallest), pc.equal(right, pa.scalar(-1, pa.int64())))
         overflow = truth(overflow, rows)
-        if overflow.true_count and mode == "ANSI":
+        if overflow.true_count and mode.raises:
             raise conditions.integral_divide_overflow(call.context)
         result = quotient(left, right, rows)
         return set_null(result, overflow) if overflow.true_count else result

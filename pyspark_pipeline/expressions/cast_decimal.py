@@ -40,6 +40,7 @@ from pyspark_pipeline.kernels.decimal_words import (
     words_of,
 )
 from pyspark_pipeline.kernels.jit import frozen
+from pyspark_pipeline.plan.eval_mode import EvalMode
 from pyspark_pipeline.plan.expr import Call
 
 _INT64_MAX = 2**63 - 1
@@ -120,7 +121,7 @@ def _decimal_to_decimal(call: Call, raises: bool) -> Kernel:
 
 @function("Cast", [case(["decimal"], result=["decimal"])])
 def _cast_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _decimal_to_decimal(call, call.fields["evalMode"] == "ANSI")
+    return _decimal_to_decimal(call, call.eval_mode.raises)
 
 
 @function("CheckOverflow", [case(["decimal"], result=["decimal"])])
@@ -131,7 +132,7 @@ def _check_overflow(call: Call, settings: ExpressionSettings) -> Kernel:
 @function("Cast", [case((*INTEGRAL, "boolean"), result=["decimal"])])
 def _integral_to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
     target = call.type
-    raises = call.fields["evalMode"] == "ANSI"
+    raises = call.eval_mode.raises
     digits = {"boolean": 1, "tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}[call.args[0].type.kind]
     factor = 10**target.scale
     limit = min((10**target.precision - 1) // factor, _INT64_MAX // factor)
@@ -175,8 +176,8 @@ def truncated(array: pa.Array, scale: int) -> tuple[Words, Any]:
 def _decimal_to_integral(call: Call, settings: ExpressionSettings) -> Kernel:
     source, target = call.args[0].type, call.type
     info = np.iinfo(np.dtype(f"int{BITS[target.kind]}"))
-    mode = call.fields["evalMode"]
-    by_double = mode != "LEGACY" and target.kind != "bigint" and _is_big_decimal(call)
+    mode = call.eval_mode
+    by_double = mode is not EvalMode.LEGACY and target.kind != "bigint" and _is_big_decimal(call)
 
     def run(values: Sequence[Value], rows: int) -> Value:
         array = to_array(values[0], rows)
@@ -191,13 +192,13 @@ def _decimal_to_integral(call: Call, settings: ExpressionSettings) -> Kernel:
             result = low.astype(info.dtype)
             fits = (high == low >> 63) & (low >= info.min) & (low <= info.max)
         bad = valid & ~fits
-        if mode == "LEGACY" or not bad.any():
+        if mode is EvalMode.LEGACY or not bad.any():
             return from_numbers(result, target.arrow, validity_of([array]))
-        if mode == "ANSI":
+        if mode.raises:
             raise conditions.cast_overflow(array[int(np.flatnonzero(bad)[0])].as_py(), source, target)
         return from_numbers(result, target.arrow, pack_flags(valid & fits))
 
-    return Kernel(run=run, can_raise=mode == "ANSI")
+    return Kernel(run=run, can_raise=mode.raises)
 
 
 def _is_big_decimal(call: Call) -> bool:

@@ -26,6 +26,7 @@ from pyspark_pipeline.expressions.registry import (
 )
 from pyspark_pipeline.expressions.values import from_numbers, numbers, to_array
 from pyspark_pipeline.kernels.decimal_words import pack_flags, valid_flags, validity_of
+from pyspark_pipeline.plan.eval_mode import EvalMode
 from pyspark_pipeline.plan.expr import Call
 
 PLAIN = (*INTEGRAL, *FLOATING)
@@ -66,8 +67,8 @@ def _to_floating(call: Call, settings: ExpressionSettings) -> Kernel:
 @function("Cast", [case(INTEGRAL, result=INTEGRAL)])
 def _integral_to_integral(call: Call, settings: ExpressionSettings) -> Kernel:
     source, target = call.args[0].type, call.type
-    mode = call.fields["evalMode"]
-    if mode == "LEGACY" or BITS[source.kind] <= BITS[target.kind]:
+    mode = call.eval_mode
+    if mode is EvalMode.LEGACY or BITS[source.kind] <= BITS[target.kind]:
         return Kernel(run=lambda values, rows: unsafe_cast(values[0], target))
 
     def run(values: Sequence[Value], rows: int) -> Value:
@@ -79,26 +80,26 @@ def _integral_to_integral(call: Call, settings: ExpressionSettings) -> Kernel:
             info = np.iinfo(np.dtype(f"int{BITS[target.kind]}"))
             return checked_result(call, array, data.astype(info.dtype), (data >= info.min) & (data <= info.max))
 
-    return Kernel(run=run, can_raise=mode == "ANSI")
+    return Kernel(run=run, can_raise=mode.raises)
 
 
 @function("Cast", [case(FLOATING, result=INTEGRAL)])
 def _floating_to_integral(call: Call, settings: ExpressionSettings) -> Kernel:
     target = call.type
     info = np.iinfo(np.dtype(f"int{BITS[target.kind]}"))
-    mode = call.fields["evalMode"]
+    mode = call.eval_mode
 
     def run(values: Sequence[Value], rows: int) -> Value:
         array = to_array(values[0], rows)
         data: Any = numbers(array).astype(np.float64)
         with np.errstate(all="ignore"):
-            if mode == "LEGACY":
+            if mode is EvalMode.LEGACY:
                 wide = saturate(data, np.int64 if target.kind == "bigint" else np.int32)
                 return from_numbers(wide.astype(info.dtype), target.arrow, validity_of([array]))
             fits = (np.floor(data) <= float(info.max)) & (np.ceil(data) >= float(info.min))
             return checked_result(call, array, saturate(data, info.dtype), fits)
 
-    return Kernel(run=run, can_raise=mode == "ANSI")
+    return Kernel(run=run, can_raise=mode.raises)
 
 
 def saturate(data: Any, dtype: Any) -> Any:
@@ -118,7 +119,7 @@ def checked_result(call: Call, array: pa.Array, result: Any, fits: Any) -> pa.Ar
     bad = valid & ~fits
     if not bad.any():
         return from_numbers(result, call.type.arrow, validity)
-    if call.fields["evalMode"] == "ANSI":
+    if call.eval_mode.raises:
         value = array[int(np.flatnonzero(bad)[0])].as_py()
         raise conditions.cast_overflow(value, call.args[0].type, call.type)
     return from_numbers(result, call.type.arrow, pack_flags(valid & fits))

@@ -38,6 +38,7 @@ from pyspark_pipeline.kernels.decimal_words import (
     valid_flags,
     validity_of,
 )
+from pyspark_pipeline.plan.eval_mode import EvalMode
 from pyspark_pipeline.plan.expr import Call
 
 
@@ -48,7 +49,7 @@ def parsed_validity(call: Call, array: pa.Array, fits: Any, exception: str) -> p
     bad = valid & ~fits
     if not bad.any():
         return validity
-    if call.fields["evalMode"] == "ANSI":
+    if call.eval_mode.raises:
         text = array[int(np.flatnonzero(bad)[0])].as_py()
         raise conditions.cast_invalid_input(text, call.type, exception, call.context)
     return pack_flags(valid & fits)
@@ -58,7 +59,7 @@ def _kernel(call: Call, parse: Callable[[pa.Array], Value]) -> Kernel:
     def run(values: Sequence[Value], rows: int) -> Value:
         return parse(to_array(values[0], rows))
 
-    return Kernel(run=run, can_raise=call.fields["evalMode"] == "ANSI", by_dictionary=True)
+    return Kernel(run=run, can_raise=call.eval_mode.raises, by_dictionary=True)
 
 
 @function("Cast", [case(["string"], result=["date"])])
@@ -76,7 +77,7 @@ def _to_date(call: Call, settings: ExpressionSettings) -> Kernel:
 @function("Cast", [case(["string"], result=INTEGRAL)])
 def _to_integral(call: Call, settings: ExpressionSettings) -> Kernel:
     info = np.iinfo(np.dtype(f"int{BITS[call.type.kind]}"))
-    fraction = call.fields["evalMode"] == "LEGACY"
+    fraction = call.eval_mode is EvalMode.LEGACY
 
     def parse(array: pa.Array) -> Value:
         out = np.empty(len(array), dtype=info.dtype)
@@ -194,12 +195,12 @@ def _floating_to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
         if not others.any():
             return result
         fits = pc.less(pc.abs(array), pa.scalar(limit))
-        if call.fields["evalMode"] == "ANSI":
+        if call.eval_mode.raises:
             _raise_out_of_range(array.filter(pc.and_(pc.invert(fits), pc.is_finite(array))), call)
         text = pc.if_else(pc.and_(fits, pa.array(others)), found.texts(None), pa.scalar(None, pa.string()))
         return pc.if_else(pa.array(others), parse(text), result)
 
-    return Kernel(run=run, can_raise=call.fields["evalMode"] == "ANSI")
+    return Kernel(run=run, can_raise=call.eval_mode.raises)
 
 
 def _raise_out_of_range(values: pa.Array, call: Call) -> None:
@@ -240,7 +241,7 @@ def _decimal_parser(call: Call) -> Callable[[pa.Array], Value]:
 def _slow_decimal(text: str, call: Call) -> int | None:
     """Parse any text to the unscaled value of the target; if it is invalid, return None, or raise in ANSI mode."""
     target = call.type
-    raises = call.fields["evalMode"] == "ANSI"
+    raises = call.eval_mode.raises
     try:
         trimmed = text.strip(_CONTROL)
         if not _JAVA_DECIMAL.fullmatch(trimmed) or max(trimmed) > "\uffff":

@@ -159,7 +159,7 @@ def _kernel(call: Call, zone: TimeZone | None) -> Kernel:
         micros = texts.values()
         return from_numbers(micros, call.type.arrow, parsed_validity(call, array, texts.fits, "SparkDateTimeException"))
 
-    return Kernel(run=run, can_raise=call.fields["evalMode"] == "ANSI", by_dictionary=True)
+    return Kernel(run=run, can_raise=call.eval_mode.raises, by_dictionary=True)
 
 
 @function("Cast", [case(["string"], result=["timestamp"], fields={"timeZoneId": EXACT_ZONES})])

@@ -33,9 +33,10 @@ from pyspark_pipeline.kernels.decimal_words import (
     validity_of,
     words_of,
 )
+from pyspark_pipeline.plan.eval_mode import mode_fields
 from pyspark_pipeline.plan.expr import Call, Expr, Literal
 
-_MODES = {"evalMode": ["ANSI", "LEGACY", "TRY"]}
+_MODES = mode_fields()
 _BINARY = [case(["decimal"], ["decimal"], fields=_MODES)]
 _INT64_MAX = 2**63 - 1
 
@@ -79,7 +80,7 @@ class DecimalOperation:
             self.drop, self.result.precision, valid, wide.POWERS, out, status,
         )  # fmt: skip
         if failures:
-            if self.call.fields.get("evalMode") == "ANSI" or (status == 2).any():
+            if self.call.eval_mode.raises or (status == 2).any():
                 self._raise(int(np.flatnonzero(status)[0]), int(status.max()), lwords, lstep, rwords, rstep)
             validity = pack_flags(valid & (status == 0))
         return buffer, out, validity
@@ -117,7 +118,7 @@ def _kernel(operation: DecimalOperation) -> Kernel:
         buffer, _, validity = operation.words(values[0], values[1], rows)
         return decimal_array(arrow, rows, validity, buffer)
 
-    return Kernel(run=run, can_raise=operation.call.fields["evalMode"] == "ANSI")
+    return Kernel(run=run, can_raise=operation.call.eval_mode.raises)
 
 
 def _additive(call: Call, negate: bool) -> Kernel:

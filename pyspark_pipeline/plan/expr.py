@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark_pipeline.datatypes import DataType
+from pyspark_pipeline.plan.eval_mode import EvalMode, eval_mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,11 @@ class Call(Expr):
     fields: Mapping[str, Any] = field(default_factory=dict, hash=False)
     context: int = -1
     case: int | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def eval_mode(self) -> EvalMode:
+        """Return the evaluation mode; raise :class:`EngineBugError` if the class has none."""
+        return eval_mode(self.name, self.fields)
 
 
 def constants(exprs: Iterable[Expr]) -> list[Any]:

@@ -13,6 +13,7 @@ from typing import Any
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.options import Options
+from pyspark_pipeline.plan.eval_mode import EvalMode, eval_mode, has_eval_mode
 from pyspark_pipeline.plan.expr import Expr, Literal
 
 
@@ -155,6 +156,11 @@ class AggregateCall:
         if literal is None:
             raise EngineBugError(f"argument {position} of {self.function} is no literal")
         return literal.value
+
+    @property
+    def eval_mode(self) -> EvalMode | None:
+        """Return the evaluation mode; None if the function has none and follows the session's ANSI mode."""
+        return eval_mode(self.function, self.fields) if has_eval_mode(self.fields) else None
 
     @property
     def merges(self) -> bool:

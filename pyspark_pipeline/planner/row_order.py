@@ -12,6 +12,7 @@ from dataclasses import fields
 from typing import Any
 
 from pyspark_pipeline.expressions import ExpressionSettings, can_raise
+from pyspark_pipeline.plan.eval_mode import EvalMode
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Aggregate, AggregateCall, Fragment, Limit, Node, PlacedNode, Project
 from pyspark_pipeline.plan.sorts import Sort, TopN
@@ -39,7 +40,7 @@ def depends_on_row_order(fragment: Fragment) -> bool:
 
 def _is_order_sensitive(call: AggregateCall) -> bool:
     """Return whether the value depends on the order of the rows, apart from the last digits of doubles."""
-    can_overflow = call.function == "Sum" and call.type.kind != "double" and call.fields.get("evalMode") == "TRY"
+    can_overflow = call.function == "Sum" and call.type.kind != "double" and call.eval_mode is EvalMode.TRY
     has_ties = call.function == "ListAgg" and not (call.orders and call.is_sorted_by_first)
     return can_overflow or has_ties or call.function in _ORDER_SENSITIVE
 

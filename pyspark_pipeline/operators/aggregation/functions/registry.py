@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark_pipeline.expressions.cases import CaseRegistry, Signature
 from pyspark_pipeline.kernels.buffers import Array
 from pyspark_pipeline.operators.aggregation.functions.state import S, StatePool, ValueState
+from pyspark_pipeline.plan.eval_mode import EvalMode, mode_fields
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 
@@ -30,8 +31,8 @@ class AggregateFunction(ABC):
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         self.call = call
         self._pool = pool
-        mode = call.fields.get("evalMode")
-        self.ansi = settings.ansi if mode is None else mode == "ANSI"
+        mode = call.eval_mode
+        self.ansi = settings.ansi if mode is None else mode.raises
 
     def state(self, make: Callable[[], S], *key: Any, arguments: tuple[Expr, ...] | None = None) -> S:
         """Request a state from the pool; in update modes it is shared by ``key`` and the call's arguments."""
@@ -70,9 +71,9 @@ class ValueFunction(AggregateFunction):
 #: The frames of windows that every state serves; a case with ``frames=`` is also supported as a window function.
 FRAMES = ("rows", "range", "whole", "sliding")
 #: The evaluation modes of sums and averages: NULL on overflow (``try_…``), or as the session's ANSI mode says.
-TRY_MODE = {"evalMode": ["TRY"]}
-SESSION_MODES = {"evalMode": ["ANSI", "LEGACY"]}
-MODES = {"evalMode": ["ANSI", "LEGACY", "TRY"]}
+TRY_MODE = mode_fields(EvalMode.TRY)
+SESSION_MODES = mode_fields(EvalMode.ANSI, EvalMode.LEGACY)
+MODES = mode_fields()
 
 _FUNCTIONS: CaseRegistry[type[AggregateFunction]] = CaseRegistry("aggregate function ")
 
