@@ -48,7 +48,7 @@ BANNED: Mapping[str, str] = {
 BANNED_SCALA: Mapping[str, str] = {
     r"\bShares\b": "TaskAssignments",
     r"\bLinks\b": "LogicalLinks",
-    r"\bPlaces\b": "ExplainTags",
+    r"\bPlaces\b": "FragmentNumbers",
     r"\bDeferral\b": "StageOrdering",
     r"\bgoesFirst\b": "shouldRunFirst",
     r"\bWrapping\b": "Convert",

@@ -22,6 +22,11 @@ class Box:
     metrics: tuple[tuple[str, str], ...]
     inputs: tuple[int, ...]
 
+    @property
+    def is_fragment(self) -> bool:
+        """Whether it is a fragment, whose name ends with its number."""
+        return self.name.startswith("PipelineFragment ")
+
     def values(self, metric: str) -> list[str]:
         return [value.replace(",", "") for name, value in self.metrics if name == metric]
 
@@ -78,7 +83,7 @@ def rows_into(graph: dict[int, Box], name: str) -> list[list[str]]:
 @pytest.mark.parametrize("aqe", ["true", "false"])
 def test_box_has_one_correct_row_count(spark: SparkSession, views: Path, aqe: str) -> None:
     graph = boxes(spark, "SELECT v, count(*) AS c FROM ui_facts WHERE id >= 4500 GROUP BY v", aqe)
-    fragments = [graph[i] for i in sorted(graph) if graph[i].name == "PipelineFragment"]
+    fragments = [graph[i] for i in sorted(graph) if graph[i].is_fragment]
     exchanges = [graph[i] for i in sorted(graph) if graph[i].name == "PipelineExchange"]
     assert [box.values(ROWS) for box in fragments] == [["4500"], ["4500"]]
     assert [box.values(ROWS) for box in exchanges] == [["4500"]]
@@ -92,13 +97,13 @@ def test_box_has_one_correct_row_count(spark: SparkSession, views: Path, aqe: st
 
 def test_fragment_has_only_metrics_of_its_operators(spark: SparkSession, views: Path) -> None:
     scan = boxes(spark, "SELECT id FROM ui_facts WHERE k = 3")
-    (box,) = [node for node in scan.values() if node.name == "PipelineFragment"]
+    (box,) = [node for node in scan.values() if node.is_fragment]
     names = {name for name, _ in box.metrics}
     assert {"time in scan", "time in filter", "size of columns read", "number of files read"} <= names
     foreign = ("join", "sort", "aggregate", "spill", "decoding input", "runtime filter", "toArrow", "initialize")
     assert not [name for name in names if any(word in name for word in foreign)]
     grouped = boxes(spark, "SELECT v, count(*) AS c FROM ui_facts GROUP BY v")
-    final, partial = (grouped[i] for i in sorted(grouped) if grouped[i].name == "PipelineFragment")
+    final, partial = (grouped[i] for i in sorted(grouped) if grouped[i].is_fragment)
     assert "time in scan" not in dict(final.metrics) and "size of columns read" not in dict(final.metrics)
     assert "time in decoding input" in dict(final.metrics) and "bytes spilled to disk" in dict(final.metrics)
     assert "time in decoding input" not in dict(partial.metrics) and "time in filter" not in dict(partial.metrics)
@@ -114,14 +119,14 @@ def test_join_shows_rows_of_both_sides(spark: SparkSession, views: Path) -> None
 
 def test_fragment_counts_files_of_all_scans_once(spark: SparkSession, views: Path) -> None:
     graph = boxes(spark, "SELECT k FROM ui_facts UNION ALL SELECT k FROM ui_names")
-    (box,) = [node for node in graph.values() if node.name == "PipelineFragment"]
+    (box,) = [node for node in graph.values() if node.is_fragment]
     assert (box.values("number of files read"), box.values(ROWS)) == (["4"], ["9090"])
 
 
 @pytest.mark.parametrize("aqe", ["true", "false"])
 def test_range_exchange_samples_are_not_counted_as_output(spark: SparkSession, views: Path, aqe: str) -> None:
     graph = boxes(spark, "SELECT id, v FROM ui_facts ORDER BY v, id", aqe, **{"sort.gatherBytes": "0"})
-    scan = [graph[i] for i in sorted(graph) if graph[i].name == "PipelineFragment"][-1]
+    scan = [graph[i] for i in sorted(graph) if graph[i].is_fragment][-1]
     assert (scan.values(ROWS), scan.values("number of files read")) == (["9000"], ["3"])
     assert rows_into(graph, "PipelineExchange") == [["9000"]]
 

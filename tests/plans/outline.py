@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 _WIDTH = 180
 _DETAILS = re.compile(r"\((.{50}).*\)$")
 _DROPPED = re.compile(
-    r"#\d+L?|, \[plan_id=\d+\]|, \[id=\d*\]|(?<=PipelineFragment) \(\d+\)| \[fragment \d+\]| Batched: .*"
+    r"#\d+L?|, \[plan_id=\d+\]|, \[id=\d*\]|(?<=PipelineFragment) \d+| \[fragment \d+\]| Batched: .*"
 )
 
 

@@ -91,7 +91,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean) {
       Conversion.decide(node)
       Decisions.addLogical(node)
     }
-    ExplainTags.set(result)
+    FragmentNumbers.assign(result)
     result
   }
 

@@ -19,7 +19,7 @@ object FragmentLaunch {
     val conf = fragment.conf
     val root = Fusion.withSubqueryResults(fragment.root, fragment.subqueryExpressions)
     val layout = new FragmentLayout(root)
-    val json = new PlanJson(fragment.id, layout, conf)
+    val json = new PlanJson(fragment.number, layout, conf)
     val broadcasts = layout.ofKind(NodeKind.Broadcast).flatMap(n => BroadcastChunks.of(n.plan)).map(_.chunkBroadcast)
     val whole = json.write(sink)
     whole.set[ObjectNode]("broadcasts", Manifest.mapper.valueToTree[JsonNode](broadcasts.map(_.id).toArray))
@@ -36,7 +36,7 @@ object FragmentLaunch {
     FragmentMetrics.postFromDriver(sc, listings.values.toSeq)
     val assignments = TaskAssignments.of(layout, scans, inputs, sc).toArray
     val launch = Launch(
-      functions = Seq(ChainedPythonFunctions(Seq(function(sc.conf, "fragment_function", text, broadcasts)))) -> fragment.id.toLong,
+      functions = Seq(ChainedPythonFunctions(Seq(function(sc.conf, "fragment_function", text, broadcasts)))) -> fragment.number.toLong,
       timeZone = conf.sessionLocalTimeZone,
       runnerConf = ArrowPythonRunner.getPythonRunnerConfMap(conf),
       metrics = fragment.metrics ++ fragment.hiddenMetrics,

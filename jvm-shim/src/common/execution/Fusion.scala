@@ -39,6 +39,7 @@ object Fusion {
       val subqueries = operators(whole).flatMap(_.original.expressions.flatMap(ExpressionJson.subqueries))
       val fragment = PipelineFragmentExec(whole, subqueries)
       fragment.copyTagsFrom(root)
+      FragmentNumbers.set(fragment)
       fragment
   }
 

@@ -26,9 +26,12 @@ case class PipelineFragmentExec(root: SparkPlan, subqueryExpressions: Seq[Expres
 
   override def outputOrdering: Seq[SortOrder] = Nil
 
-  override def nodeName: String = "PipelineFragment"
+  /** The number of the fragment in every report; 0 for a canonical plan. */
+  def number: Int = FragmentNumbers.of(this).getOrElse(0)
 
-  override def simpleString(maxFields: Int): String = s"PipelineFragment ($id)"
+  override def nodeName: String = s"PipelineFragment $number"
+
+  override def simpleString(maxFields: Int): String = nodeName
 
   override def verboseString(maxFields: Int): String = simpleString(maxFields)
 

@@ -29,12 +29,15 @@ case class PipelineOperatorExec(original: SparkPlan) extends SparkPlan {
 
   override def nodeName: String = "Pipeline" + original.nodeName.trim
 
-  override def simpleString(maxFields: Int): String = {
-    val fragment = getTagValue(ExplainTags.Fragment).map(f => s" [$f]").getOrElse("")
-    "Pipeline" + original.simpleString(maxFields) + fragment
-  }
+  override def simpleString(maxFields: Int): String = "Pipeline" + original.simpleString(maxFields) + label
 
   override def verboseString(maxFields: Int): String = simpleString(maxFields)
+
+  override def simpleStringWithNodeId(): String = super.simpleStringWithNodeId() + label
+
+  override protected def formattedNodeName: String = super.formattedNodeName + label
+
+  private def label: String = FragmentNumbers.of(this).map(number => s" [fragment $number]").getOrElse("")
 
   override protected def doCanonicalize(): SparkPlan = PipelineOperatorExec(original.canonicalized)
 

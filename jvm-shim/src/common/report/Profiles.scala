@@ -91,12 +91,12 @@ object Profiles {
     val seen = mutable.LinkedHashMap.empty[Int, PipelineFragmentExec]
     val inputs = mutable.Map.empty[Int, Seq[Int]]
     Report.of(plan).fragmentsAndCached.foreach { f =>
-      seen.getOrElseUpdate(f.id, f)
-      inputs(f.id) = f.children.flatMap(source).distinct
+      seen.getOrElseUpdate(f.number, f)
+      inputs(f.number) = f.children.flatMap(source).distinct
     }
     Json.arr(seen.values.toSeq.map { f =>
-      val node = Json.obj().put("id", f.id)
-      node.set[ObjectNode]("inputs", Manifest.mapper.valueToTree[JsonNode](inputs(f.id).toArray))
+      val node = Json.obj().put("id", f.number)
+      node.set[ObjectNode]("inputs", Manifest.mapper.valueToTree[JsonNode](inputs(f.number).toArray))
       val instances = ArrayBuffer.empty[JsonNode]
       f.profiles.value.forEach(text => instances += Manifest.mapper.readTree(text))
       node.set[ObjectNode]("instances", Json.arr(instances.toSeq))
@@ -107,7 +107,7 @@ object Profiles {
 
   /** Return the id of the fragment that computed the chunks of an input. */
   private def source(input: SparkPlan): Option[Int] = Exchanges.behind(input) match {
-    case f: PipelineFragmentExec => Some(f.id)
+    case f: PipelineFragmentExec => Some(f.number)
     case e @ (_: PipelineShuffleExchangeExec | _: PipelineBroadcastExchangeExec) => e.children.flatMap(source).headOption
     case _ => None
   }

@@ -16,7 +16,7 @@ object PlanReport {
   /** Return the plan that workers get of each fragment, and its pipelines as explain shows them; subqueries are NULL. */
   def wire(plan: SparkPlan): String = Json.arr(Report.of(plan).fragments.map { f =>
     val root = Fusion.withNullSubqueries(f.root)
-    val node = new PlanJson(f.id, new FragmentLayout(root), f.conf).write(Json.obj().put("kind", "result"))
+    val node = new PlanJson(f.number, new FragmentLayout(root), f.conf).write(Json.obj().put("kind", "result"))
     val entry = Json.obj()
     entry.set[ObjectNode]("pipelines", Json.arr(Pipelines.of(f.root).map(Json.text)))
     entry.set[ObjectNode]("plan", node)

@@ -28,7 +28,7 @@ case class Report(operators: Int, converted: Int, transitions: Int, decisions: S
       node.set[ObjectNode](name, Json.arr(lines.map { case (n, why) => Json.text(s"$n: $why") }))
     }
     node.set[ObjectNode]("fragments", Json.arr(fragments.map { f =>
-      val entry = Json.obj().put("id", f.id)
+      val entry = Json.obj().put("id", f.number)
       entry.set[ObjectNode]("pipelines", Json.arr(Pipelines.of(f.root).map(Json.text)))
       val values = Json.obj()
       (f.metrics ++ f.hiddenMetrics).foreach { case (name, m) => values.put(name, m.value) }
@@ -49,14 +49,14 @@ object Report {
     def redacted(lines: Iterable[(String, String)]): Seq[(String, String)] =
       lines.map { case (node, why) => Redaction(node, plan.conf) -> Redaction(why, plan.conf) }.toSeq.distinct
     Report(counter.operators, counter.converted, counter.transitions, redacted(counter.decisions),
-      redacted(counter.reasons), counter.fragments.toSeq, counter.cached.toSeq)
+      redacted(counter.reasons), counter.fragments.distinctBy(_.number).toSeq, counter.cached.toSeq)
   }
 
   def text(plan: SparkPlan): String = {
     val report = of(plan)
     val lines = ArrayBuffer(report.line)
     report.fragments.foreach { f =>
-      lines += s"fragment ${f.id}"
+      lines += s"fragment ${f.number}"
       Pipelines.of(f.root).zipWithIndex.foreach { case (text, i) => lines += s"  pipeline $i: $text" }
     }
     Seq("decisions" -> report.decisions, "stayed in Spark" -> report.reasons).foreach { case (title, entries) =>
