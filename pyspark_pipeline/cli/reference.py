@@ -21,7 +21,7 @@ _FRAMES = (
     "Frames: `rows` and `range` are those from `UNBOUNDED PRECEDING` to `CURRENT ROW`, `whole` is that to\n"
     "`UNBOUNDED FOLLOWING`, `sliding` any other, `offset` a single row.\n"
 )
-_PLACES = (
+_NONDETERMINISTIC = (
     "In a Project, or in the last conjunct of a Filter, where Spark evaluates them for every row: not in a\n"
     "branch, and not after an argument that may be NULL.\n"
 )
@@ -81,7 +81,7 @@ def functions_page(manifest: Mapping[str, Any]) -> str:
         f"# Functions\n\n{_NOTE}\nA form outside these is declined with a reason.\n\n## Expressions\n\n"
         f"{_functions(manifest['expressions'])}\n## Aggregates\n\n{_functions(manifest['aggregates'])}"
         f"\n## Window functions\n\n{_FRAMES}\n{_functions(manifest['windows'])}"
-        f"\n## Functions of a row's place\n\n{_PLACES}\n{_functions(manifest['placed'])}"
+        f"\n## Nondeterministic functions\n\n{_NONDETERMINISTIC}\n{_functions(manifest['nondeterministic'])}"
         f"\n## Time zones\n\n{_ZONES}"
     )
 

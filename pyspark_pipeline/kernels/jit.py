@@ -1,6 +1,6 @@
 """The decorator of all kernels: ``@kernel`` is numba's nopython mode with the engine's settings.
 
-Compiled code is cached on disk (:mod:`~.code_files`), so that a worker loads a kernel in milliseconds.
+Compiled code is cached on disk (:mod:`~.kernel_cache`), so that a worker loads a kernel in milliseconds.
 Kernels release the interpreter lock and keep IEEE arithmetic exact (``fastmath`` off).
 """
 
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numba
 
-from pyspark_pipeline.kernels.code_files import cached_on_disk
+from pyspark_pipeline.kernels.kernel_cache import cached_on_disk
 
 F = TypeVar("F", bound=Callable[..., Any])
 

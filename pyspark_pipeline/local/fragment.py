@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark_pipeline.plan.nodes import Fragment, Node, PlacedNode, Range
+from pyspark_pipeline.plan.nodes import Fragment, Node, PartitionDependentNode, Range
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class LocalFragment:
                 for scan, splits in self.splits.items()
             },
             "branches": {},
-            "partitions": {str(node.number): instance for node in nodes if isinstance(node, PlacedNode)},
+            "partitions": {str(node.number): instance for node in nodes if isinstance(node, PartitionDependentNode)},
         }
 
     def _slice(self, numbers: Sequence[int], instance: int) -> tuple[int, int, int]:

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from pyspark_pipeline.operators import coalesce, expand, joins, limit, placed, project, sample, union, windows
+from pyspark_pipeline.operators import coalesce, expand, joins, limit, nondeterministic, project, sample, union, windows
 from pyspark_pipeline.operators import filter as filter_rows
 from pyspark_pipeline.operators import range as range_source
 from pyspark_pipeline.operators.aggregation import aggregate
 from pyspark_pipeline.operators.aggregation.functions import aggregate_manifest
-from pyspark_pipeline.operators.placed import placed_manifest
+from pyspark_pipeline.operators.nondeterministic import nondeterministic_manifest
 from pyspark_pipeline.operators.registry import (
     PipelineBuilder,
     decompose_node,
@@ -34,7 +34,7 @@ __all__ = [
     "joins",
     "limit",
     "manifest",
-    "placed",
+    "nondeterministic",
     "project",
     "range_source",
     "required_inputs",
@@ -52,6 +52,6 @@ def manifest() -> dict[str, Any]:
         "aggregates": aggregate_manifest(),
         "formats": format_manifest(),
         "operators": operator_manifest(),
-        "placed": placed_manifest(),
+        "nondeterministic": nondeterministic_manifest(),
         "windows": window_manifest(),
     }

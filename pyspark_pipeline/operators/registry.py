@@ -25,7 +25,7 @@ from pyspark_pipeline.memory import MemoryTracker, SizedValue
 from pyspark_pipeline.operators.runtime_filters import RuntimeFilters
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.expr import Expr
-from pyspark_pipeline.plan.nodes import ExecutorCalendar, Node, PlacedNode, ScanSplit, Settings
+from pyspark_pipeline.plan.nodes import ExecutorCalendar, Node, PartitionDependentNode, ScanSplit, Settings
 from pyspark_pipeline.plan.properties import ALL_PLAIN, RequiredOutput
 from pyspark_pipeline.plan.unions import Union
 from pyspark_pipeline.plan.windows import WindowSpec
@@ -84,7 +84,7 @@ class PipelineBuilder(Protocol):
     def active_input(self, union: Union) -> int | None:
         """Return the index, from 0, of the input of a union that this instance runs; None for all inputs."""
 
-    def partition_of(self, node: PlacedNode) -> int:
+    def partition_of(self, node: PartitionDependentNode) -> int:
         """Return the index, from 0, of the partition of ``node`` that this instance computes."""
 
     def broadcast_value(

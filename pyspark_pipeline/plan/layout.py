@@ -1,8 +1,9 @@
 """The numbers of a fragment's nodes, and the check that a task's control message counts the same nodes.
 
-Scans, unions, placed nodes, streamed inputs and broadcasts have numbers, each kind from 0. The shim alone assigns them
-(``FragmentLayout.scala``) and writes them into the plan's JSON; splits, partitions, branches and broadcasts of a task
-refer to them. A plan and a control message that number their nodes differently would return wrong rows.
+Scans, unions, partition-dependent nodes, streamed inputs and broadcasts have numbers, each kind from 0. The shim
+alone assigns them (``FragmentLayout.scala``) and writes them into the plan's JSON; splits, partitions, branches and
+broadcasts of a task refer to them. A plan and a control message that number their nodes differently would return
+wrong rows.
 """
 
 from __future__ import annotations
@@ -12,20 +13,20 @@ from typing import Any
 
 from pyspark_pipeline.errors import EngineBugError, UnsupportedPlanError
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
-from pyspark_pipeline.plan.nodes import ExchangeSource, FileScan, Fragment, Node, PlacedNode, Range
+from pyspark_pipeline.plan.nodes import ExchangeSource, FileScan, Fragment, Node, PartitionDependentNode, Range
 from pyspark_pipeline.plan.unions import Union
 
 #: The version of a fragment's JSON and of the control message; ``PlanJson.Version`` in the shim.
-WIRE_VERSION = 3
+WIRE_VERSION = 4
 
 #: The kinds of numbered nodes by the key of their number in the JSON.
-KINDS = ("scan", "union", "placed", "input", "broadcast")
+KINDS = ("scan", "union", "partitionDependent", "input", "broadcast")
 
 _NUMBERS: Mapping[type[Node], tuple[str, Callable[[Any], int]]] = {
     FileScan: ("scan", lambda node: node.input_id),
     Range: ("scan", lambda node: node.input_id),
     Union: ("union", lambda node: node.number),
-    PlacedNode: ("placed", lambda node: node.number),
+    PartitionDependentNode: ("partitionDependent", lambda node: node.number),
     ExchangeSource: ("input", lambda node: node.input_id),
     BroadcastSource: ("broadcast", lambda node: node.broadcast),
 }

@@ -41,7 +41,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedNode(Node):
+class PartitionDependentNode(Node):
     """A node whose rows depend on the index of its partition, and on the order of its input.
 
     ``number`` is its number among these nodes of its fragment, by which the control message has the index.

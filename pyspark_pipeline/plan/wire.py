@@ -1,7 +1,8 @@
 """The decoder of fragments: one function per Spark operator class, in a registry (:mod:`~.registry`).
 
 The shim writes an operator as ``{"op": class, "output": […], "fields": {name: …}, "children": […]}``; leaves
-that the task feeds, unions and placed nodes carry their number (:mod:`~.layout`) under the name of their kind.
+that the task feeds, unions and partition-dependent nodes carry their number (:mod:`~.layout`) under the name of their
+kind.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from pyspark_pipeline.plan.nodes import (
     SingleExchange,
     Sink,
 )
-from pyspark_pipeline.plan.placed import placed_values
+from pyspark_pipeline.plan.nondeterministic import nondeterministic_columns
 from pyspark_pipeline.plan.ranges import RangeExchange, RangeSample, Sample
 from pyspark_pipeline.plan.registry import decoder_of, decodes
 from pyspark_pipeline.plan.sorts import decode_sort_keys, sort_direction
@@ -126,19 +127,19 @@ def _input(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) ->
 
 @decodes("FilterExec")
 def _filter(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
-    if "placed" in node:
-        return _placed_filter(node, output, children[0])
+    if "partitionDependent" in node:
+        return _nondeterministic_filter(node, output, children[0])
     decoder = ExpressionDecoder(children[0].output)
     return Filter(output=output, condition=decoder.decode(node["fields"]["condition"]), child=children[0])
 
 
-def _placed_filter(node: Json, output: tuple[Field, ...], below: Node) -> Node:
-    """Decode a filter whose last conjunct reads placed values, of the rows that pass the conjuncts before it."""
+def _nondeterministic_filter(node: Json, output: tuple[Field, ...], below: Node) -> Node:
+    """Decode a filter whose last conjunct reads nondeterministic columns of the rows that pass the others."""
     if node["before"] is not None:
         before = ExpressionDecoder(below.output).decode(node["before"])
         below = Filter(output=below.output, condition=before, child=below)
     width = len(below.output)
-    below = placed_values(node["placed"], node["calls"], below)
+    below = nondeterministic_columns(node["partitionDependent"], node["calls"], below)
     condition = ExpressionDecoder(below.output).decode(node["condition"])
     below = Filter(output=below.output, condition=condition, child=below)
     exprs = tuple(
@@ -150,7 +151,9 @@ def _placed_filter(node: Json, output: tuple[Field, ...], below: Node) -> Node:
 
 @decodes("ProjectExec")
 def _project(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
-    child = placed_values(node["placed"], node["calls"], children[0]) if "placed" in node else children[0]
+    child = children[0]
+    if "partitionDependent" in node:
+        child = nondeterministic_columns(node["partitionDependent"], node["calls"], child)
     decoder = ExpressionDecoder(child.output)
     exprs = decoder.decode_all([strip_alias(e) for e in node["fields"]["projectList"]])
     return Project(output=output, exprs=exprs, child=child)

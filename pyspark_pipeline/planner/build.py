@@ -24,7 +24,14 @@ from pyspark_pipeline.ids import OperatorId
 from pyspark_pipeline.memory import MemoryTracker, SizedValue, SpillBudget
 from pyspark_pipeline.operators import decompose_node
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
-from pyspark_pipeline.plan.nodes import ExchangeSource, ExecutorCalendar, Fragment, Node, PlacedNode, ScanSplit
+from pyspark_pipeline.plan.nodes import (
+    ExchangeSource,
+    ExecutorCalendar,
+    Fragment,
+    Node,
+    PartitionDependentNode,
+    ScanSplit,
+)
 from pyspark_pipeline.plan.unions import Union
 from pyspark_pipeline.planner.pipelines import PipelineSet
 
@@ -136,7 +143,7 @@ class FragmentBuilder(PipelineSet):
         position: int | None = self.control["branches"].get(str(union.number))
         return position
 
-    def partition_of(self, node: PlacedNode) -> int:
+    def partition_of(self, node: PartitionDependentNode) -> int:
         """Return the index, from 0, of the partition of ``node`` that this instance computes."""
         index: int = self.control["partitions"][str(node.number)]
         return index

@@ -14,7 +14,7 @@ from typing import Any
 from pyspark_pipeline.expressions import ExpressionSettings, can_raise
 from pyspark_pipeline.plan.eval_mode import EvalMode
 from pyspark_pipeline.plan.expr import Expr
-from pyspark_pipeline.plan.nodes import Aggregate, AggregateCall, Fragment, Limit, Node, PlacedNode, Project
+from pyspark_pipeline.plan.nodes import Aggregate, AggregateCall, Fragment, Limit, Node, PartitionDependentNode, Project
 from pyspark_pipeline.plan.sorts import Sort, TopN
 from pyspark_pipeline.plan.windows import Window, WindowGroupLimit
 
@@ -28,7 +28,7 @@ def depends_on_row_order(fragment: Fragment) -> bool:
     pending = [] if fragment.ordered else [fragment.root]
     while pending:
         node = pending.pop()
-        if isinstance(node, PlacedNode):
+        if isinstance(node, PartitionDependentNode):
             return True
         if isinstance(node, Aggregate) and any(map(_is_order_sensitive, node.calls)):
             return True

@@ -2,7 +2,7 @@
 
 A worker's daemon calls :func:`warm`: it loads the cached kernels, about 0.3 s, and never waits for compilation. If some
 are missing, a background process compiles them, the most common ones first. A task that needs one sooner compiles it
-itself, or waits for the process that is compiling it (:mod:`pyspark_pipeline.kernels.code_files`).
+itself, or waits for the process that is compiling it (:mod:`pyspark_pipeline.kernels.kernel_cache`).
 
 ``python -m pyspark_pipeline.task.warm`` compiles all kernels: in this user's cache, or with ``--into DIR`` for a
 cache to bake.
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from pyspark_pipeline.errors import PipelineError
 from pyspark_pipeline.expressions import warm_up as expression_kernels
-from pyspark_pipeline.kernels import code_files, compile_cache
+from pyspark_pipeline.kernels import compile_cache, kernel_cache
 from pyspark_pipeline.kernels import warm_up as row_kernels
 from pyspark_pipeline.operators.aggregation import functions
 
@@ -42,7 +42,7 @@ class WarmError(PipelineError):
 def warm() -> None:
     """Load every cached kernel into this process; start a background process that compiles the others."""
     compile_cache.compile_ahead(__name__, "--background", "--with-parent", "--processes", "1")
-    code_files.preload()
+    kernel_cache.preload()
 
 
 def compile_all(processes: int, with_parent: bool = False) -> None:
@@ -127,7 +127,7 @@ def main(words: Sequence[str] | None = None) -> int:
             print(bake(arguments.into, arguments.processes))
             return 0
         if arguments.background:
-            code_files.run_in_background()
+            kernel_cache.run_in_background()
         with compile_cache.completing() as is_mine:
             if is_mine and not compile_cache.is_complete():
                 compile_all(arguments.processes, arguments.with_parent)

@@ -43,6 +43,7 @@ BANNED: Mapping[str, str] = {
     r"\b(tells_holders|first_at_once|may_ask|hand_in|trace_keys|marks_build|build_rest)\b": "see docs/glossary.md",
     r"\b(HeldRows|AtRow|BuildPart|Handover)\b": "RowBuffer, ValueAtRow, BuildPartition, AggregateBridge",
     r"\bstands? in (the )?line\b": "wait in a WaiterQueue",
+    r"\bPlaced(Node|Values|Function)\b": "PartitionDependentNode, NondeterministicColumns",
 }
 #: The same for .scala files.
 BANNED_SCALA: Mapping[str, str] = {
@@ -54,6 +55,8 @@ BANNED_SCALA: Mapping[str, str] = {
     r"\bWrapping\b": "Convert",
     r"\bUnwrapping\b": "Revert",
     r"\bmakesRuns\b": "emitsSortedRuns",
+    r"\bPlaced(Calls|Joins)\b": "NondeterministicCalls, PlacementSensitiveJoins",
+    r"\bobject Written\b": "ExpressionOrigin",
 }
 #: Starts of function docstrings -> replacement.
 FUNCTION_STARTS: Mapping[str, str] = {

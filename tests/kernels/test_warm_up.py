@@ -42,7 +42,7 @@ from pyspark_pipeline.operators.aggregation.functions.sum_states import (
 )
 from pyspark_pipeline.operators.aggregation.functions.value_codes import value_coder
 from pyspark_pipeline.operators.aggregation.functions.value_counts import ValueCountState
-from pyspark_pipeline.operators.windows.value_bounds import ValueBounds
+from pyspark_pipeline.operators.windows.range_bounds import RangeBounds
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.sorts import SortKey
@@ -214,6 +214,6 @@ def _value_frames() -> None:
         for bound in (Bound(kind="unbounded"), Bound(kind="peers"), Bound(kind="values", offset=offset, unit=unit)):
             for descending in (False, True):
                 key = SortKey(expr=column(child, "v"), descending=descending)
-                frames = ValueBounds(key, bound, bound, settings)
+                frames = RangeBounds(key, bound, bound, settings)
                 frames.frames(starts, numbers, np.arange(4), (0, 0))
                 frames.frames(starts, numbers.slice(0, 3), np.arange(1, 3), (0, 1))

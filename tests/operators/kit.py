@@ -32,7 +32,7 @@ from pyspark_pipeline.plan.nodes import (
     ExecutorCalendar,
     Field,
     Node,
-    PlacedNode,
+    PartitionDependentNode,
     ResultSink,
     ScanSplit,
     Settings,
@@ -134,7 +134,7 @@ class Builder(PipelineSet):
     def active_input(self, union: Node) -> int:
         return 0
 
-    def partition_of(self, node: PlacedNode) -> int:
+    def partition_of(self, node: PartitionDependentNode) -> int:
         return self.partition
 
     def broadcast_value(self, source: Any, key: Any, make: Any, user: Any) -> Any:

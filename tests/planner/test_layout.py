@@ -10,13 +10,13 @@ import pytest
 from pyspark_pipeline.errors import EngineBugError, UnsupportedPlanError
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.layout import WIRE_VERSION, check_layout, numbers_of
-from pyspark_pipeline.plan.nodes import ExchangeSource, Fragment, Node, PlacedNode, Range, ResultSink
+from pyspark_pipeline.plan.nodes import ExchangeSource, Fragment, Node, PartitionDependentNode, Range, ResultSink
 from pyspark_pipeline.plan.unions import Union
 from pyspark_pipeline.plan.wire import decode_fragment
 from tests.operators.kit import DEFAULTS, fields
 
 OUTPUT = fields("n:bigint")
-COUNTS = {"scan": 2, "union": 2, "placed": 1, "input": 1, "broadcast": 1}
+COUNTS = {"scan": 2, "union": 2, "partitionDependent": 1, "input": 1, "broadcast": 1}
 
 
 def union(number: int, *inputs: Node) -> Union:
@@ -26,7 +26,7 @@ def union(number: int, *inputs: Node) -> Union:
 def plan(scan: int = 1) -> Fragment:
     numbers, more = Range(output=OUTPUT, input_id=0), Range(output=OUTPUT, input_id=scan)
     source, table = ExchangeSource(output=OUTPUT, input_id=0), BroadcastSource(output=OUTPUT, broadcast=0)
-    placed = PlacedNode(output=OUTPUT, number=0)
+    placed = PartitionDependentNode(output=OUTPUT, number=0)
     root = union(0, numbers, union(1, source, table, placed), more)
     return Fragment(id=7, root=root, sink=ResultSink(), settings=DEFAULTS)
 
@@ -36,7 +36,8 @@ def control(**given: Any) -> dict[str, Any]:
 
 
 def test_equal_counts_pass() -> None:
-    assert numbers_of(plan().root) == {"scan": [0, 1], "union": [0, 1], "placed": [0], "input": [0], "broadcast": [0]}
+    pairs = {"scan": [0, 1], "union": [0, 1]}
+    assert numbers_of(plan().root) == {**pairs, "partitionDependent": [0], "input": [0], "broadcast": [0]}
     check_layout(plan(), control())
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import pyspark_pipeline
 from pyspark_pipeline.cli.main import main
-from pyspark_pipeline.kernels import code_files, compile_cache, processors
+from pyspark_pipeline.kernels import compile_cache, kernel_cache, processors
 from pyspark_pipeline.task import warm
 
 _PACKAGE = Path(pyspark_pipeline.__file__).parent
@@ -24,8 +24,8 @@ _PACKAGE = Path(pyspark_pipeline.__file__).parent
 _USE_A_KERNEL = """
     import json, sys
     import numpy as np
-    from pyspark_pipeline.kernels import code_files, row_ranges
-    found = code_files.preload()
+    from pyspark_pipeline.kernels import kernel_cache, row_ranges
+    found = kernel_cache.preload()
     mask = np.ones(4, dtype=np.uint8)
     row_ranges.keep_longs_between(np.arange(4), 1, 2, mask)
     assert mask.tolist() == [0, 1, 1, 0]
@@ -276,11 +276,11 @@ def test_kernel_compiles_without_locks_and_disk_space(folder: Path) -> None:
     program = """
         import errno, fcntl
         import numpy as np
-        from pyspark_pipeline.kernels import code_files, row_ranges
+        from pyspark_pipeline.kernels import kernel_cache, row_ranges
         def fail(*arguments, **options):
             raise OSError(errno.ENOLCK, "no locks")
         fcntl.flock = fail
-        code_files.tempfile.NamedTemporaryFile = fail
+        kernel_cache.tempfile.NamedTemporaryFile = fail
         row_ranges.keep_longs_between(np.arange(4), 1, 2, np.ones(4, dtype=np.uint8))
         print(len(row_ranges.keep_longs_between.signatures))
     """
@@ -337,24 +337,24 @@ def test_kernels_of_user_module_are_compiled(folder: Path) -> None:
     from pyspark_pipeline.kernels.jit import kernel
 
     doubled = kernel(lambda value: value * 2)
-    assert doubled(21) == 42 and not isinstance(doubled._cache, code_files.CodeFiles)
+    assert doubled(21) == 42 and not isinstance(doubled._cache, kernel_cache.KernelCache)
 
 
 def test_nobody_waits_long_for_kernel_of_low_priority_process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The holder of the lock may get no processor: the process that needs the kernel compiles it too."""
-    monkeypatch.setattr(code_files, "_LONGEST_WAIT", float("inf"))
+    monkeypatch.setattr(kernel_cache, "_LONGEST_WAIT", float("inf"))
     own = compile_cache.own_folder()
     assert own is not None
     run(f"""
         import os
         from pathlib import Path
-        from pyspark_pipeline.kernels import code_files
-        code_files.run_in_background()
-        code_files.CodeFiles("kernel")._lock(Path({str(own)!r}), "form")
+        from pyspark_pipeline.kernels import kernel_cache
+        kernel_cache.run_in_background()
+        kernel_cache.KernelCache("kernel")._lock(Path({str(own)!r}), "form")
         if os.fork():
             os._exit(0)
         os.close(1), os.close(2)
         import time
         time.sleep(20)  # the child inherits the lock
     """)
-    code_files.CodeFiles("kernel")._lock(own, "form")
+    kernel_cache.KernelCache("kernel")._lock(own, "form")

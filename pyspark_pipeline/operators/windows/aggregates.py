@@ -18,9 +18,9 @@ from pyspark_pipeline.operators.aggregation.functions.registry import AggregateF
 from pyspark_pipeline.operators.aggregation.functions.state import Groups, StatePool
 from pyspark_pipeline.operators.windows.boundaries import WindowRows
 from pyspark_pipeline.operators.windows.frames import Frames, ValueOverFrames, ValueOverGrowingFrames
+from pyspark_pipeline.operators.windows.range_bounds import RangeBounds
 from pyspark_pipeline.operators.windows.registry import WindowFunction, WindowInput, window_function
 from pyspark_pipeline.operators.windows.sources import FrameValue, GroupValues, ValueAtLastPeer, ValueAtPartitionEnd
-from pyspark_pipeline.operators.windows.value_bounds import ValueBounds
 from pyspark_pipeline.plan.expr import Expr, Literal
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 from pyspark_pipeline.plan.windows import WindowCall
@@ -182,7 +182,7 @@ def aggregate_over_frame(
 
 def frames_of(call: WindowCall, settings: Settings) -> Frames:
     """Return the frames between the call's bounds; the last argument column is that of :func:`order_of`."""
-    values = None if call.order is None else ValueBounds(call.order, *call.bounds, settings)
+    values = None if call.order is None else RangeBounds(call.order, *call.bounds, settings)
     return Frames(*call.bounds, values)
 
 

@@ -9,14 +9,14 @@ import org.apache.spark.sql.internal.SQLConf
 
 /**
  * The functions and operators that the user keeps in Spark (option `exclude`). A function has the names of
- * [[Written.names]]; an operator that of its class, with or without `Exec`. Letters of both cases are equal.
+ * [[ExpressionOrigin.names]]; an operator that of its class, with or without `Exec`. Letters of both cases are equal.
  */
 class Exclusions(names: Set[String]) {
   import Exclusions._
 
   /** Return the reason against `e`; None if no name of it is excluded. */
   def reason(e: Expression): Option[String] =
-    if (names.isEmpty) None else Written.names(e).find(n => names(lower(n))).map(n => s"$n is excluded ($Key)")
+    if (names.isEmpty) None else ExpressionOrigin.names(e).find(n => names(lower(n))).map(n => s"$n is excluded ($Key)")
 
   /** Return the reason against `op`; None if it is not excluded. */
   def reason(op: SparkPlan): Option[String] =

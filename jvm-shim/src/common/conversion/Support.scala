@@ -56,10 +56,10 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
   /** Return the reasons against all unsupported parts of `es`, as the user wrote them; None if all are supported. */
   def every(es: Seq[Expression]): Option[String] = first(es).map { one =>
     val found = for (top <- es; (part, around, reason) <- unsupported(top, top, 1))
-      yield (part, reason, Written.place(part, around, top))
+      yield (part, reason, ExpressionOrigin.location(part, around, top))
     val (columns, causes) = found.partition(_._1.isInstanceOf[Attribute]) // an operator below reports its own columns
-    val places = (if (causes.nonEmpty) causes else columns).map { case (_, reason, place) => reason -> place }
-    val reasons = places.map(_._1).distinct.map(r => r + Written.listed(places.collect { case (`r`, place) => place }))
+    val located = (if (causes.nonEmpty) causes else columns).map { case (_, reason, location) => reason -> location }
+    val reasons = located.map(_._1).distinct.map(r => r + ExpressionOrigin.listed(located.collect { case (`r`, l) => l }))
     val (shown, others) = reasons.splitAt(Support.MaxReasons)
     if (shown.isEmpty) one else (shown ++ others.headOption.map(_ => s"${others.length} more")).mkString("; ")
   }
@@ -76,7 +76,7 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
         case _ if Support.isCheckedAsWhole(e) => (e, Nil)
         case other => (other, Support.checkedFirst(other))
       }
-      val near = Seq(called, e).find(Written.hasLine).getOrElse(around)
+      val near = Seq(called, e).find(ExpressionOrigin.hasLine).getOrElse(around)
       val own = e match {
         case a: AggregateExpression => aggregateReason(a)
         case other => reasonOfOne(other)
@@ -95,7 +95,7 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
   /** Return the reason why `e` matches none of the cases in `known`; None if it matches one. */
   def matching(e: Expression, known: Map[String, Seq[Manifest.Case]]): Option[String] = {
     val call = FunctionCall.of(e)
-    def written = Written.name(e)
+    def written = ExpressionOrigin.name(e)
     def shape = s"$written(${call.args.map(_.dataType.catalogString).mkString(", ")})"
     excluded.reason(e).orElse(typeReason(e.dataType, shape)).orElse {
       known.get(call.name) match {

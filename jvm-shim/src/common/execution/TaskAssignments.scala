@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 /**
  * The data that one fragment instance reads: its part of each scan and the partitions of each streamed input, by number,
  * and for each union, by number, the one child that this instance runs; the instance runs all children of other unions.
- * `partitions` has the index of the partition that each placed node computes, by number.
+ * `partitions` has the index of the partition that each partition-dependent node computes, by number.
  */
 case class TaskAssignment(
     scans: Map[Int, ScanPart] = Map.empty,
@@ -32,7 +32,7 @@ object TaskAssignments {
         Some((0 until inputs(node.number).getNumPartitions).map(i => TaskAssignment(inputs = Map(node.number -> Seq(i)))))
       case NodeKind.Broadcast => None
       case NodeKind.Operator | NodeKind.Union => byRule(node)
-      case NodeKind.Placed => byRule(node).map(_.zipWithIndex.map { case (assignment, i) =>
+      case NodeKind.PartitionDependent => byRule(node).map(_.zipWithIndex.map { case (assignment, i) =>
         assignment.and(TaskAssignment(partitions = Map(node.number -> i)))
       })
     }

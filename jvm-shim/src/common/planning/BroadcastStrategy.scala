@@ -21,7 +21,7 @@ class BroadcastStrategy extends SparkStrategy with JoinSelectionHelper {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case join @ ExtractEquiJoinKeys(kind, leftKeys, rightKeys, condition, _, left, right, JoinHint.NONE) =>
       val model = new CostModel(SQLConf.get)
-      val mayApply = model.canBroadcast && !PlacedJoins.isPlaced(join) && isForEngine(left) && isForEngine(right)
+      val mayApply = model.canBroadcast && !PlacementSensitiveJoins.isSensitive(join) && isForEngine(left) && isForEngine(right)
       val sides = if (!mayApply) Nil
         else Seq(BuildRight -> canBuildBroadcastRight(kind), BuildLeft -> canBuildBroadcastLeft(kind)).collect {
           case (side, true) => side

@@ -1,13 +1,13 @@
 package org.pysparkpipeline
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, EarlyReduction, PlacedJoins,
+import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, EarlyReduction, PlacementSensitiveJoins,
   SemiJoinReduction, SessionSettings, StagePreparation, UnionCoalescing}
 
 /**
  * Adds the extension's rules to Spark's planning, in the order in which they run:
  *
- *  1. `PlacedJoins` (optimizer) marks the joins that must not be broadcast. `EarlyReduction` (optimizer) inserts semi joins
+ *  1. `PlacementSensitiveJoins` (optimizer) marks the joins that must not be broadcast. `EarlyReduction` (optimizer) inserts semi joins
  *     that drop rows earlier than a join above would.
  *  2. `BroadcastStrategy` (planner strategy) plans broadcast joins for the other joins if the engine can broadcast a side.
  *  3. `StagePreparation` (query-stage preparation, AQE on) receives the whole physical plan after `EnsureRequirements`,
@@ -23,7 +23,7 @@ class PipelineExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     SessionSettings.applyWithoutPlugin()
     extensions.injectPlannerStrategy(_ => new BroadcastStrategy)
-    extensions.injectPreCBORule(_ => PlacedJoins)
+    extensions.injectPreCBORule(_ => PlacementSensitiveJoins)
     extensions.injectPreCBORule(_ => EarlyReduction)
     extensions.injectRuntimeOptimizerRule(_ => SemiJoinReduction)
     extensions.injectQueryStagePrepRule(session => StagePreparation(session))

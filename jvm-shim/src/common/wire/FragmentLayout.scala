@@ -13,13 +13,13 @@ object NodeKind {
   case object Scan extends NodeKind(Some("scan"))
   case object Union extends NodeKind(Some("union"))
   /** A converted operator whose rows depend on the index of its partition. */
-  case object Placed extends NodeKind(Some("placed"))
+  case object PartitionDependent extends NodeKind(Some("partitionDependent"))
   /** An input whose chunks are streamed to the instance. */
   case object Input extends NodeKind(Some("input"))
   /** An input that each worker process reads once. */
   case object Broadcast extends NodeKind(Some("broadcast"))
 
-  val all: Seq[NodeKind] = Seq(Operator, Scan, Union, Placed, Input, Broadcast)
+  val all: Seq[NodeKind] = Seq(Operator, Scan, Union, PartitionDependent, Input, Broadcast)
 }
 
 /** A node of a fragment: Spark's operator, or an input. `number` is its number among the nodes of its kind. */

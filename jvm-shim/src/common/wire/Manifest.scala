@@ -65,8 +65,8 @@ object Manifest {
 
   lazy val windows: Map[String, Seq[Case]] = cases(root.path("windows"))
 
-  /** The functions of a row's place, which [[PlacedCalls]] takes out of expressions. */
-  lazy val placed: Map[String, Seq[Case]] = cases(root.path("placed"))
+  /** The nondeterministic functions, which [[NondeterministicCalls]] takes out of expressions. */
+  lazy val nondeterministic: Map[String, Seq[Case]] = cases(root.path("nondeterministic"))
 
   private def cases(node: JsonNode): Map[String, Seq[Case]] =
     fields(node).map { case (name, entry) => name -> elements(entry.path("cases")).map(Case(_)) }

@@ -43,7 +43,7 @@ class PlanJson(id: Int, layout: FragmentLayout, val conf: SQLConf) {
       if (drivers > 1) json.put("drivers", drivers)
         .set[ObjectNode]("dealtBy", arr(PipelineShuffleExchangeExec.driverKeys(node.plan).map(expressions.write)))
       json
-    case NodeKind.Operator | NodeKind.Scan | NodeKind.Union | NodeKind.Placed =>
+    case NodeKind.Operator | NodeKind.Scan | NodeKind.Union | NodeKind.PartitionDependent =>
       val json = start(node.plan.getClass.getSimpleName, node)
       OperatorRules.of(node.plan).describe(node.plan, json, this)
       if (node.children.nonEmpty) json.set[ObjectNode]("children", arr(node.children.map(write)))
@@ -87,7 +87,7 @@ class PlanJson(id: Int, layout: FragmentLayout, val conf: SQLConf) {
 object PlanJson {
 
   /** The version of a fragment's JSON and of the control message; `WIRE_VERSION` in the worker's `plan/layout.py`. */
-  val Version = 3
+  val Version = 4
 
   /** Jackson limits nesting to a thousand levels by default, which a chain of some hundred operators exceeds. */
   private val mapper = new ObjectMapper(new JsonFactory().setStreamWriteConstraints(

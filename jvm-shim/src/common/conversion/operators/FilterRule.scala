@@ -6,26 +6,26 @@ import org.apache.spark.sql.catalyst.expressions.{And, AttributeSet, Expression,
 import org.apache.spark.sql.execution.FilterExec
 
 object FilterRule extends OperatorRule[FilterExec] with PredicateHelper {
-  override def isRowwise(op: FilterExec): Boolean = !PlacedCalls.in(op.condition)
+  override def isRowwise(op: FilterExec): Boolean = !NondeterministicCalls.in(op.condition)
 
   override def reason(op: FilterExec, support: Support): Option[String] =
-    if (!PlacedCalls.in(op.condition)) super.reason(op, support)
-    else placed(op) match {
-      case Some((_, last)) => PlacedCalls.reason(op, Seq(last), support).orElse(super.reason(op, support))
+    if (!NondeterministicCalls.in(op.condition)) super.reason(op, support)
+    else lastConjunct(op) match {
+      case Some((_, last)) => NondeterministicCalls.reason(op, Seq(last), support).orElse(super.reason(op, support))
       case None => Some("random numbers before the last conjunct of a filter are not supported")
     }
 
-  override def expressions(op: FilterExec): Seq[Expression] = PlacedCalls.extract(Seq(op.condition))._1
+  override def expressions(op: FilterExec): Seq[Expression] = NondeterministicCalls.extract(Seq(op.condition))._1
 
   /**
-   * Return the conjuncts before the only one with placed calls, and that one, which Spark evaluates for the rows that pass
+   * Return the conjuncts before the only one with nondeterministic calls, and that one, which Spark evaluates for the rows that pass
    * the others; None if it may evaluate others later: with generated code a check for NULL precedes the first conjunct
    * that reads the column, or comes last.
    */
-  private def placed(op: FilterExec): Option[(Seq[Expression], Expression)] = {
+  private def lastConjunct(op: FilterExec): Option[(Seq[Expression], Expression)] = {
     val conjuncts = splitConjunctivePredicates(op.condition)
     val (before, last) = (conjuncts.init, conjuncts.last)
-    val isLast = before.forall(e => e.deterministic && !PlacedCalls.in(e)) && !last.isInstanceOf[IsNotNull]
+    val isLast = before.forall(e => e.deterministic && !NondeterministicCalls.in(e)) && !last.isInstanceOf[IsNotNull]
     if (isLast && checksAreReadBy(before)) Some((before, last)) else None
   }
 
@@ -37,15 +37,15 @@ object FilterRule extends OperatorRule[FilterExec] with PredicateHelper {
   }
 
   override def kind(op: FilterExec): NodeKind =
-    if (PlacedCalls.in(op.condition)) NodeKind.Placed else NodeKind.Operator
+    if (NondeterministicCalls.in(op.condition)) NodeKind.PartitionDependent else NodeKind.Operator
 
   override def describe(op: FilterExec, node: ObjectNode, plan: PlanJson): Unit =
-    placed(op).filter(_ => PlacedCalls.in(op.condition)) match {
+    lastConjunct(op).filter(_ => NondeterministicCalls.in(op.condition)) match {
       case None => super.describe(op, node, plan)
       case Some((before, last)) =>
-        val (condition, calls) = PlacedCalls.extract(Seq(last))
+        val (condition, calls) = NondeterministicCalls.extract(Seq(last))
         node.set[ObjectNode]("before", before.reduceOption(And).map(plan.expressions.write).getOrElse(Json.nodes.nullNode()))
-        node.set[ObjectNode]("calls", PlacedCalls.write(calls, plan))
+        node.set[ObjectNode]("calls", NondeterministicCalls.write(calls, plan))
         node.set[ObjectNode]("condition", plan.expressions.write(condition.head))
     }
 

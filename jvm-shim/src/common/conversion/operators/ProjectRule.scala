@@ -8,20 +8,20 @@ import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
 object ProjectRule extends OperatorRule[ProjectExec] {
   override def prepare(op: ProjectExec): SparkPlan = Pivots.merged(op)
 
-  override def isRowwise(op: ProjectExec): Boolean = !PlacedCalls.in(op.projectList)
+  override def isRowwise(op: ProjectExec): Boolean = !NondeterministicCalls.in(op.projectList)
 
   override def reason(op: ProjectExec, support: Support): Option[String] =
-    PlacedCalls.reason(op, op.projectList, support).orElse(super.reason(op, support))
+    NondeterministicCalls.reason(op, op.projectList, support).orElse(super.reason(op, support))
 
-  override def expressions(op: ProjectExec): Seq[Expression] = PlacedCalls.extract(op.projectList)._1
+  override def expressions(op: ProjectExec): Seq[Expression] = NondeterministicCalls.extract(op.projectList)._1
 
   override def kind(op: ProjectExec): NodeKind =
-    if (PlacedCalls.in(op.projectList)) NodeKind.Placed else NodeKind.Operator
+    if (NondeterministicCalls.in(op.projectList)) NodeKind.PartitionDependent else NodeKind.Operator
 
   override def describe(op: ProjectExec, node: ObjectNode, plan: PlanJson): Unit = {
-    val (columns, calls) = PlacedCalls.extract(op.projectList)
+    val (columns, calls) = NondeterministicCalls.extract(op.projectList)
     super.describe(op.copy(projectList = columns), node, plan)
-    if (calls.nonEmpty) node.set[ObjectNode]("calls", PlacedCalls.write(calls, plan))
+    if (calls.nonEmpty) node.set[ObjectNode]("calls", NondeterministicCalls.write(calls, plan))
   }
 
   /**

@@ -12,7 +12,7 @@ object SampleRule extends OperatorRule[SampleExec] {
     else if (Placement.readsUnion(op.child)) Some("a sample of a union is not supported")
     else None
 
-  override def kind(op: SampleExec): NodeKind = NodeKind.Placed
+  override def kind(op: SampleExec): NodeKind = NodeKind.PartitionDependent
 
   override def describe(op: SampleExec, node: ObjectNode, plan: PlanJson): Unit = {
     super.describe(op, node, plan)

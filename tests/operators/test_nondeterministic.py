@@ -1,4 +1,4 @@
-"""Values that depend on the place of a row are Spark's, however the rows are cut into chunks."""
+"""Nondeterministic functions return the values of Spark, however the rows are cut into chunks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.plan.expr import Call, Literal
 from pyspark_pipeline.plan.nodes import Field
-from pyspark_pipeline.plan.placed import PlacedValues
+from pyspark_pipeline.plan.nondeterministic import NondeterministicColumns
 from tests.operators.aggregate_kit import chunks_of, leaf
 from tests.operators.kit import Builder, run
 
@@ -23,7 +23,7 @@ def call(name: str, kind: str, *args: int | None) -> Call:
 def values(made: Call, rows: int = 5, chunk_rows: int = 2, partition: int = 0) -> list[Any]:
     child = leaf("k:bigint", chunks_of(pa.table({"k": pa.array(range(rows), pa.int64())}), chunk_rows))
     column = Field(id=9, name="v", type=made.type)
-    node = PlacedValues(output=(*child.output, column), number=0, calls=(made,), child=child)
+    node = NondeterministicColumns(output=(*child.output, column), number=0, calls=(made,), child=child)
     found: list[Any] = run(node, builder=Builder(partition=partition))["v"].to_pylist()
     return found
 

@@ -40,7 +40,7 @@ class _Side:
     failed: Array
 
 
-class ValueBounds:
+class RangeBounds:
     """Computes the frames between two bounds, at least one of which is an offset from the value of ``key``."""
 
     def __init__(self, key: SortKey, lower: Bound, upper: Bound, settings: Settings) -> None:
@@ -155,7 +155,7 @@ class ValueBounds:
 class OpenFrames:
     """Counts the rows whose frames are complete: a row of the partition is beyond their upper bound."""
 
-    def __init__(self, bounds: ValueBounds) -> None:
+    def __init__(self, bounds: RangeBounds) -> None:
         self._bounds = bounds
         self._pending: deque[tuple[Array, Array]] = deque()
         self.complete = 0

@@ -50,7 +50,7 @@ _IN_BACKGROUND: list[bool] = []
 _LOW_PRIORITY = b"low priority"
 
 
-class CodeFiles:
+class KernelCache:
     """The files of one kernel's forms; numba's ``_Cache``, by duck typing."""
 
     def __init__(self, name: str) -> None:
@@ -143,7 +143,7 @@ def cached_on_disk(dispatcher: Any) -> Any:
         base = f"{module}.{function.__qualname__}".replace("<", "").replace(">", "")
         same = (base if number == 1 else f"{base}-{number}" for number in itertools.count(1))
         name = next(name for name in same if name not in _DISPATCHERS)
-        dispatcher._cache = CodeFiles(name)
+        dispatcher._cache = KernelCache(name)
         _DISPATCHERS[name] = dispatcher
     else:
         with contextlib.suppress(RuntimeError):  # no cache folder

@@ -9,22 +9,22 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.SparkPlan
 
 /**
- * Takes calls of functions of a row's place (`rand(3)`) out of the expressions of an operator: the engine computes them for
+ * Takes calls of nondeterministic functions (`rand(3)`) out of the expressions of an operator: the engine computes them for
  * all rows of the input, as a column each. So an expression must call them for every row: not in a branch, and not after
  * an argument whose NULL ends the evaluation.
  */
-object PlacedCalls {
+object NondeterministicCalls {
 
   def in(e: Expression): Boolean = e.exists(isCall)
 
   def in(es: Seq[Expression]): Boolean = es.exists(in(_: Expression))
 
-  private def isCall(e: Expression): Boolean = Manifest.placed.contains(ExpressionJson.name(e))
+  private def isCall(e: Expression): Boolean = Manifest.nondeterministic.contains(ExpressionJson.name(e))
 
   /** Return the reason why the engine cannot compute the calls in `es`, which `op` evaluates one after the other. */
   def reason(op: SparkPlan, es: Seq[Expression], support: Support): Option[String] = {
     val calls = es.flatMap(_.collect { case call if isCall(call) => call })
-    calls.iterator.flatMap(support.matching(_, Manifest.placed)).nextOption()
+    calls.iterator.flatMap(support.matching(_, Manifest.nondeterministic)).nextOption()
       .orElse(es.iterator.flatMap(skipped).nextOption().map { call =>
         s"${ExpressionJson.name(call)} is not evaluated for every row"
       })

@@ -8,16 +8,16 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
  * Marks the joins below expressions that depend on the placement of rows ([[Placement]]). [[BroadcastStrategy]] sees no
  * operator above a join, so it reads these marks.
  */
-object PlacedJoins extends Rule[LogicalPlan] {
+object PlacementSensitiveJoins extends Rule[LogicalPlan] {
 
-  private val Placed: TreeNodeTag[Boolean] = TreeNodeTag[Boolean]("pysparkpipeline.placed")
+  private val Sensitive: TreeNodeTag[Boolean] = TreeNodeTag[Boolean]("pysparkpipeline.placementSensitive")
 
-  def isPlaced(join: LogicalPlan): Boolean = join.getTagValue(Placed).isDefined
+  def isSensitive(join: LogicalPlan): Boolean = join.getTagValue(Sensitive).isDefined
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
     plan.foreach { reader =>
       if (Placement.readerIn(reader).isDefined) {
-        reader.children.foreach(_.foreach { case join: Join => join.setTagValue(Placed, true); case _ => })
+        reader.children.foreach(_.foreach { case join: Join => join.setTagValue(Sensitive, true); case _ => })
       }
     }
     plan

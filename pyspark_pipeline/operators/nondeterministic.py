@@ -1,4 +1,4 @@
-"""Values that depend on the place of a row: random numbers with a seed, row numbers, the index of the partition.
+"""Nondeterministic functions, whose values depend on a row's partition and position: random numbers with a seed, ids.
 
 Spark evaluates such a function once for each row of its Project or Filter, in the order of the rows, with a state for
 each partition. The shim takes the calls out of these operators if Spark evaluates them for every row; they become
@@ -21,7 +21,7 @@ from pyspark_pipeline.kernels.xorshift import draw_characters, draw_doubles, dra
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.streaming import StreamingOperator
 from pyspark_pipeline.plan.expr import Call, constants
-from pyspark_pipeline.plan.placed import PlacedValues
+from pyspark_pipeline.plan.nondeterministic import NondeterministicColumns
 from pyspark_pipeline.plan.properties import RequiredOutput
 
 _SEEDS = ["int", "bigint"]
@@ -29,7 +29,7 @@ _SEEDS = ["int", "bigint"]
 _ROW_BITS = 33
 
 
-class PlacedFunction(ABC):
+class NondeterministicFunction(ABC):
     """The values of one call in one partition, with the state after the rows so far."""
 
     def __init__(self, call: Call, partition: int) -> None:
@@ -41,13 +41,13 @@ class PlacedFunction(ABC):
         """Return the values of the next ``rows`` rows."""
 
 
-_FUNCTIONS: CaseRegistry[type[PlacedFunction]] = CaseRegistry("function of a row's place ")
+_FUNCTIONS: CaseRegistry[type[NondeterministicFunction]] = CaseRegistry("nondeterministic function ")
 
 #: Returns the supported cases by function.
-placed_manifest = _FUNCTIONS.manifest
+nondeterministic_manifest = _FUNCTIONS.manifest
 
 
-class _Random(PlacedFunction):
+class _Random(NondeterministicFunction):
     """A function that draws from a generator, which is seeded with the last argument (NULL: 0) + the partition."""
 
     def __init__(self, call: Call, partition: int) -> None:
@@ -92,7 +92,7 @@ class _RandStr(_Random):
 
 
 @_FUNCTIONS.register("MonotonicallyIncreasingID", [case()])
-class _IncreasingId(PlacedFunction):
+class _IncreasingId(NondeterministicFunction):
     """The number of the row in its partition, below the index of the partition."""
 
     def __init__(self, call: Call, partition: int) -> None:
@@ -106,17 +106,17 @@ class _IncreasingId(PlacedFunction):
 
 
 @_FUNCTIONS.register("SparkPartitionID", [case()])
-class _PartitionId(PlacedFunction):
+class _PartitionId(NondeterministicFunction):
     """The index of the partition."""
 
     def values(self, rows: int) -> pa.Array:
         return fixed_array(pa.int32(), np.full(rows, self._partition, dtype=np.int32))
 
 
-class PlacedValuesOperator(StreamingOperator):
+class NondeterministicColumnsOperator(StreamingOperator):
     """Appends the values of all calls; the only driver of an instance sees its rows in order."""
 
-    def __init__(self, functions: Sequence[PlacedFunction]) -> None:
+    def __init__(self, functions: Sequence[NondeterministicFunction]) -> None:
         super().__init__()
         self._functions = functions
 
@@ -125,31 +125,31 @@ class PlacedValuesOperator(StreamingOperator):
         return make_chunk([*chunk.columns, *(function.values(rows) for function in self._functions)], rows)
 
 
-class PlacedValuesFactory(OperatorFactory):
+class NondeterministicColumnsFactory(OperatorFactory):
     """Makes the operator of the only driver; raises :class:`UnsupportedPlanError` for an unknown call."""
 
-    name = "PlacedValues"
+    name = "NondeterministicColumns"
 
-    def __init__(self, node: PlacedValues, partition: int) -> None:
-        self._make: list[Callable[[], PlacedFunction]] = [_maker(call, partition) for call in node.calls]
+    def __init__(self, node: NondeterministicColumns, partition: int) -> None:
+        self._make: list[Callable[[], NondeterministicFunction]] = [_maker(call, partition) for call in node.calls]
 
-    def create(self, dop: int, driver_sequence: int) -> PlacedValuesOperator:
-        return PlacedValuesOperator([make() for make in self._make])
+    def create(self, dop: int, driver_sequence: int) -> NondeterministicColumnsOperator:
+        return NondeterministicColumnsOperator([make() for make in self._make])
 
 
-def _maker(call: Call, partition: int) -> Callable[[], PlacedFunction]:
+def _maker(call: Call, partition: int) -> Callable[[], NondeterministicFunction]:
     types = tuple(arg.type for arg in call.args)
     function = _FUNCTIONS.find(call.name, Signature(types=types, type=call.type, fields=call.fields, args=call.args))
     return lambda: function(call, partition)
 
 
-def _required_input(node: PlacedValues, required: RequiredOutput) -> tuple[RequiredOutput]:
+def _required_input(node: NondeterministicColumns, required: RequiredOutput) -> tuple[RequiredOutput]:
     """Require what the consumer requires of the columns of the child, which it receives unchanged."""
     below = range(len(node.child.output))
     return (RequiredOutput(unused=required.unused.intersection(below), unscaled=required.unscaled.intersection(below)),)
 
 
-@implements(PlacedValues, execs=[], pipeline=["PlacedValues"], requires=_required_input)
-def decompose_placed_values(node: PlacedValues, builder: PipelineBuilder) -> list[OperatorFactory]:
+@implements(NondeterministicColumns, execs=[], pipeline=["NondeterministicColumns"], requires=_required_input)
+def decompose_nondeterministic(node: NondeterministicColumns, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the operator to the child's pipeline."""
-    return [*builder.decompose(node.child), PlacedValuesFactory(node, builder.partition_of(node))]
+    return [*builder.decompose(node.child), NondeterministicColumnsFactory(node, builder.partition_of(node))]

@@ -7,13 +7,13 @@ import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry
 import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, NamedExpression}
 
-/** Names expressions, and their places in the program, as the user wrote them. */
-object Written {
+/** Returns the names of expressions as the user wrote them, and their locations in the program, from Spark's query contexts. */
+object ExpressionOrigin {
 
   /** The longest text of an expression in a reason, in characters. */
   private val MaxText = 80
 
-  /** The place of an expression that the analyzer made is a whole query. */
+  /** The context of an expression that the analyzer made is a whole query. */
   private val Query = "(?is)(select|with|from)\\b.*".r
 
   /** A call, as the whole of an expression or with an alias. */
@@ -35,10 +35,10 @@ object Written {
   def hasLine(e: Expression): Boolean = callSite(e).nonEmpty
 
   /**
-   * Return the column that `top` computes and the place of its part `e`, which `around` contains; "" if neither is known.
+   * Return the column that `top` computes and the location of its part `e`, which `around` contains; "" if neither is known.
    * Spark knows the lines of operators of columns, not of the functions that a program calls.
    */
-  def place(e: Expression, around: Expression, top: Expression): String = {
+  def location(e: Expression, around: Expression, top: Expression): String = {
     val found = context(e)
     val text = found.filter(isSql).map(c => c.fragment.replaceAll("\\s+", " ").trim).filterNot(t => t.isEmpty || Query.matches(t))
     val column = Some(top).collect { case n: NamedExpression if !n.name.contains("(") => s"column ${n.name}" }
@@ -49,8 +49,8 @@ object Written {
     (Seq((column ++ line).mkString(", ")).filter(_.nonEmpty) ++ shown).mkString(": ")
   }
 
-  /** Return the first of `places` in parentheses, and the number of the others; "" if none is known. */
-  def listed(places: Seq[String]): String = places.filter(_.nonEmpty).distinct match {
+  /** Return the first of `locations` in parentheses, and the number of the others; "" if none is known. */
+  def listed(locations: Seq[String]): String = locations.filter(_.nonEmpty).distinct match {
     case Nil => ""
     case Seq(one) => s" ($one)"
     case first +: others => s" ($first; ${others.length} more)"
