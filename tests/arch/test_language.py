@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("pyspark_pipeline", "tests", "benchmarks", "build_backend", "examples", "docs", "jvm-shim")
-SKIPPED = ("docs/mechanisms.md", "benchmarks/results/", "tests/arch/test_language.py")
+SKIPPED = ("docs/audit/mechanisms.md", "benchmarks/results/", "tests/arch/test_language.py")
 
 #: Banned regular expression -> replacement, for .py and .md files.
 BANNED: Mapping[str, str] = {

@@ -221,7 +221,9 @@ class RunMerge:
         rows = self._order.sorted_rows(together)
         end = int(starts[runs.index(least) + 1]) - 1
         ready = rows[: int(np.flatnonzero(rows == end)[0]) + 1]
-        counts = np.bincount(np.searchsorted(starts, ready, side="right") - 1, minlength=len(runs))
+        is_ready = np.zeros(rows.size, dtype=np.bool_)
+        is_ready[ready] = True
+        counts = np.add.reduceat(is_ready, starts[:-1], dtype=np.int64)
         for run, count in zip(runs, counts.tolist(), strict=True):
             head = whole[run]
             self._heads[run] = head.slice(count) if count < head.num_rows else None
