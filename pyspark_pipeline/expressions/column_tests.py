@@ -132,6 +132,10 @@ class SelectionMask:
         self._mask: buffers.Array = np.empty(0, dtype=np.uint8)
         self._rows: buffers.Array = np.empty(0, dtype=np.int32)
 
+    def for_driver(self) -> SelectionMask:
+        """Return a mask by the same tests with scratch memory of its own."""
+        return SelectionMask(self._tests, self._unused_columns)
+
     def filter(self, chunk: pa.RecordBatch, unscaled: UnscaledTypes = ()) -> tuple[pa.RecordBatch, list[Evaluable]]:
         """Return the selected rows, as a chunk without unscaled decimals, and the conjuncts not yet tested."""
         tests = [test for test in self._tests if test.accepts(chunk.column(test.ordinal))]

@@ -27,7 +27,7 @@ _ONE_ROW = Frame(1, lambda ordinal: pa.nulls(1))
 
 
 class CompiledExpressions:
-    """Several expressions over the same input columns."""
+    """Several expressions over the same input columns; immutable, so that drivers share them."""
 
     __slots__ = ("nodes", "types")
 
@@ -59,8 +59,8 @@ def _on_slices(evaluate: Callable[[pa.RecordBatch], object], chunk: pa.RecordBat
 class CompiledPredicate:
     """A filter, evaluated as an ordered list of conjuncts.
 
-    Conjuncts with a column test are evaluated first, by :class:`~.marks.SelectionMask`, if no conjunct before them can
-    raise. If few rows remain, or if the next conjunct can raise, the remaining conjuncts are evaluated on the
+    Conjuncts with a column test are evaluated first, by :class:`~.column_tests.SelectionMask`, if no conjunct before
+    them can raise. If few rows remain, or if the next conjunct can raise, the remaining conjuncts are evaluated on the
     remaining rows only.
     """
 
@@ -81,6 +81,11 @@ class CompiledPredicate:
         self._selection = selection
         self._unscaled = unscaled
         self._unused_columns = unused_columns
+
+    def for_driver(self) -> CompiledPredicate:
+        """Return the same predicate with scratch memory of its own."""
+        selection = None if self._selection is None else self._selection.for_driver()
+        return CompiledPredicate(self.nodes, selection, self._unscaled, self._unused_columns)
 
     def filter(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
         """Return the rows for which the predicate is true, as a chunk without unscaled decimals.

@@ -67,20 +67,16 @@ class ExpandOperator(Operator):
 
 
 class ExpandFactory(OperatorFactory):
-    """Makes the operators; each compiles its own projections."""
+    """Makes the operators, which share the compiled projections."""
 
     name = "Expand"
 
     def __init__(self, node: Expand, settings: Settings) -> None:
-        self._node = node
-        self._settings = ExpressionSettings.of(settings)
-        self._compile()  # raises for an unsupported expression before execution starts
+        expressions = ExpressionSettings.of(settings)
+        self._compiled = [compile_expressions(projection, expressions) for projection in node.projections]
 
     def create(self, dop: int, driver_sequence: int) -> ExpandOperator:
-        return ExpandOperator(self._compile())
-
-    def _compile(self) -> list[CompiledExpressions]:
-        return [compile_expressions(projection, self._settings) for projection in self._node.projections]
+        return ExpandOperator(self._compiled)
 
 
 @implements(Expand, execs=["ExpandExec"], pipeline=["Expand"])

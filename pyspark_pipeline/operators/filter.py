@@ -29,7 +29,7 @@ class FilterOperator(StreamingOperator):
 
 
 class FilterFactory(OperatorFactory):
-    """Compiles the condition once for every driver: compiled expressions may keep scratch memory.
+    """Compiles the condition; drivers share it, each with scratch memory of its own.
 
     Rows of the unused columns of ``required`` are not copied.
     """
@@ -37,14 +37,12 @@ class FilterFactory(OperatorFactory):
     name = "Filter"
 
     def __init__(self, node: Filter, settings: Settings, required: RequiredOutput) -> None:
-        self._condition = node.condition
-        self._settings = ExpressionSettings.of(settings)
         types = (field.type for field in node.child.output)
-        self._unscaled = [type_.arrow if type_.is_decimal else None for type_ in types]
-        self._unused = required.unused
+        unscaled = [type_.arrow if type_.is_decimal else None for type_ in types]
+        self._predicate = compile_predicate(node.condition, ExpressionSettings.of(settings), unscaled, required.unused)
 
     def create(self, dop: int, driver_sequence: int) -> FilterOperator:
-        return FilterOperator(compile_predicate(self._condition, self._settings, self._unscaled, self._unused))
+        return FilterOperator(self._predicate.for_driver())
 
 
 def _required_input(node: Filter, required: RequiredOutput) -> tuple[RequiredOutput]:

@@ -37,20 +37,18 @@ class ProjectOperator(StreamingOperator):
 
 
 class ProjectFactory(OperatorFactory):
-    """Makes a selection if all expressions are columns, else a projection."""
+    """Makes a selection if all expressions are columns, else a projection, whose drivers share the expressions."""
 
     name = "Project"
     maps_rows = True
 
     def __init__(self, node: Project, settings: Settings) -> None:
-        self._exprs = node.exprs
-        self._settings = ExpressionSettings.of(settings)
+        self._ordinals = [expr.ordinal for expr in node.exprs if isinstance(expr, ColumnRef)]
+        is_selection = len(self._ordinals) == len(node.exprs)
+        self._compiled = None if is_selection else compile_expressions(node.exprs, ExpressionSettings.of(settings))
 
     def create(self, dop: int, driver_sequence: int) -> StreamingOperator:
-        ordinals = [expr.ordinal for expr in self._exprs if isinstance(expr, ColumnRef)]
-        if len(ordinals) == len(self._exprs):
-            return SelectOperator(ordinals)
-        return ProjectOperator(compile_expressions(self._exprs, self._settings))
+        return SelectOperator(self._ordinals) if self._compiled is None else ProjectOperator(self._compiled)
 
 
 def _required_input(node: Project, _required: RequiredOutput) -> tuple[RequiredOutput]:

@@ -40,11 +40,7 @@ class SortContext:
         self._collectors: dict[int, RunCollector] = {}
         self._is_closed = False
         self._lock = threading.Lock()
-        RowOrder(self.keys, settings)  # raises for an unsupported key before execution starts
-
-    def order(self) -> RowOrder:
-        """Build an evaluator of the keys; each driver has its own."""
-        return RowOrder(self.keys, self.settings)
+        self.order = RowOrder(self.keys, settings)
 
     def add_sink(self, driver_sequence: int) -> None:
         """Register a sink; all sinks register before execution starts."""
@@ -120,7 +116,7 @@ class SortSinkOperator(Operator):
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
         self._collector = RunCollector(
-            self._shared.order(), self._shared.batch_rows, context, input_presorted=self._shared.input_presorted
+            self._shared.order, self._shared.batch_rows, context, input_presorted=self._shared.input_presorted
         )
         context.register_reclaimable(Reclaimable(spill_partitions.MIN_SPILL_BYTES))
 
@@ -181,7 +177,7 @@ class SortSourceOperator(Operator):
     def pull_chunk(self) -> Chunk | None:
         if self._merged is None:
             runs = [run for collector in self._shared.collectors() for run in collector.runs]
-            self._merged = RunMerge(runs, self._shared.order(), self._shared.batch_rows)
+            self._merged = RunMerge(runs, self._shared.order, self._shared.batch_rows)
         chunk = self._merged.next_chunk()
         self.context.memory.reserve_unchecked(self._merged.nbytes)
         if chunk is None:

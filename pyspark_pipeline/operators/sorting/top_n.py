@@ -107,20 +107,16 @@ class TopNOperator(Operator):
 
 
 class TopNFactory(OperatorFactory):
-    """Makes the operators."""
+    """Makes the operators, which share the compiled keys."""
 
     name = "TopN"
 
     def __init__(self, node: TopN, settings: Settings, *, offset: int) -> None:
-        self._node = node
-        self._settings = settings
-        self._offset = offset
-        RowOrder(node.keys, settings)  # raises for an unsupported key before execution starts
+        self._limits = (node.limit, offset, settings.options.batch_rows)
+        self._orders = (RowOrder(node.keys, settings), RowOrder(node.keys[:1], settings))
 
     def create(self, dop: int, driver_sequence: int) -> TopNOperator:
-        node, settings = self._node, self._settings
-        order, first = RowOrder(node.keys, settings), RowOrder(node.keys[:1], settings)
-        return TopNOperator(order, first, node.limit, self._offset, settings.options.batch_rows)
+        return TopNOperator(*self._orders, *self._limits)
 
 
 @implements(TopN, execs=["TakeOrderedAndProjectExec"], pipeline=["TopN"])
