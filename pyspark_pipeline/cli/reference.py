@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pyspark_pipeline.expressions.cast_time import EXACT_ZONES, REGIONS, UTC_NAMES
 from pyspark_pipeline.manifest import build_manifest
 from pyspark_pipeline.metrics import declared_counters
 from pyspark_pipeline.options import OPTIONS, PREFIX
@@ -24,10 +23,6 @@ _FRAMES = (
 _NONDETERMINISTIC = (
     "In a Project, or in the last conjunct of a Filter, where Spark evaluates them for every row: not in a\n"
     "branch, and not after an argument that may be NULL.\n"
-)
-_ZONES = (
-    f"Exact: {', '.join(f'`{zone}`' for zone in (*UTC_NAMES, *REGIONS))},\nand offsets in quarters of an hour "
-    "from `-18:00` to `+18:00`.\n"
 )
 
 
@@ -45,7 +40,7 @@ def options_page() -> str:
 
 
 def _values(values: Sequence[Any]) -> str:
-    return "of an [exact time zone](#time-zones)" if list(values) == EXACT_ZONES else " or ".join(map(str, values))
+    return " or ".join(map(str, values))
 
 
 def _case(case: Mapping[str, Any]) -> str:
@@ -82,7 +77,6 @@ def functions_page(manifest: Mapping[str, Any]) -> str:
         f"{_functions(manifest['expressions'])}\n## Aggregates\n\n{_functions(manifest['aggregates'])}"
         f"\n## Window functions\n\n{_FRAMES}\n{_functions(manifest['windows'])}"
         f"\n## Nondeterministic functions\n\n{_NONDETERMINISTIC}\n{_functions(manifest['nondeterministic'])}"
-        f"\n## Time zones\n\n{_ZONES}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from pyspark_pipeline.expressions import (
     cast_decimal,
+    cast_moments,
     cast_numeric,
     cast_string,
     cast_text,
@@ -10,4 +11,13 @@ from pyspark_pipeline.expressions import (
     cast_void,
 )
 
-__all__ = ["cast_decimal", "cast_numeric", "cast_string", "cast_text", "cast_time", "cast_timestamp", "cast_void"]
+__all__ = [
+    "cast_decimal",
+    "cast_moments",
+    "cast_numeric",
+    "cast_string",
+    "cast_text",
+    "cast_time",
+    "cast_timestamp",
+    "cast_void",
+]

@@ -25,7 +25,7 @@ def _plain(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=lambda values, rows: to_array(values[0], rows).cast(pa.string()))
 
 
-@function("Cast", [case(["string"], result=["string"])])
+@function("Cast", [case([kind], result=[kind]) for kind in ("string", "binary", "date", "timestamp", "timestamp_ntz")])
 def _same(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=lambda values, rows: values[0])
 

@@ -177,7 +177,11 @@ def _to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
     return _kernel(call, _decimal_parser(call))
 
 
-@function("Cast", [case(FLOATING, result=["decimal"], max_precision=18)])
+#: The digits of decimals that fit into 64 bits.
+_MOST_DIGITS = 18
+
+
+@function("Cast", [case(FLOATING, result=["decimal"])])
 def _floating_to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
     """Round the decimal number that Java prints for the double; NaN and infinities are NULL."""
     target = call.type
@@ -189,7 +193,11 @@ def _floating_to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
         validity = validity_of([array])
         found = Digits.of(numbers_or_zero(array), settings.prints_shortest_digits)
         buffer, words = new_words(rows)
-        exact = found.unscaled(target.scale, 10**target.precision, words)
+        if target.precision > _MOST_DIGITS:
+            exact = np.zeros(rows, dtype=np.bool_)
+            words[:] = 0
+        else:
+            exact = found.unscaled(target.scale, 10**target.precision, words)
         result = decimal_array(target.arrow, rows, validity, buffer)
         others = valid_flags(validity, rows) & ~exact
         if not others.any():

@@ -1,25 +1,21 @@
 """Casts from string to timestamp (Spark: SparkDateTimeUtils.stringToTimestamp, parseTimestampString).
 
 A compiled kernel parses date, time, ``Z`` and offsets as ``+02:00``. Other time zones in a text are looked up once per
-zone, with the rules of Python's database. A time without a date is one of today in its time zone.
+zone. A time without a date is one of today in its time zone.
 """
 
 from __future__ import annotations
 
-import re
 import time
-import zoneinfo
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.expressions.cast_text import parsed_validity
-from pyspark_pipeline.expressions.cast_time import EXACT_ZONES
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
-from pyspark_pipeline.expressions.time_zones import TimeZone
+from pyspark_pipeline.expressions.time_zones import TimeZone, zone_of
 from pyspark_pipeline.expressions.values import from_numbers, to_array
 from pyspark_pipeline.kernels import text_parse
 from pyspark_pipeline.kernels.decimal_words import valid_flags, validity_of
@@ -30,55 +26,7 @@ _MILLION = 1_000_000
 #: The first and the last microsecond of the timestamps, as seconds and microseconds of the second.
 _FIRST, _LAST = divmod(-(2**63), _MILLION), divmod(2**63 - 1, _MILLION)
 
-#: Java's ZoneId.SHORT_IDS.
-_SHORT_IDS = {
-    "ACT": "Australia/Darwin", "AET": "Australia/Sydney", "AGT": "America/Argentina/Buenos_Aires",
-    "ART": "Africa/Cairo", "AST": "America/Anchorage", "BET": "America/Sao_Paulo", "BST": "Asia/Dhaka",
-    "CAT": "Africa/Harare", "CNT": "America/St_Johns", "CST": "America/Chicago", "CTT": "Asia/Shanghai",
-    "EAT": "Africa/Addis_Ababa", "ECT": "Europe/Paris", "EST": "-05:00", "HST": "-10:00",
-    "IET": "America/Indiana/Indianapolis", "IST": "Asia/Kolkata", "JST": "Asia/Tokyo", "MIT": "Pacific/Apia",
-    "MST": "-07:00", "NET": "Asia/Yerevan", "NST": "Pacific/Auckland", "PLT": "Asia/Karachi",
-    "PNT": "America/Phoenix", "PRT": "America/Puerto_Rico", "PST": "America/Los_Angeles", "SST": "Pacific/Guadalcanal",
-    "VST": "Asia/Ho_Chi_Minh",
-}  # fmt: skip
-_OFFSET = re.compile(r"([+-])([0-9]{1,2}|[0-9]{4}|[0-9]{6}|[0-9]{2}:[0-9]{2}(?::[0-9]{2})?)")
-_PREFIXED = re.compile(r"(?:UTC|GMT|UT)(?=[+-])")
-_REGION = re.compile(r"[A-Za-z][A-Za-z0-9~/._+-]+")
-_LARGEST_OFFSET = 18 * 3600
-
-
-@lru_cache(maxsize=64)
-def zone_of(text: str) -> TimeZone | None:
-    """Return the time zone that Spark's getZoneId reads in ``text``; None if there is none."""
-    name = text.strip("".join(map(chr, range(33))))
-    name = re.sub(r"([+-])([0-9]):", r"\g<1>0\2:", name, count=1)
-    name = re.sub(r"([+-])([0-9]{2}):([0-9])$", r"\1\2:0\3", name, count=1)
-    name = _SHORT_IDS.get(name, name)
-    if name in ("Z", "UTC", "GMT", "UT"):
-        return TimeZone("UTC")
-    prefix = _PREFIXED.match(name)
-    if prefix or name[:1] in ("+", "-"):
-        return _zone_of_offset(name[prefix.end() :] if prefix else name)
-    if _REGION.fullmatch(name) and name in _regions():
-        return TimeZone(name)
-    return None
-
-
-def _zone_of_offset(text: str) -> TimeZone | None:
-    """Return the zone of an offset in the forms of Java's ZoneOffset.of; None if it is none or too large."""
-    match = _OFFSET.fullmatch(text)
-    if match is None:
-        return None
-    digits = match[2].replace(":", "").zfill(2).ljust(6, "0")
-    hours, minutes, seconds = int(digits[:2]), int(digits[2:4]), int(digits[4:])
-    if minutes > 59 or seconds > 59 or hours * 3600 + minutes * 60 + seconds > _LARGEST_OFFSET:
-        return None
-    return TimeZone(f"{match[1]}{hours:02d}:{minutes:02d}:{seconds:02d}")
-
-
-@lru_cache(maxsize=1)
-def _regions() -> frozenset[str]:
-    return frozenset(zoneinfo.available_timezones())
+_CONTROL = "".join(map(chr, range(33)))
 
 
 class _Texts:
@@ -121,7 +69,7 @@ class _Texts:
             by_text.setdefault(self._data[self._zones[row, 1] : self._zones[row, 2]].tobytes(), []).append(row)
         found = []
         for text, each in by_text.items():
-            zone = zone_of(text.decode("utf-8", "replace"))
+            zone = zone_of(text.decode("utf-8", "replace").strip(_CONTROL))
             if zone is None:
                 self.fits[each] = False
             else:
@@ -162,7 +110,7 @@ def _kernel(call: Call, zone: TimeZone | None) -> Kernel:
     return Kernel(run=run, can_raise=call.eval_mode.raises, by_dictionary=True)
 
 
-@function("Cast", [case(["string"], result=["timestamp"], fields={"timeZoneId": EXACT_ZONES})])
+@function("Cast", [case(["string"], result=["timestamp"])])
 def _to_timestamp(call: Call, settings: ExpressionSettings) -> Kernel:
     return _kernel(call, TimeZone(call.fields["timeZoneId"]))
 

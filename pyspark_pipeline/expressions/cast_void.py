@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from pyspark_pipeline.expressions.registry import ORDERED, ExpressionSettings, Kernel, case, function
+from pyspark_pipeline.expressions.registry import KINDS, ExpressionSettings, Kernel, case, function
 from pyspark_pipeline.plan.expr import Call
 
 
-@function("Cast", [case(["void"], result=ORDERED)])
+@function("Cast", [case(["void"], result=KINDS)])
 def _typed_null(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=lambda values, rows: pa.nulls(rows, call.type.arrow))

@@ -41,6 +41,17 @@ def java_error(exception: str, message: str) -> SparkConditionError:
     return SparkConditionError(exception, "", {"message": message})
 
 
+def illegal_format_conversion(conversion: str, java_class: str) -> SparkConditionError:
+    """Build the error of a conversion of ``format_string`` that does not accept a class of Java."""
+    parameters = {"conversion": conversion, "class": java_class}
+    return SparkConditionError("IllegalFormatConversionException", "", parameters)
+
+
+def missing_format_argument(specifier: str) -> SparkConditionError:
+    """Build the error of a conversion of ``format_string`` without an argument."""
+    return SparkConditionError("MissingFormatArgumentException", "", {"specifier": specifier})
+
+
 def bit_position_out_of_range(name: str, bits: int, position: int) -> SparkConditionError:
     """Build the error of a position that is none of the ``bits`` of an integer."""
     bounds = {"lower": "0", "upper": str(bits), "invalidValue": str(position)}
@@ -69,6 +80,24 @@ def conv_overflow(context: int) -> SparkConditionError:
 def interval_overflow() -> SparkConditionError:
     """Build the error of the smallest interval negated."""
     return SparkConditionError("SparkArithmeticException", "INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION", {})
+
+
+def interval_error(function: str, context: int) -> SparkConditionError:
+    """Build the error of an interval beyond its type; ``function`` is the try_ function or empty."""
+    suggestion = "WITH_SUGGESTION" if function else "WITHOUT_SUGGESTION"
+    parameters = {"functionName": f"`{function}`"} if function else {}
+    condition = f"INTERVAL_ARITHMETIC_OVERFLOW.{suggestion}"
+    return SparkConditionError("SparkArithmeticException", condition, parameters, context)
+
+
+def interval_divided_by_zero(context: int) -> SparkConditionError:
+    """Build the error of an interval divided by zero."""
+    return SparkConditionError("SparkArithmeticException", "INTERVAL_DIVIDED_BY_ZERO", {}, context)
+
+
+def invalid_time_zone(text: str) -> SparkConditionError:
+    """Build the error of a text that names no time zone."""
+    return SparkConditionError("SparkDateTimeException", "INVALID_TIMEZONE", {"timeZone": text})
 
 
 def datetime_overflow(operation: str) -> SparkConditionError:
@@ -140,6 +169,12 @@ def conversion_invalid_input(text: str, fmt: str, target: DataType, suggestion: 
     return SparkConditionError("SparkIllegalArgumentException", "CONVERSION_INVALID_INPUT", parameters)
 
 
+def number_format_mismatch(text: str, fmt: str) -> SparkConditionError:
+    """Build the error of a text that does not match a format of digits."""
+    parameters = {"inputType": '"STRING"', "input": text, "format": fmt}
+    return SparkConditionError("SparkIllegalArgumentException", "INVALID_FORMAT.MISMATCH_INPUT", parameters)
+
+
 def unknown_charset(name: str, charset: str, known: str) -> SparkConditionError:
     """Build the error of a character set that Spark does not support."""
     parameters = {"functionName": f"`{name}`", "parameter": "`charset`", "charset": charset, "charsets": known}
@@ -204,13 +239,21 @@ def unscaled_value_too_large() -> SparkConditionError:
 
 def cast_overflow(value: Any, source: DataType, target: DataType) -> SparkConditionError:
     """Build the error of a numeric cast whose value does not fit; it has no query context in Spark."""
-    parameters = {
-        "value": sql_value(value, source),
-        "sourceType": sql_type(source),
-        "targetType": sql_type(target),
-        "ansiConfig": _ANSI,
-    }
+    return cast_overflow_of(sql_value(value, source), source, target)
+
+
+def cast_overflow_of(text: str, source: DataType, target: DataType) -> SparkConditionError:
+    """Build the error of a cast of a value, as a literal of SQL, that does not fit."""
+    types = {"sourceType": sql_type(source), "targetType": sql_type(target)}
+    parameters = {"value": text} | types | {"ansiConfig": _ANSI}
     return SparkConditionError("SparkArithmeticException", "CAST_OVERFLOW", parameters)
+
+
+def cast_number_invalid(value: float, source: DataType, target: DataType, context: int) -> SparkConditionError:
+    """Build the error of a floating-point number that is no value of ``target``."""
+    types = {"sourceType": sql_type(source), "targetType": sql_type(target)}
+    parameters = {"expression": java_float(value, source)} | types | {"ansiConfig": _ANSI}
+    return SparkConditionError("SparkDateTimeException", "CAST_INVALID_INPUT", parameters, context)
 
 
 def cast_invalid_input(text: str, target: DataType, exception: str, context: int) -> SparkConditionError:

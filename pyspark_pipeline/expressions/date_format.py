@@ -27,7 +27,7 @@ from pyspark_pipeline.expressions.dates import (
 )
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.time_zones import TimeZone
-from pyspark_pipeline.expressions.timestamps import SECOND, ZONED, local_zone
+from pyspark_pipeline.expressions.timestamps import SECOND, local_zone
 from pyspark_pipeline.expressions.values import flags, numbers_or_zero, to_array
 from pyspark_pipeline.kernels.decimal_words import bitmap_of
 from pyspark_pipeline.plan.expr import Call, constants
@@ -221,14 +221,14 @@ def _formatted(call: Call, zone: TimeZone, pattern: str, unit: int = 1) -> Kerne
 
 
 @function("DateFormatClass", [
-    case(["timestamp"], ["string"], fields=ZONED, matches={"1": PATTERN}, settings=PROLEPTIC_TEXT),
+    case(["timestamp"], ["string"], matches={"1": PATTERN}, settings=PROLEPTIC_TEXT),
 ])  # fmt: skip
 def _date_format(call: Call, settings: ExpressionSettings) -> Kernel:
     return _formatted(call, TimeZone(call.fields["timeZoneId"]), str(constants(call.args[1:])[0]))
 
 
 @function("FromUnixTime", [
-    case(["bigint"], ["string"], fields=ZONED, matches={"1": PATTERN}, settings=PROLEPTIC_TEXT),
+    case(["bigint"], ["string"], matches={"1": PATTERN}, settings=PROLEPTIC_TEXT),
 ])  # fmt: skip
 def _from_unixtime(call: Call, settings: ExpressionSettings) -> Kernel:
     """Format seconds since 1970-01-01 00:00 UTC."""
@@ -236,7 +236,7 @@ def _from_unixtime(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 @function("Cast", [
-    case(["timestamp"], result=["string"], fields=ZONED, settings=PROLEPTIC_TEXT),
+    case(["timestamp"], result=["string"], settings=PROLEPTIC_TEXT),
     case(["timestamp_ntz"], result=["string"], settings=PROLEPTIC_TEXT),
 ])  # fmt: skip
 def _to_string(call: Call, settings: ExpressionSettings) -> Kernel:

@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.expressions import conditions
+from pyspark_pipeline.expressions.by_constants import by_constants
 from pyspark_pipeline.expressions.date_parse import check_date, check_fields
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
-from pyspark_pipeline.expressions.time_zones import MAX_SECOND, TimeZone
-from pyspark_pipeline.expressions.timestamps import ANY_ZONE, SECOND, ZONED
+from pyspark_pipeline.expressions.time_zones import MAX_SECOND, zone_of
+from pyspark_pipeline.expressions.timestamps import ANY_TEXT, SECOND
 from pyspark_pipeline.expressions.values import from_numbers, numbers_or_zero, to_array
 from pyspark_pipeline.kernels import civil
 from pyspark_pipeline.kernels.decimal_words import pack_flags, valid_flags, validity_of, words_of
@@ -52,9 +53,9 @@ _DAY = 86_400
 
 
 @function("MakeTimestamp", [
-    case(*_PARTS, result=["timestamp"], fields=ZONED),
+    case(*_PARTS, result=["timestamp"]),
     case(*_PARTS, result=["timestamp_ntz"]),
-    case(*_PARTS, ["string"], result=["timestamp"], matches={"6": ANY_ZONE}),
+    case(*_PARTS, ["string"], result=["timestamp"], matches={"6": ANY_TEXT}),
 ])  # fmt: skip
 def _make_timestamp(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the timestamp of a year, month, day, hour, minute and seconds, decimal(16,6), in a time zone.
@@ -63,7 +64,7 @@ def _make_timestamp(call: Call, settings: ExpressionSettings) -> Kernel:
     """
     raises, is_local = bool(call.fields["failOnError"]), call.type.kind == "timestamp_ntz"
     named = constants(call.args[6:])
-    zone = TimeZone("UTC" if is_local else str(named[0]) if named else call.fields["timeZoneId"])
+    zone = zone_of("UTC" if is_local else str(named[0]) if named else call.fields["timeZoneId"])
 
     def run(values: Sequence[Value], rows: int) -> Value:
         arrays = [to_array(value, rows) for value in values[:6]]
@@ -78,10 +79,17 @@ def _make_timestamp(call: Call, settings: ExpressionSettings) -> Kernel:
             row = int(np.argmax(valid & ~exists))
             raise _absent([int(part[row]) for part in parts], int(unscaled[row]), settings)
         valid &= exists
+        if zone is None:
+            if raises and valid.any():
+                raise conditions.invalid_time_zone(str(named[0]))
+            return pa.nulls(rows, call.type.arrow)
         seconds = zone.instant_seconds(np.where(valid, seconds, 0))
         return from_numbers(_joined(seconds, np.where(valid, micros, 0)), call.type.arrow, pack_flags(valid))
 
     return Kernel(run=run, can_raise=True)
+
+
+by_constants("MakeTimestamp", [case(*_PARTS, ["string"], result=["timestamp"])], [6], can_raise=True)
 
 
 def _local_seconds(parts: Sequence[Any], micros: Any) -> tuple[Any, Any]:

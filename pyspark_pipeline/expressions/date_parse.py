@@ -19,7 +19,7 @@ from pyspark_pipeline.expressions.dates import MONTH_NAMES
 from pyspark_pipeline.expressions.per_value import python_values
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.time_zones import MAX_SECOND, TimeZone
-from pyspark_pipeline.expressions.timestamps import SECOND, ZONED
+from pyspark_pipeline.expressions.timestamps import SECOND
 from pyspark_pipeline.expressions.values import from_numbers, to_array
 from pyspark_pipeline.kernels import civil, pattern_parse
 from pyspark_pipeline.kernels.decimal_words import pack_flags, valid_flags, validity_of
@@ -359,7 +359,7 @@ def _parsed(call: Call, unit: int, function_on_failure: str) -> Kernel:
 
 #: Another policy raises SparkUpgradeException, or parses by Java's older classes.
 _CORRECTED = {"spark.sql.legacy.timeParserPolicy": ["CORRECTED"]}
-_CONDITIONS: dict[str, Any] = {"fields": ZONED, "matches": {"1": PATTERN}, "settings": _CORRECTED}
+_CONDITIONS: dict[str, Any] = {"matches": {"1": PATTERN}, "settings": _CORRECTED}
 
 
 @function("GetTimestamp", [case(["string"], ["string"], result=["timestamp", "timestamp_ntz"], **_CONDITIONS)])

@@ -17,7 +17,6 @@ from pyspark_pipeline.expressions.cases import DAY_TIME, YEAR_MONTH
 from pyspark_pipeline.expressions.dates import civil_from_days, plus_months
 from pyspark_pipeline.expressions.registry import INTEGRAL, Case, ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.time_zones import TimeZone, added
-from pyspark_pipeline.expressions.timestamps import ZONED
 from pyspark_pipeline.expressions.values import from_numbers, number_kernel, numbers_or_zero, to_array
 from pyspark_pipeline.kernels.decimal_words import decimal_array, new_words, valid_flags, validity_of
 from pyspark_pipeline.plan.expr import Call
@@ -28,7 +27,7 @@ _MINUTE = 60_000_000
 
 
 def _moment_and(interval: str) -> list[Case]:
-    return [case(["timestamp"], [interval], fields=ZONED), case(["timestamp_ntz"], [interval])]
+    return [case(["timestamp"], [interval]), case(["timestamp_ntz"], [interval])]
 
 
 def _binary(call: Call, compute: Callable[[Any, Any], Any]) -> Kernel:
@@ -71,7 +70,7 @@ def _add_months_to_date(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 @function("SubtractTimestamps", [
-    case(["timestamp"], ["timestamp"], fields={**ZONED, "legacyInterval": ["false"]}),
+    case(["timestamp"], ["timestamp"], fields={"legacyInterval": ["false"]}),
     case(["timestamp_ntz"], ["timestamp_ntz"], fields={"legacyInterval": ["false"]}),
 ])  # fmt: skip
 def _subtract_timestamps(call: Call, settings: ExpressionSettings) -> Kernel:
@@ -197,7 +196,7 @@ _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _UNITS = [name for unit in (*_TIMES, *_MONTHS) for name in (unit, unit.lower())]
 
 
-@function("TimestampDiff", [case(["timestamp"], ["timestamp"], fields={**ZONED, "unit": _UNITS})])
+@function("TimestampDiff", [case(["timestamp"], ["timestamp"], fields={"unit": _UNITS})])
 def _timestamp_diff(call: Call, settings: ExpressionSettings) -> Kernel:
     """Count the whole units from the first to the second local time."""
     zone, unit = _zone(call), str(call.fields["unit"]).upper()
@@ -224,7 +223,7 @@ def _months_between(zone: TimeZone, start: Any, end: Any) -> Any:
 
 
 @function("TimestampAdd", [
-    case(["int", "bigint"], ["timestamp"], fields={**ZONED, "unit": _UNITS}),
+    case(["int", "bigint"], ["timestamp"], fields={"unit": _UNITS}),
     case(["int", "bigint"], ["timestamp_ntz"], fields={"unit": _UNITS}),
 ])  # fmt: skip
 def _timestamp_add(call: Call, settings: ExpressionSettings) -> Kernel:
@@ -253,13 +252,13 @@ def _timestamp_add(call: Call, settings: ExpressionSettings) -> Kernel:
                 add(quantity[row : row + 1], micros[row : row + 1])
             except SparkConditionError:
                 days, time = (int(part[0]) for part in zone.local_times(micros[row : row + 1]))
-                return f"add {quantity[row]}L {call.fields['unit']} to TIMESTAMP '{_shown(days, time)}'"
+                return f"add {quantity[row]}L {call.fields['unit']} to TIMESTAMP '{shown_timestamp(days, time)}'"
         raise AssertionError("no row overflows")
 
     return _binary(call, checked)
 
 
-def _shown(days: int, time: int) -> str:
+def shown_timestamp(days: int, time: int) -> str:
     """Format a local timestamp as Spark shows it."""
     year, month, day = (int(part[0]) for part in civil_from_days(np.array([days])))
     seconds, micros = divmod(time, 1_000_000)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pyspark_pipeline.expressions.cases import DAY_TIME, YEAR_MONTH
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.values import flags, from_numbers, number_kernel, numbers, numbers_or_zero, to_array
 from pyspark_pipeline.kernels import angles, fdlibm, hyperbolic, roots
@@ -183,14 +184,17 @@ def _factorial(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=run)
 
 
-@function("WidthBucket", [case(["double"], ["double"], ["double"], ["bigint"])])
+@function("WidthBucket", [
+    case([kind], [kind], [kind], ["bigint"]) for kind in ("double", DAY_TIME, YEAR_MONTH)
+])  # fmt: skip
 def _width_bucket(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the number of the bucket, of as many between two limits, that holds a value; NULL for useless limits."""
 
     def run(values: Sequence[Value], rows: int) -> Value:
         arrays = [to_array(value, rows) for value in values]
         parts: list[Any] = [numbers_or_zero(array) for array in arrays]
-        value, low, high, count = parts
+        value, low, high = (part.astype(np.float64) for part in parts[:3])
+        count = parts[3]
         useful = (count > 0) & (count != np.iinfo(np.int64).max) & ~np.isnan(value) & (low != high)
         useful &= np.isfinite(low) & np.isfinite(high)
         with np.errstate(all="ignore"):

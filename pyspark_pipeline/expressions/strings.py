@@ -72,6 +72,9 @@ def _substring_of_bytes(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=lambda values, rows: pc.binary_slice(values[0], start, stop), by_dictionary=True)
 
 
+by_constants("Substring", [case(["binary"], ["int"], ["int"])], [1, 2])
+
+
 @function("Length", [case(["string"]), case(["binary"])])
 def _length(call: Call, settings: ExpressionSettings) -> Kernel:
     """Count the characters of a string, the bytes of a binary."""

@@ -85,6 +85,9 @@ def _reverse(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=lambda values, rows: pc.utf8_reverse(values[0]), by_dictionary=True)
 
 
+# NULLs of an array's type are left out.
+@function("ConcatWs(Null,Null)", [case(["string"], ["string"], variadic=True)])
+@function("ConcatWs(Null)", [case(["string"], ["string"], variadic=True)])
 @function("ConcatWs", [case(["string"], ["string"], variadic=True)])
 def _concat_ws(call: Call, settings: ExpressionSettings) -> Kernel:
     """Join the strings that are not NULL; NULL if the separator, the first argument, is NULL."""
@@ -101,6 +104,8 @@ def _concat_ws(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=run, null_intolerant=False)
 
 
+@function("ConcatWs(Null,Null)", [case(["string"])])
+@function("ConcatWs(Null)", [case(["string"])])
 @function("ConcatWs", [case(["string"])])
 def _join_nothing(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the empty string; NULL if the separator is NULL."""

@@ -1,40 +1,65 @@
 """Offsets of a session time zone from UTC, vectorised over instants or local dates.
 
-UTC and fixed offsets are computed by arithmetic. A region's rules come from the ``zoneinfo`` database, are looked
-up by day and cached: instants of a UTC day without a transition have the same offset.
+UTC and fixed offsets are computed by arithmetic. A region's rules (:mod:`~.java_zones`) are looked up by day and
+cached: instants of a UTC day without a transition have the same offset.
 """
 
 from __future__ import annotations
 
-import datetime
 import re
-import zoneinfo
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from pyspark_pipeline.expressions import conditions
+from pyspark_pipeline.expressions.java_zones import Rules, rules_of
 from pyspark_pipeline.kernels import civil
 
-_FIXED = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?(?::?(\d{2}))?")
 _DAY = 86400
-# The 400-year cycle of the Gregorian calendar, in days: a later year has the rules of its equivalent in the cycle.
-_CYCLE = 146097
-_FIRST, _LAST = -719162, 2932896
 #: The last whole second of the timestamps.
 MAX_SECOND = 9_223_372_036_854
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+#: Java's ZoneId.SHORT_IDS.
+_SHORT_IDS = {
+    "ACT": "Australia/Darwin", "AET": "Australia/Sydney", "AGT": "America/Argentina/Buenos_Aires",
+    "ART": "Africa/Cairo", "AST": "America/Anchorage", "BET": "America/Sao_Paulo", "BST": "Asia/Dhaka",
+    "CAT": "Africa/Harare", "CNT": "America/St_Johns", "CST": "America/Chicago", "CTT": "Asia/Shanghai",
+    "EAT": "Africa/Addis_Ababa", "ECT": "Europe/Paris", "EST": "-05:00", "HST": "-10:00",
+    "IET": "America/Indiana/Indianapolis", "IST": "Asia/Kolkata", "JST": "Asia/Tokyo", "MIT": "Pacific/Apia",
+    "MST": "-07:00", "NET": "Asia/Yerevan", "NST": "Pacific/Auckland", "PLT": "Asia/Karachi",
+    "PNT": "America/Phoenix", "PRT": "America/Puerto_Rico", "PST": "America/Los_Angeles", "SST": "Pacific/Guadalcanal",
+    "VST": "Asia/Ho_Chi_Minh",
+}  # fmt: skip
+_OFFSET = re.compile(r"([+-])([0-9]{1,2}|[0-9]{4}|[0-9]{6}|[0-9]{2}:[0-9]{2}(?::[0-9]{2})?)")
+_PREFIXED = re.compile(r"(?:UTC|GMT|UT)(?=[+-])")
+_REGION = re.compile(r"[A-Za-z][A-Za-z0-9~/._+-]+")
+_LARGEST_OFFSET = 18 * 3600
 
 
-def fixed_offset(name: str) -> int | None:
-    """Return the seconds east of UTC of a fixed zone (``UTC``, ``Z``, ``+05:30``, ``GMT-3``); None for a region."""
-    if name in ("UTC", "Z", "GMT", "UT", "Etc/UTC", "Etc/GMT", "Zulu", "Etc/UCT", "UCT"):
+def _resolved_name(text: str) -> int | Rules | None:
+    """Return what Spark's getZoneId reads in ``text``: seconds east of UTC, or a region's rules; None if nothing."""
+    name = re.sub(r"([+-])([0-9]):", r"\g<1>0\2:", text, count=1)
+    name = re.sub(r"([+-])([0-9]{2}):([0-9])$", r"\1\2:0\3", name, count=1)
+    name = _SHORT_IDS.get(name, name)
+    if name in ("Z", "UTC", "GMT", "UT"):
         return 0
-    match = _FIXED.fullmatch(name)
+    prefix = _PREFIXED.match(name)
+    if prefix or name[:1] in ("+", "-"):
+        return _offset_of(name[prefix.end() :] if prefix else name)
+    return rules_of(name) if _REGION.fullmatch(name) else None
+
+
+def _offset_of(text: str) -> int | None:
+    """Return the seconds of an offset in the forms of Java's ZoneOffset.of; None if it is none or too large."""
+    match = _OFFSET.fullmatch(text)
     if match is None:
         return None
-    seconds = int(match[2]) * 3600 + int(match[3] or 0) * 60 + int(match[4] or 0)
-    return -seconds if match[1] == "-" else seconds
+    digits = match[2].replace(":", "").zfill(2).ljust(6, "0")
+    hours, minutes, seconds = int(digits[:2]), int(digits[2:4]), int(digits[4:])
+    total = hours * 3600 + minutes * 60 + seconds
+    if minutes > 59 or seconds > 59 or total > _LARGEST_OFFSET:
+        return None
+    return -total if match[1] == "-" else total
 
 
 def _micros(seconds: Any) -> Any:
@@ -66,11 +91,14 @@ def _advanced(micros: Any, seconds: Any, rest: Any) -> Any:
 
 
 class TimeZone:
-    """One time zone with a cache of offsets by day."""
+    """One time zone with a cache of offsets by day; raises ValueError for a name that Spark does not know."""
 
     def __init__(self, name: str) -> None:
-        self.fixed = fixed_offset(name)
-        self._zone = None if self.fixed is not None else zoneinfo.ZoneInfo(name)
+        found = _resolved_name(name)
+        if found is None:
+            raise ValueError(f"there is no time zone {name!r}")
+        self.fixed: int | None = found if isinstance(found, int) else None
+        self._rules: Rules | None = None if isinstance(found, int) else found
         self._at_day: dict[int, int] = {}
 
     def local_days(self, micros: Any) -> Any:
@@ -190,16 +218,9 @@ class TimeZone:
         return found
 
     def _offset(self, second: int) -> int:
-        """Return the offset at an instant (seconds); a year outside 1..9999 has that of an equivalent year inside."""
-        day = second // _DAY
-        if day < _FIRST + 2:
-            second = (_FIRST + 2) * _DAY
-        elif day > _LAST - 2:
-            second -= -(-(day - _LAST + 2) // _CYCLE) * _CYCLE * _DAY
-        local = (_EPOCH + datetime.timedelta(seconds=second)).astimezone(self._zone)
-        offset = local.utcoffset()
-        assert offset is not None
-        return offset.days * _DAY + offset.seconds
+        """Return the offset at an instant (seconds)."""
+        assert self._rules is not None
+        return self._rules.offset(second)
 
     def _start(self, day: int) -> int:
         """Return the first instant (seconds) of a local date: after a gap at midnight, the end of the gap."""
@@ -218,3 +239,12 @@ class TimeZone:
             else:
                 high = middle
         return high
+
+
+@lru_cache(maxsize=64)
+def zone_of(text: str) -> TimeZone | None:
+    """Return the time zone that Spark's getZoneId reads in ``text``; None if there is none."""
+    try:
+        return TimeZone(text)
+    except ValueError:
+        return None

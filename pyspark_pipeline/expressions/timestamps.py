@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.by_constants import by_constants
-from pyspark_pipeline.expressions.cast_time import EXACT_ZONES, zone_kernel
+from pyspark_pipeline.expressions.cast_time import zone_kernel
 from pyspark_pipeline.expressions.dates import MONTH_LEVELS, civil_from_days, last_days, truncated_days
 from pyspark_pipeline.expressions.per_value import map_distinct
 from pyspark_pipeline.expressions.registry import FLOATING, INTEGRAL, ExpressionSettings, Kernel, Value, case, function
-from pyspark_pipeline.expressions.time_zones import TimeZone
+from pyspark_pipeline.expressions.time_zones import TimeZone, zone_of
 from pyspark_pipeline.expressions.values import from_numbers, number_kernel, numbers_or_zero, to_array
 from pyspark_pipeline.kernels.decimal_words import (
     decimal_array,
@@ -33,10 +33,23 @@ from pyspark_pipeline.plan.expr import Call, constants
 SECOND = 1_000_000
 _LARGEST_LONG = 2**63 - 1
 _EXACT = Context(prec=60)
-ZONED = {"timeZoneId": EXACT_ZONES}
-#: The texts of time zones whose rules Python and the JVM share.
-ANY_ZONE = "|".join(zone.replace("+", r"\+") for zone in EXACT_ZONES)
-_MOMENT = [case(["timestamp"], fields=ZONED), case(["timestamp_ntz"])]
+_MOMENT = [case(["timestamp"]), case(["timestamp_ntz"])]
+
+
+#: The pattern of a constant that is not NULL.
+ANY_TEXT = ".*"
+
+
+def named_zone(text: str) -> Callable[[], TimeZone]:
+    """Return a function that returns the time zone of a text, or raises Spark's error if there is none."""
+
+    def zone() -> TimeZone:
+        found = zone_of(text)
+        if found is None:
+            raise conditions.invalid_time_zone(text)
+        return found
+
+    return zone
 
 
 def local_zone(call: Call) -> TimeZone:
@@ -180,7 +193,7 @@ _UNITS = {
 _LEVELS = "(?i)" + "|".join([*_UNITS, "WEEK", *MONTH_LEVELS])
 
 
-@function("TruncTimestamp", [case(["string"], ["timestamp"], fields=ZONED, matches={"0": _LEVELS})])
+@function("TruncTimestamp", [case(["string"], ["timestamp"], matches={"0": _LEVELS})])
 def _trunc_timestamp(call: Call, settings: ExpressionSettings) -> Kernel:
     level = str(constants(call.args[:1])[0]).upper()
     unit = _UNITS.get(level, 0)
@@ -201,7 +214,7 @@ def _trunc_timestamp(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 by_constants(
-    "TruncTimestamp", [case(["string"], ["timestamp"], fields=ZONED)], [0], otherwise=_trunc_timestamp, can_raise=True
+    "TruncTimestamp", [case(["string"], ["timestamp"])], [0], otherwise=_trunc_timestamp, can_raise=True
 )
 
 _SHIFTS: dict[str, Callable[[TimeZone, Any], Any]] = {
@@ -211,22 +224,27 @@ _SHIFTS: dict[str, Callable[[TimeZone, Any], Any]] = {
 
 for _name in _SHIFTS:
 
-    @function(_name, [case(["timestamp"], ["string"], matches={"1": ANY_ZONE})])
+    @function(_name, [case(["timestamp"], ["string"], matches={"1": ANY_TEXT})])
     def _shift(call: Call, settings: ExpressionSettings) -> Kernel:
         """Read a timestamp as the local time of UTC in the zone, or the reverse."""
-        zone, shift = TimeZone(str(constants(call.args[1:])[0])), _SHIFTS[call.name]
-        return number_kernel(lambda micros: shift(zone, micros), call.type.arrow, 0, numbers_or_zero, can_raise=True)
+        zone, shift = named_zone(str(constants(call.args[1:])[0])), _SHIFTS[call.name]
+        return number_kernel(lambda micros: shift(zone(), micros), call.type.arrow, 0, numbers_or_zero, can_raise=True)
+
+    by_constants(_name, [case(["timestamp"], ["string"])], [1], can_raise=True)
 
 
-@function("ConvertTimezone", [case(["string"], ["string"], ["timestamp_ntz"], matches={"0": ANY_ZONE, "1": ANY_ZONE})])
+@function("ConvertTimezone", [case(["string"], ["string"], ["timestamp_ntz"], matches={"0": ANY_TEXT, "1": ANY_TEXT})])
 def _convert_timezone(call: Call, settings: ExpressionSettings) -> Kernel:
     """Read a local timestamp in one zone and return the local time in another."""
-    source, target = (TimeZone(str(name)) for name in constants(call.args[:2]))
+    source, target = (named_zone(str(name)) for name in constants(call.args[:2]))
 
     def convert(micros: Any) -> Any:
-        return target.local_micros(source.instants(micros))
+        return target().local_micros(source().instants(micros))
 
     return number_kernel(convert, call.type.arrow, 2, numbers_or_zero, can_raise=True)
+
+
+by_constants("ConvertTimezone", [case(["string"], ["string"], ["timestamp_ntz"])], [0, 1], can_raise=True)
 
 
 def _round_half_up(data: Any) -> Any:
@@ -235,7 +253,7 @@ def _round_half_up(data: Any) -> Any:
     return whole + (data - whole >= 0.5)
 
 
-@function("MonthsBetween", [case(["timestamp"], ["timestamp"], ["boolean"], literal=[2], fields=ZONED)])
+@function("MonthsBetween", [case(["timestamp"], ["timestamp"], ["boolean"], literal=[2])])
 def _months_between(call: Call, settings: ExpressionSettings) -> Kernel:
     """Count months, of 31 days for a remainder; whole months if both are the same day or the last of their months."""
     zone = TimeZone(call.fields["timeZoneId"])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
 from pyspark_pipeline.expressions import conditions
-from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
+from pyspark_pipeline.expressions.registry import Builder, ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.values import to_array
 from pyspark_pipeline.plan.expr import Call
 
@@ -32,10 +32,29 @@ def _bytes(array: pa.Array) -> list[bytes | None]:
     return list(array.cast(pa.binary()).to_pylist())
 
 
-@function("UTF8String.isValid", [case(["string"])])
+#: The call of a method of a string that is bytes.
+_OF_BYTES = "{}(Cast)"
+_STRING, _BYTES = [case(["string"])], [case(["binary"])]
+
+
+def _both(name: str) -> Callable[[Builder], Builder]:
+    """Register a function of strings for bytes too, which Spark reads as a string without a check."""
+
+    def register(build: Builder) -> Builder:
+        return function(_OF_BYTES.format(name), _BYTES)(function(name, _STRING)(build))
+
+    return register
+
+
+def _strings(value: Value, rows: int) -> pa.Array:
+    array = to_array(value, rows)
+    return array.view(pa.string()) if pa.types.is_binary(array.type) else array
+
+
+@_both("UTF8String.isValid")
 def _is_valid(call: Call, settings: ExpressionSettings) -> Kernel:
     def run(values: Sequence[Value], rows: int) -> Value:
-        array = to_array(values[0], rows)
+        array = _strings(values[0], rows)
         if not array.null_count and _is_valid_array(array):
             return pa.scalar(True)
         return pa.array([None if data is None else _is_utf8(data) for data in _bytes(array)], pa.bool_())
@@ -43,12 +62,12 @@ def _is_valid(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=run, by_dictionary=True)
 
 
-@function("UTF8String.makeValid", [case(["string"])])
+@_both("UTF8String.makeValid")
 def _make_valid(call: Call, settings: ExpressionSettings) -> Kernel:
     """Replace each longest part that begins a character, or byte that does not, by U+FFFD."""
 
     def run(values: Sequence[Value], rows: int) -> Value:
-        array = to_array(values[0], rows)
+        array = _strings(values[0], rows)
         if _is_valid_array(array):
             return array
         made = [None if data is None else data.decode("utf-8", "replace") for data in _bytes(array)]
@@ -59,13 +78,13 @@ def _make_valid(call: Call, settings: ExpressionSettings) -> Kernel:
 
 for _name in ("ExpressionImplUtils.validateUTF8String", "ExpressionImplUtils.tryValidateUTF8String"):
 
-    @function(_name, [case(["string"])])
+    @_both(_name)
     def _validate(call: Call, settings: ExpressionSettings) -> Kernel:
         """Return strings of UTF-8; the others raise Spark's error, or are NULL."""
-        raises = call.name == "ExpressionImplUtils.validateUTF8String"
+        raises = call.name.startswith("ExpressionImplUtils.validateUTF8String")
 
         def run(values: Sequence[Value], rows: int) -> Value:
-            array = to_array(values[0], rows)
+            array = _strings(values[0], rows)
             if _is_valid_array(array):
                 return array
             found = _bytes(array)

@@ -91,6 +91,30 @@ class _RandStr(_Random):
         return pa.StringArray.from_buffers(rows, pa.py_buffer(ends), pa.py_buffer(drawn))
 
 
+@_FUNCTIONS.register("Uuid", [case()])
+class _Uuid(NondeterministicFunction):
+    """A random UUID of version 4, of two longs of a Mersenne Twister (Spark: RandomUUIDGenerator)."""
+
+    def __init__(self, call: Call, partition: int) -> None:
+        super().__init__(call, partition)
+        seed = (int(call.fields["randomSeed"]) + partition) % 2**64
+        self._generator = np.random.RandomState(np.array([seed >> 32, seed % 2**32], dtype=np.uint32))
+
+    def values(self, rows: int) -> pa.Array:
+        words = self._generator.randint(0, 2**32, size=(rows, 4), dtype=np.uint32)
+        words[:, 1] = words[:, 1] & 0xFFFF0FFF | 0x4000
+        words[:, 2] = words[:, 2] & 0x3FFFFFFF | 0x80000000
+        digits = np.unpackbits(words.byteswap().view(np.uint8), axis=1).reshape(rows, 32, 4) @ np.array([8, 4, 2, 1])
+        text = np.full((rows, 36), ord("-"), dtype=np.uint8)
+        text[:, _DIGITS_OF_UUID] = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)[digits]
+        ends = np.arange(rows + 1, dtype=np.int32) * np.int32(36)
+        return pa.StringArray.from_buffers(rows, pa.py_buffer(ends), pa.py_buffer(text))
+
+
+#: The places of the digits in a UUID, between which hyphens stand.
+_DIGITS_OF_UUID = [place for place in range(36) if place not in (8, 13, 18, 23)]
+
+
 @_FUNCTIONS.register("MonotonicallyIncreasingID", [case()])
 class _IncreasingId(NondeterministicFunction):
     """The number of the row in its partition, below the index of the partition."""

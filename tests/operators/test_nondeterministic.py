@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -33,6 +34,13 @@ def test_first_values_are_those_of_spark() -> None:
     assert values(call("Rand", "double", None))[0] == 0.7604953758285915
     assert values(call("Randn", "double", 0))[0] == 1.6034991609278433
     assert values(call("RandStr", "string", 5, 0))[:2] == ["ceV0P", "XaR2I"]
+
+
+def test_first_uuids_are_those_of_spark() -> None:
+    made = replace(call("Uuid", "string"), fields={"randomSeed": 3167903595518463397})
+    assert values(made)[:2] == ["e448850b-5ded-45e9-970b-328a0dfa166d", "36c73335-90bc-4c46-8ddf-edd7cbd87bda"]
+    made = replace(call("Uuid", "string"), fields={"randomSeed": -7})
+    assert values(made, partition=2)[0] == "e338c8ff-0ff5-447d-95a9-d0fbf8bc6331"
 
 
 @pytest.mark.parametrize("name", ["Rand", "Randn", "RandStr"])

@@ -98,6 +98,30 @@ def times(_spark: SparkSession, folder: Path) -> None:
     write(folder, pa.table(data), files=3)
 
 
+#: Texts of time zones beside the names of regions; the last ones name none.
+_ZONE_TEXTS = [
+    "Z", "UTC", "GMT+8", "UTC-03:30", "UT+1", "+7", "-0930", "+01:02:03", "+5:3", "PST", "EST", "IST", "-18:00", None,
+]  # fmt: skip
+
+
+@table
+def zones(spark: SparkSession, folder: Path) -> None:
+    """Every time zone of the JVM with instants from 1840 to 2500, and in years of few and many digits."""
+    regions = sorted(spark._jvm.java.time.ZoneId.getAvailableZoneIds())  # type: ignore[union-attr]
+    seconds = [-62_000_000_000, -4_102_444_800, 253_000_000_000, 16_725_225_600, *range(0, 30)]
+    rows = [
+        (zone, seconds[number] if number < 4 else -2_208_988_800 + (place * 977 + number * 7919) % 5000 * 1_300_000)
+        for place, zone in enumerate([*regions, *_ZONE_TEXTS])
+        for number in range(len(seconds))
+    ]
+    data = {
+        "id": v.column(range(len(rows)), pa.int32()),
+        "zone": v.column([zone for zone, _ in rows], pa.string()),
+        "ts": pa.array([second * 1_000_000 for _, second in rows], pa.int64()).cast(pa.timestamp("us", "UTC")),
+    }
+    write(folder, pa.table(data), files=3)
+
+
 @table
 def timestamp_texts(_spark: SparkSession, folder: Path) -> None:
     rows = 2 * len(v.TIMESTAMP_TEXTS)

@@ -33,3 +33,11 @@ SELECT id, to_binary(concat('g', id), 'hex') AS a FROM texts;
 SELECT id, to_binary(concat('=', id), 'base64') AS a FROM texts;
 SELECT id, lpad(bin, 5, X'0102') AS a, rpad(bin, 5, CAST(s AS binary)) AS b, lpad(bin, CAST(id % 9 AS int) - 2) AS c, rpad(bin, 3, X'') AS d, lpad(bin, len % 20, CAST(s2 AS binary)) AS e FROM texts;
 SELECT id, concat_ws(s) AS a FROM texts;
+-- Bytes read as a string without a check, which only functions that check them may be given.
+SELECT id, is_valid_utf8(bin) AS a, make_valid_utf8(bin) AS b, try_validate_utf8(bin) AS c, validate_utf8(CAST(s AS binary)) AS e, is_valid_utf8(X'80') AS f FROM texts;
+-- expect: error INVALID_UTF8_STRING
+SELECT id, validate_utf8(bin) AS a FROM texts;
+-- expect: partly cast\(binary\)
+SELECT id, length(CAST(bin AS string)) AS a FROM texts;
+SELECT id, substring(bin, pos, len) AS a, left(bin, CAST(id % 4 AS int)) AS b, substring(encode(s, 'UTF-16BE'), pos, 3) AS c, substring(bin, pos) AS e FROM texts;
+SELECT id, concat_ws('/', s, NULL, s2) AS a, concat_ws(s, NULL, s2, NULL) AS b, concat_ws(s, NULL) AS c FROM texts;

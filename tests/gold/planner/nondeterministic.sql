@@ -42,3 +42,5 @@ SELECT id FROM small_files WHERE id > 5 AND rand(3) < 0.5 AND rand(4) < 0.5;
 SELECT id, rand(3) FROM (SELECT id FROM small_files UNION ALL SELECT id FROM range(10));
 -- expect: partly Rand
 SELECT i, count(*), rand(3) AS r FROM tame GROUP BY i;
+-- The seed of a UUID is another for every query.
+SELECT count(DISTINCT u) AS n, count_if(u RLIKE '^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$') AS m FROM (SELECT id, uuid() AS u FROM batch_plus_one);

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.pysparkpipeline
 
 import java.io.{FileNotFoundException, IOException}
+import java.util.{IllegalFormatConversionException, MissingFormatArgumentException}
 
 import com.fasterxml.jackson.databind.JsonNode
 
@@ -10,6 +11,7 @@ import org.apache.spark._
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.errors.QueryExecutionErrors
 import org.apache.spark.sql.execution.datasources.SchemaColumnConvertNotSupportedException
+import org.apache.spark.util.Utils
 
 /** Converts an error message of a worker into the exception that vanilla Spark would raise. */
 object ErrorBridge {
@@ -21,6 +23,9 @@ object ErrorBridge {
     "ArithmeticException" -> ((_, p, _, _) => new ArithmeticException(p("message"))),
     "ArrayIndexOutOfBoundsException" -> ((_, p, _, _) => new ArrayIndexOutOfBoundsException(p("message"))),
     "IllegalArgumentException" -> ((_, p, _, _) => new IllegalArgumentException(p("message"))),
+    "IllegalFormatConversionException" -> ((_, p, _, _) =>
+      new IllegalFormatConversionException(p("conversion").head, Utils.classForName[AnyRef](p("class")))),
+    "MissingFormatArgumentException" -> ((_, p, _, _) => new MissingFormatArgumentException(p("specifier"))),
     "SparkArithmeticException" -> ((c, p, q, s) => new SparkArithmeticException(c, p, q, s)),
     "SparkDateTimeException" -> ((c, p, q, s) => new SparkDateTimeException(c, p, q, s)),
     "SparkNumberFormatException" -> ((c, p, q, s) => new SparkNumberFormatException(c, p, q, s)),

@@ -47,7 +47,9 @@ object WorkerPython {
         probe.obstacle.foreach(refuse(_, context))
         val found = probe.first.getOrElse(PythonProbe.Found("", needsPackages = false))
         val packages = if (found.needsPackages) PyFiles.packages(conf) else Nil
-        function.copy(envVars = PythonInterpreter.environment(conf, packages), pythonVer = found.version)
+        val variables = PythonInterpreter.environment(conf, packages)
+        TimeZoneFile.path.foreach(variables.put(TimeZoneFile.Variable, _))
+        function.copy(envVars = variables, pythonVer = found.version)
       case other => other
     }))
   }
