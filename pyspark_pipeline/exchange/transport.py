@@ -6,7 +6,8 @@ delivers it:
 * :class:`StreamTransport`: all payloads go to the instance's one output queue, which Spark drains. Only that queue
   blocks: the worker has one pipe to the JVM, so there is no window, no acknowledgement and no end-of-stream message
   (Spark's stage barrier replaces it).
-* :class:`~.sink_buffer.SinkBuffer`: requests to other instances in the same process, acknowledged one by one.
+* :class:`~pyspark_pipeline.local.transport.sink_buffer.SinkBuffer`:
+  requests to other instances in the same process, acknowledged one by one.
 
 The sinks of an instance share its transport; its methods may be called from any driver's thread.
 """

@@ -17,7 +17,7 @@ def execute(instance: Runnable, threads: int = 1) -> Generator[Any, None, None]:
     With one thread the drivers run on the caller's thread, between two items; with more, on that many threads of the
     executor, while the caller's thread reads the input stream. Closing the generator cancels. At the end, in all cases,
     every operator is closed and no thread is left. Raises the operators' errors (see
-    :func:`~.blame.wrap_operator_error`); errors of the clean-up become notes of the first error.
+    :func:`~.operator_errors.wrap_operator_error`); errors of the clean-up become notes of the first error.
     """
     executor = SerialExecutor(instance) if threads == 1 else ThreadedExecutor(instance, threads)
     try:

@@ -80,7 +80,7 @@ class Digits:
         return out
 
     def unscaled(self, scale: int, bound: int, words: Any) -> Any:
-        """Write the words of decimals (:func:`~.java_digits.unscale_digits`); return which rows are exact."""
+        """Write the words of decimals, by ``java_digits.unscale_digits``; return which rows are exact."""
         exact = np.empty(len(self.bits), dtype=np.bool_)
         java_digits.unscale_digits(self.values, self.digits, self.counts, self.exponents, scale, bound, words, exact)
         return exact

@@ -55,7 +55,7 @@ for _name, _constant in (("Pi", math.pi), ("EulerNumber", math.e)):
 
 
 def _of_each(kernel: Callable[[Any, Any], None], data: Any) -> Any:
-    """Return the doubles that a kernel like those of :mod:`~.kernels.fdlibm` writes."""
+    """Return the doubles that a kernel like those of :mod:`pyspark_pipeline.kernels.fdlibm` writes."""
     out = np.empty(len(data), dtype=np.float64)
     kernel(frozen(data), out)
     return out

@@ -20,7 +20,7 @@ def string_array(ends: Array, data: Array, validity: pa.Buffer | None) -> pa.Str
 
 
 def sliced(texts: pa.Array, find: Callable[[Any, Any, Any, Any], None], validity: pa.Buffer | None) -> pa.StringArray:
-    """Slice each string: ``find(offsets, bytes, starts, ends)`` writes the slices as :mod:`~.kernels.text_slices`."""
+    """Slice each string: ``find(offsets, bytes, starts, ends)`` writes the slices as in ``kernels/text_slices.py``."""
     offsets, data = text_of(texts)
     starts, ends = np.empty(len(texts), dtype=np.int32), np.empty(len(texts) + 1, dtype=np.int32)
     find(offsets, data, starts, ends)

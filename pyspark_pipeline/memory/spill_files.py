@@ -3,7 +3,7 @@
 A file has no name: it is unlinked when it is created (or never linked, if the system supports that), so it is gone when
 it is closed, and also when the process is killed. The directories are those that Spark assigns to its worker
 (``SPARK_LOCAL_DIRS``, on YARN ``LOCAL_DIRS``), used in turn, else the system's for temporary files. Compression and the
-limit on an instance's total bytes: :mod:`~.spill_room`.
+limit on an instance's total bytes: :mod:`~.spill_budget`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every file, folder and test that the audit of mechanisms, the how-tos and the maps of the code refer to exists."""
+"""Every file, folder and test that the documents refer to exists, and so do the modules of docstrings."""
 
 from __future__ import annotations
 
@@ -86,3 +86,45 @@ def test_references_exist(document: str) -> None:
 )
 def test_wrong_references_are_found(reference: tuple[str, str]) -> None:
     assert problem(*reference)
+
+
+#: A role of Sphinx with a module, or a name in one: relative to the package of the file, or absolute.
+_ROLE = re.compile(r":(?:class|mod|func|meth|data|attr):`~?((?:\.+|pyspark_pipeline\.)[\w.]+)`")
+
+
+def wrong_roles(folder: Path, text: str) -> list[str]:
+    """Return the references in the text of a file in ``folder`` to modules or names that do not exist."""
+    return [reference for reference in _ROLE.findall(text) if not _is_defined(folder, reference)]
+
+
+def _is_defined(folder: Path, reference: str) -> bool:
+    names = reference.lstrip(".").split(".")
+    dots = len(reference) - len(reference.lstrip("."))
+    base = [folder, *folder.parents][dots - 1] if dots else ROOT
+    for count in range(len(names), 0, -1):
+        path = base.joinpath(*names[:count])
+        for file in (path.with_suffix(".py"), path / "__init__.py"):
+            if file.is_file():
+                source = file.read_text(encoding="utf-8")
+                return all(re.search(rf"\b{name}\b", source) for name in names[count:])
+    return False
+
+
+def test_references_of_docstrings_exist() -> None:
+    package = ROOT / "pyspark_pipeline"
+    found = {path: wrong_roles(path.parent, path.read_text(encoding="utf-8")) for path in package.rglob("*.py")}
+    assert {path.relative_to(ROOT).as_posix(): wrong for path, wrong in found.items() if wrong} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_wrong"),
+    [
+        (":mod:`~.states`", False),
+        (":class:`~.states.DriverState`", False),
+        (":class:`pyspark_pipeline.plan.expr.Call`", False),
+        (":mod:`~.marks`", True),
+        (":class:`~.states.NoSuchState`", True),
+    ],
+)
+def test_checker_finds_wrong_references_of_docstrings(text: str, is_wrong: bool) -> None:
+    assert bool(wrong_roles(ROOT / "pyspark_pipeline" / "exec", text)) == is_wrong

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.errors import SparkConditionError, UnsupportedPlanError
 from pyspark_pipeline.exec.execute import execute
-from pyspark_pipeline.operators.windows import held_rows
+from pyspark_pipeline.operators.windows import row_buffer
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.nodes import Limit, Settings
 from pyspark_pipeline.plan.sorts import SortKey
@@ -210,8 +210,8 @@ def test_window_spills_only_rows_without_known_values(function: str) -> None:
 def files(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """Return a list that grows with every file of the row buffer."""
     made: list[int] = []
-    create = held_rows.SpillFiles.create
-    monkeypatch.setattr(held_rows.SpillFiles, "create", lambda self: (made.append(1), create(self))[1])
+    create = row_buffer.SpillFiles.create
+    monkeypatch.setattr(row_buffer.SpillFiles, "create", lambda self: (made.append(1), create(self))[1])
     yield made
 
 

@@ -2,8 +2,8 @@
 
 Contents: the columns a join needs (:mod:`~.columns`), the build side (:mod:`~.build_side`) and its sink
 (:mod:`~.build`), the state shared by the drivers of both pipelines (:mod:`~.shared`), the residual condition
-(:mod:`~.residual`), the output for a probe chunk (:mod:`~.emission`), the probe (:mod:`~.probe`), runtime
-filters (:mod:`~.trace`, :mod:`~.key_conditions`, :mod:`~.row_filter`), and the decomposition of a join node into
+(:mod:`~.residual`), the output for a probe chunk (:mod:`~.join_output`), the probe (:mod:`~.probe`), runtime
+filters (:mod:`~.key_lineage`, :mod:`~.key_conditions`, :mod:`~.row_filter`), and the decomposition of a join node into
 pipelines (:mod:`~.decompose`).
 """
 

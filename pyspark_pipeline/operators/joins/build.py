@@ -7,7 +7,7 @@ from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.event import Waker
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.metrics import declare_counter
-from pyspark_pipeline.operators.joins.build_part import LocalBuild
+from pyspark_pipeline.operators.joins.local_build import LocalBuild
 from pyspark_pipeline.operators.joins.shared import NULL_KEYS, SharedJoinState
 
 BUILD_ROWS = declare_counter("join_build_rows", "Rows of the built side of a join", unit="rows")

@@ -12,10 +12,10 @@ from pyspark_pipeline.operators.joins.build import JoinBuildFactory
 from pyspark_pipeline.operators.joins.build_side import BuildSide, build_bytes
 from pyspark_pipeline.operators.joins.columns import required_inputs
 from pyspark_pipeline.operators.joins.key_conditions import key_condition
+from pyspark_pipeline.operators.joins.key_lineage import probe_lineage, trace_column_lineage
 from pyspark_pipeline.operators.joins.probe import JoinProbeFactory
 from pyspark_pipeline.operators.joins.row_filter import RuntimeFilterFactory
 from pyspark_pipeline.operators.joins.shared import BroadcastSide, SharedJoinState
-from pyspark_pipeline.operators.joins.trace import probe_lineage, trace_column_lineage
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.runtime_filters import RowFilter, ScanFilter
 from pyspark_pipeline.plan.broadcasts import BroadcastSource

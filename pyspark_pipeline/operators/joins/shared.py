@@ -27,9 +27,9 @@ from pyspark_pipeline.kernels.key_filter import KeyFilter
 from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators import spill_partitions
-from pyspark_pipeline.operators.joins.build_part import LocalBuild
 from pyspark_pipeline.operators.joins.build_side import BuildCollector, BuildSide, build_bytes
 from pyspark_pipeline.operators.joins.columns import JoinColumns
+from pyspark_pipeline.operators.joins.local_build import LocalBuild
 from pyspark_pipeline.operators.joins.spill import JoinSpill
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.joins import HashJoin, Join, JoinOutputKind

@@ -15,7 +15,7 @@ from pyspark_pipeline.kernels.buffers import Array, count_nulls
 from pyspark_pipeline.kernels.join_table import JoinProber
 from pyspark_pipeline.metrics import OperatorMetrics, declare_counter
 from pyspark_pipeline.operators.joins.build_side import BuildSide
-from pyspark_pipeline.operators.joins.emission import JOIN_OUTPUTS, build_side_output
+from pyspark_pipeline.operators.joins.join_output import JOIN_OUTPUTS, build_side_output
 from pyspark_pipeline.operators.joins.residual import Residual
 from pyspark_pipeline.operators.joins.shared import NULL_KEYS, SharedJoinState
 

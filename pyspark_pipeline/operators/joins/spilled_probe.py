@@ -20,7 +20,7 @@ from pyspark_pipeline.memory import Sized
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators import spill_partitions
 from pyspark_pipeline.operators.joins.build_side import BuildCollector, build_bytes
-from pyspark_pipeline.operators.joins.probe_hits import ProbeMatchFlags
+from pyspark_pipeline.operators.joins.probe_matches import ProbeMatchFlags
 from pyspark_pipeline.operators.joins.shared import SharedJoinState
 from pyspark_pipeline.operators.joins.side_probe import ProbeExpressions, SideProbe
 from pyspark_pipeline.operators.joins.spill import JoinPartition, JoinSpill, partitions_of

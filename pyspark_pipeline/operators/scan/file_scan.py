@@ -167,7 +167,7 @@ class FileScanFactory(OperatorFactory):
 
 
 def constant_column(value: Any, kind: DataType, rows: int) -> pa.Array:
-    """Build a column of one value (in a :class:`~..plan.expr.Literal`'s form); strings as a dictionary."""
+    """Build a column of one value (in the form of a ``Literal``); strings as a dictionary."""
     if kind.kind == "string" and value is not None:
         indices = pa.repeat(pa.scalar(0, pa.int32()), rows)
         return pa.DictionaryArray.from_arrays(indices, pa.array([value], pa.string()))

@@ -17,10 +17,15 @@ from pyspark_pipeline.operators.aggregation.functions import aggregate_cases, bu
 from pyspark_pipeline.operators.aggregation.functions.registry import AggregateFunction
 from pyspark_pipeline.operators.aggregation.functions.state import Groups, StatePool
 from pyspark_pipeline.operators.windows.boundaries import WindowRows
+from pyspark_pipeline.operators.windows.frame_values import (
+    FrameValue,
+    GroupValues,
+    ValueAtLastPeer,
+    ValueAtPartitionEnd,
+)
 from pyspark_pipeline.operators.windows.frames import Frames, ValueOverFrames, ValueOverGrowingFrames
 from pyspark_pipeline.operators.windows.range_bounds import RangeBounds
 from pyspark_pipeline.operators.windows.registry import WindowFunction, WindowInput, window_function
-from pyspark_pipeline.operators.windows.sources import FrameValue, GroupValues, ValueAtLastPeer, ValueAtPartitionEnd
 from pyspark_pipeline.plan.expr import Expr, Literal
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 from pyspark_pipeline.plan.windows import WindowCall

@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from pyspark_pipeline.kernels.buffers import Array, last_true
 from pyspark_pipeline.operators.windows.boundaries import WindowRows
+from pyspark_pipeline.operators.windows.frame_values import FrameValue, PartitionBounds
 from pyspark_pipeline.operators.windows.range_bounds import OpenFrames, RangeBounds
-from pyspark_pipeline.operators.windows.sources import FrameValue, PartitionBounds
 from pyspark_pipeline.plan.windows import Bound
 
 #: Frames that are computed at a time.

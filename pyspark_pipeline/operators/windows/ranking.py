@@ -8,6 +8,14 @@ import pyarrow as pa
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.expressions.cases import KINDS, case
 from pyspark_pipeline.kernels.buffers import Array, fixed_array, rows_only, values
+from pyspark_pipeline.operators.windows.frame_values import (
+    FrameValue,
+    RunningAtEnds,
+    ValueAtLastPeer,
+    ValueAtLaterRow,
+    ValueAtPartitionEnd,
+    ValueAtRow,
+)
 from pyspark_pipeline.operators.windows.frames import Frames, ValueOverFrames
 from pyspark_pipeline.operators.windows.nth_value import NthRow
 from pyspark_pipeline.operators.windows.registry import WindowFunction, WindowInput, window_function
@@ -20,14 +28,6 @@ from pyspark_pipeline.operators.windows.running import (
     RowNumbers,
     RunningValue,
     or_default,
-)
-from pyspark_pipeline.operators.windows.sources import (
-    FrameValue,
-    RunningAtEnds,
-    ValueAtLastPeer,
-    ValueAtLaterRow,
-    ValueAtPartitionEnd,
-    ValueAtRow,
 )
 from pyspark_pipeline.plan.expr import Expr, Literal
 from pyspark_pipeline.plan.nodes import Settings

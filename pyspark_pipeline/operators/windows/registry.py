@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from pyspark_pipeline.expressions.cases import CaseRegistry, Signature
-from pyspark_pipeline.operators.windows.sources import FrameValue
+from pyspark_pipeline.operators.windows.frame_values import FrameValue
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.windows import WindowCall

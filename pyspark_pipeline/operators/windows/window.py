@@ -11,10 +11,10 @@ from pyspark_pipeline.memory.tracker import ALWAYS_GRANTED_BYTES
 from pyspark_pipeline.operators import spill_partitions
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.windows.boundaries import Boundaries, WindowRows
-from pyspark_pipeline.operators.windows.held_rows import RowBuffer
+from pyspark_pipeline.operators.windows.frame_values import PartitionBounds
 from pyspark_pipeline.operators.windows.registry import WindowFunction, build_function
+from pyspark_pipeline.operators.windows.row_buffer import RowBuffer
 from pyspark_pipeline.operators.windows.sorted_input import sorted_input
-from pyspark_pipeline.operators.windows.sources import PartitionBounds
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.windows import Window

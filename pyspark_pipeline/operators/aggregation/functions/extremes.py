@@ -54,7 +54,7 @@ class ExtremeState(ValueState):
 
     @abstractmethod
     def mark(self, groups: Array, column: pa.Array, places: Array) -> None:
-        """Update with a plain column; mark in ``places`` the rows that have the extremes (:mod:`~.extreme_rows`)."""
+        """Update with a plain column; mark in ``places`` the rows of the extremes (``kernels/extreme_rows.py``)."""
 
     def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
         self.run(starts, columns[0], is_last=False)

@@ -43,7 +43,7 @@ def find_column(schema: pa.Schema, field: Field, case_sensitive: bool, path: str
 def converter(stored: pa.DataType, wanted: DataType, *, int96: bool) -> Convert | None:
     """Return the function that converts a column read as ``stored`` to a chunk column of type ``wanted``.
 
-    ``wanted`` is a type as which Spark reads the column (:func:`~.parquet_types.spark_reads`). Return None if pyarrow's
+    ``wanted`` is a type as which Spark reads the column (:func:`~.types.spark_reads`). Return None if pyarrow's
     values do not determine the stored ones, so that the column must be read without its logical type. ``int96`` means
     that timestamps were stored as INT96.
     """
