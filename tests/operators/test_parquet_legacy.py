@@ -43,7 +43,7 @@ def write(
     **how: Any,
 ) -> Path:
     """Write raw ``stored`` numbers as column ``v`` of ``kind``, ``rows`` a row group."""
-    plain = pa.int32() if pa.types.is_date32(kind) else pa.int64()
+    plain = pa.int32() if kind.bit_width == 32 else pa.int64()
     table = pa.table({"v": pa.array(stored, plain).view(kind)})
     with pq.ParquetWriter(path, table.schema, store_schema=False, **how) as writer:
         writer.write_table(table, row_group_size=rows)
@@ -93,6 +93,21 @@ def micros(first: int) -> list[int | None]:
 def test_dates_of_the_whole_range_equal_spark(tmp_path: Path, vanilla: Any, dictionary: bool) -> None:
     path = write(tmp_path / "t.parquet", days(), pa.date32(), SPARK_2, use_dictionary=dictionary, rows=700)
     assert read(path, "date") == expected(vanilla, path, "date")
+
+
+def test_integers_with_a_dictionary_raise_if_spark_rebases_only_some(tmp_path: Path, vanilla: Any) -> None:
+    """Spark rebases integers read as dates, but not those that it decodes lazily from a dictionary."""
+    old = [-171596, FIRST_DAY - 1, None, 0] * 3
+    plain = write(tmp_path / "p.parquet", old, pa.int32(), SPARK_2, use_dictionary=False)
+    assert read(plain, "date") == expected(vanilla, plain, "date") != old
+    path = write(tmp_path / "d.parquet", old, pa.int32(), SPARK_2)
+    assert expected(vanilla, path, "date") == old
+    with pytest.raises(CorruptFileError, match=r"d\.parquet: column v holds integers of days before 1582-10-15"):
+        read(path, "date")
+    new = write(path, [FIRST_DAY, None, 0], pa.int32(), SPARK_2)
+    assert read(new, "date") == expected(vanilla, new, "date") == [FIRST_DAY, None, 0]
+    modern = write(path, old, pa.int32(), {"org.apache.spark.version": "3.5.0"})
+    assert read(modern, "date") == expected(vanilla, modern, "date") == old
 
 
 def test_julian_century_leap_day_becomes_march_first(tmp_path: Path) -> None:

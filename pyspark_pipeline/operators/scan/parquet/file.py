@@ -198,6 +198,11 @@ class ParquetFileReader:
             return False
         return bool(0 < column.data_page_offset - column.dictionary_page_offset <= _SMALL_DICTIONARY_BYTES)
 
+    def _has_dictionary(self, leaf: int) -> bool:
+        """Return whether a row group has a dictionary of the column; old writers left out the offset of its page."""
+        columns = (self.metadata.row_group(group).column(leaf) for group in range(self.metadata.num_row_groups))
+        return any("DICTIONARY" in encoding for column in columns for encoding in column.encodings)
+
     def _column_reader(self, number: int, read: pa.Schema) -> Column:
         field, place = self._fields[number], self._places[number]
         if place is None:
@@ -218,7 +223,9 @@ class ParquetFileReader:
         convert: Convert | None = converter(read.field(at).type, field.type, int96=int96)
         if convert is None:
             raise CorruptFileError(self._mismatch(field, stored, column.physical_type), self.path)
-        rebased = self._calendar.with_rebase(convert, read.field(at).type, field, int96=int96)
+        rebased = self._calendar.with_rebase(
+            convert, read.field(at).type, field, int96=int96, has_dictionary=self._has_dictionary(leaf)
+        )
         return lambda batch: rebased(batch.column(at))
 
     def _mismatch(self, field: Field, stored: pa.Field, physical: str) -> str:

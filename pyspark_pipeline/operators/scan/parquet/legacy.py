@@ -4,6 +4,9 @@ Spark identifies these files by ``DataSourceUtils.datetimeRebaseSpec`` and ``int
 by ``RebaseDateTime``. A value keeps its local date and time. Values from 1582-10-15 on (timestamps: from 1900 on) do
 not change, and a column of only such values is not copied. ``timestamp_ntz`` was introduced after that calendar.
 
+Spark does not rebase all dictionary values of an INT32 that is no date in the file and is read as one, but only those
+of pages that span its batches; the engine rebases only files without such dictionaries and raises for the others.
+
 Spark computes timestamps of years before 0001, and all in a zone missing in its table, with Java's calendars and the
 JVM's time zone rules. The engine supports these only in UTC and raises for the others.
 """
@@ -46,11 +49,16 @@ class LegacyCalendar:
         self._dates = _is_old(known, b"3.0.0", _LEGACY)
         self._int96 = _is_old(known, b"3.1.0", _LEGACY_INT96)
 
-    def with_rebase(self, convert: Convert, stored: pa.DataType, field: Field, *, int96: bool) -> Convert:
+    def with_rebase(
+        self, convert: Convert, stored: pa.DataType, field: Field, *, int96: bool, has_dictionary: bool = False
+    ) -> Convert:
         """Return ``convert``, which converts a column ``stored`` to ``field``, extended by the rebase of the file.
 
-        The returned function raises :class:`CorruptFileError` for a value that Spark rebases and the engine cannot.
+        ``has_dictionary``: whether a row group has a dictionary of the column. The returned function raises
+        :class:`CorruptFileError` for a value that Spark rebases and the engine cannot.
         """
+        if self._dates and field.type.kind == "date" and has_dictionary and not pa.types.is_date32(stored):
+            return lambda column: self._dates_without_rebase(convert(column), field.name)
         if self._dates and field.type.kind == "date":
             return lambda column: _rebased_dates(convert(column))
         if self._dates and field.type.kind == "timestamp_ntz" and pa.types.is_date32(stored):
@@ -66,6 +74,16 @@ class LegacyCalendar:
         if pa.types.is_date32(stored):
             return least < julian.FIRST_DAY
         return field.type.kind == "timestamp" and least < _FIRST_MICROSECOND
+
+    def _dates_without_rebase(self, column: pa.Array, name: str) -> pa.Array:
+        oldest = _oldest(column)
+        if oldest is None or oldest >= julian.FIRST_DAY:
+            return column
+        raise CorruptFileError(
+            f"{self._path}: column {name} holds integers of days before 1582-10-15 with a dictionary, of which Spark "
+            "rebases some and others not; leave this scan to Spark",
+            self._path,
+        )
 
     def _rebased_timestamps(self, column: pa.Array, name: str) -> pa.Array:
         oldest = _oldest(column)
