@@ -255,6 +255,24 @@ def test_session_is_usable_after_cancelled_query(spark: SparkSession) -> None:
         assert spark.sql("SELECT count(*) FROM range(1000) WHERE id % 7 = 3").collect()[0][0] == 143
 
 
+def test_cancelled_tasks_free_their_slots_at_once(spark: SparkSession) -> None:
+    """Spark's monitor of workers waits for a configured time after it has noticed that a task is killed."""
+    endless = "SELECT count(*) FROM range(0, 200000000000, 1, 2) WHERE id % 7 = 3"
+    conf: Any = spark.sparkContext._jsc.sc().conf()  # type: ignore[attr-defined]
+    conf.set("spark.python.task.killTimeout", "40s")
+    try:
+        with configured(spark, {ENABLED: "true"}):
+            timer = threading.Timer(2.0, spark.sparkContext.cancelAllJobs)
+            timer.start()
+            with pytest.raises(Exception, match="(?i)cancel"):
+                spark.sql(endless).collect()
+            start = time.monotonic()
+            assert spark.sql("SELECT count(*) FROM range(1000) WHERE id % 7 = 3").collect()[0][0] == 143
+    finally:
+        conf.remove("spark.python.task.killTimeout")
+    assert time.monotonic() - start < 20
+
+
 def _cancel_until(spark: SparkSession, ended: threading.Event) -> None:
     while not ended.wait(0.5):
         spark.sparkContext.cancelAllJobs()

@@ -1,9 +1,14 @@
 package org.apache.spark.sql.pysparkpipeline
 
-import org.apache.spark.api.python.PythonEvalType
+import java.io.DataInputStream
+import java.util.concurrent.atomic.AtomicBoolean
+
+import org.apache.spark.{SparkEnv, TaskContext}
+import org.apache.spark.api.python.{PythonEvalType, PythonWorker, PythonWorkerHandle}
 import org.apache.spark.sql.execution.SampleExec
 import org.apache.spark.sql.execution.python.ArrowPythonRunner
 import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /** Runs the launch's function over groups of chunk rows by Spark's Arrow map evaluation; for Spark 4.3. */
 class ChunkRunner(launch: Launch)
@@ -13,8 +18,22 @@ class ChunkRunner(launch: Launch)
     launch.runnerConf, launch.metrics, None, None)
   with FragmentRunner {
 
-  /** Overrides the accessor of a private member of Spark's runner; the Scala compiler chose the name. */
+  /** These override accessors of private members of Spark's runner; the Scala compiler chose the names. */
   def `org$apache$spark$api$python$BasePythonRunner$$daemonModule`: String = FragmentWorkers.daemonModule
+  def `org$apache$spark$api$python$BasePythonRunner$$workerModule`: String = FragmentWorkers.workerModule
+
+  override protected def newReaderIterator(
+      stream: DataInputStream,
+      writer: Writer,
+      startTime: Long,
+      env: SparkEnv,
+      worker: PythonWorker,
+      handle: Option[PythonWorkerHandle],
+      released: AtomicBoolean,
+      context: TaskContext): Iterator[ColumnarBatch] = {
+    KilledTasks.watch(context, released)(destroy(env, worker))
+    super.newReaderIterator(stream, writer, startTime, env, worker, handle, released, context)
+  }
 }
 
 /** Returns the seed of a sample. 4.3 draws one for each operator if the user gave none. */

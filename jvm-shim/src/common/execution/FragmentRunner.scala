@@ -1,5 +1,7 @@
 package org.apache.spark.sql.pysparkpipeline
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.api.python.PythonWorker
 import org.apache.spark.sql.catalyst.InternalRow
@@ -10,6 +12,11 @@ trait FragmentRunner extends ArrowPythonRunner {
 
   /** Release the input buffer after the task. Repeatable, also after Spark released it. */
   def closeInput(): Unit = try root.close() finally allocator.close()
+
+  /** End a worker by the key under which Spark's runner has created it. */
+  protected def destroy(env: SparkEnv, worker: PythonWorker): Unit =
+    env.destroyPythonWorker(
+      pythonExec, FragmentWorkers.workerModule, FragmentWorkers.daemonModule, envVars.asScala.toMap, worker)
 
   override protected def newWriter(
       env: SparkEnv,

@@ -6,7 +6,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.SparkEnv
 import org.apache.spark.api.python.PythonWorker
-import org.apache.spark.internal.config.Python.PYTHON_DAEMON_MODULE
+import org.apache.spark.internal.config.Python.{PYTHON_DAEMON_MODULE, PYTHON_WORKER_MODULE}
 
 /**
  * The Python workers that run fragments. Spark keeps one pool of workers per daemon module, so a daemon module of our
@@ -19,6 +19,9 @@ object FragmentWorkers {
 
   /** Return the module that forks the workers of fragments: the user's if one is set, else ours. */
   def daemonModule: String = SparkEnv.get.conf.get(PYTHON_DAEMON_MODULE).getOrElse(OwnDaemon)
+
+  /** Return the module that a worker of fragments runs: the user's if one is set, else Spark's. */
+  def workerModule: String = SparkEnv.get.conf.get(PYTHON_WORKER_MODULE).getOrElse("pyspark.worker")
 
   /**
    * Send every message to a worker at once. By default TCP delays a small message until the receiver acknowledges the

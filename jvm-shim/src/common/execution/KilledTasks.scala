@@ -1,0 +1,23 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import java.util.concurrent.TimeUnit.MILLISECONDS
+import java.util.concurrent.atomic.AtomicBoolean
+
+import org.apache.spark.TaskContext
+import org.apache.spark.util.ThreadUtils
+
+/**
+ * Ends the worker of a killed task. Spark's monitor grants a worker up to four seconds, in which the task occupies its
+ * slot and the next query waits; the code of a fragment has nothing to do in them.
+ */
+object KilledTasks {
+  private val PeriodMs = 100L
+  private lazy val timer = ThreadUtils.newDaemonSingleThreadScheduledExecutor("pyspark-pipeline-killed-tasks")
+
+  /** Run `destroy` soon after the task is killed, unless its worker was `released` before. */
+  def watch(context: TaskContext, released: AtomicBoolean)(destroy: => Unit): Unit = {
+    val check: Runnable = () => if (context.isInterrupted() && released.compareAndSet(false, true)) destroy
+    val checks = timer.scheduleWithFixedDelay(check, PeriodMs, PeriodMs, MILLISECONDS)
+    context.addTaskCompletionListener[Unit](_ => checks.cancel(false))
+  }
+}
