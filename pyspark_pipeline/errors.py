@@ -45,6 +45,10 @@ class UnsupportedPlanError(PipelineError):
     """The engine does not support a part of a plan; raised during planning only."""
 
 
+class UnsupportedValueError(PipelineError):
+    """A function met a value for which only Spark computes Spark's result; the message names function and value."""
+
+
 class CorruptFileError(PipelineError):
     """A file is not readable in the format of the plan; the message names the file, ``path`` is its local path."""
 

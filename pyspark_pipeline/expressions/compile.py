@@ -19,6 +19,7 @@ from pyspark_pipeline.expressions.column_tests import TAKE_BELOW, SelectionMask,
 from pyspark_pipeline.expressions.failures import first_failure
 from pyspark_pipeline.expressions.frame import Evaluable, Frame
 from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel, build
+from pyspark_pipeline.expressions.text_bytes import with_text_arguments
 from pyspark_pipeline.expressions.unscaled import UnscaledTypes, drop_columns, to_decimal128
 from pyspark_pipeline.expressions.values import flags, to_array, truth
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal, columns_read
@@ -122,9 +123,7 @@ class CompiledPredicate:
                 return chunk.slice(0, 0)
             if count == frame.num_rows:
                 mask = None
-            elif index + 1 < len(nodes) and (
-                nodes[index + 1].can_raise or count <= self.SUBSET_BELOW * frame.num_rows
-            ):
+            elif index + 1 < len(nodes) and (nodes[index + 1].can_raise or count <= self.SUBSET_BELOW * frame.num_rows):
                 kept = _positions(kept, mask)
                 frame = frame.subset(mask)
                 mask = None
@@ -191,7 +190,7 @@ class _Compiler:
         if isinstance(kernel, LazyKernel):
             node = LazyNode(number, expr.type, kernel, args)
         else:
-            node = CallNode(number, expr.type, kernel, args)
+            node = CallNode(number, expr.type, with_text_arguments(kernel, expr), args)
         if args and all(arg.scalar is not None for arg in args):
             node.scalar = _fold(node)
         self._nodes[key] = node

@@ -51,6 +51,14 @@ def _strings(value: Value, rows: int) -> pa.Array:
     return array.view(pa.string()) if pa.types.is_binary(array.type) else array
 
 
+def valid_text(array: pa.Array) -> pa.Array:
+    """Replace each longest part that begins a character, or byte that does not, by U+FFFD."""
+    if _is_valid_array(array):
+        return array
+    made = [None if data is None else data.decode("utf-8", "replace") for data in _bytes(array)]
+    return pa.array(made, pa.string())
+
+
 @_both("UTF8String.isValid")
 def _is_valid(call: Call, settings: ExpressionSettings) -> Kernel:
     def run(values: Sequence[Value], rows: int) -> Value:
@@ -64,16 +72,7 @@ def _is_valid(call: Call, settings: ExpressionSettings) -> Kernel:
 
 @_both("UTF8String.makeValid")
 def _make_valid(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Replace each longest part that begins a character, or byte that does not, by U+FFFD."""
-
-    def run(values: Sequence[Value], rows: int) -> Value:
-        array = _strings(values[0], rows)
-        if _is_valid_array(array):
-            return array
-        made = [None if data is None else data.decode("utf-8", "replace") for data in _bytes(array)]
-        return pa.array(made, pa.string())
-
-    return Kernel(run=run, by_dictionary=True)
+    return Kernel(run=lambda values, rows: valid_text(_strings(values[0], rows)), by_dictionary=True)
 
 
 for _name in ("ExpressionImplUtils.validateUTF8String", "ExpressionImplUtils.tryValidateUTF8String"):

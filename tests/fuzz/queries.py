@@ -45,9 +45,11 @@ _LITERALS = {
     "text": ["'a'", "''", "'x'", "'日本'", "'R'"],
     "date": ["DATE'2000-02-29'", "DATE'1582-10-10'", "DATE'1970-01-01'"],
     "stamp": ["TIMESTAMP'2011-11-06 00:30:00'", "TIMESTAMP'1970-01-01 00:00:00'"],
+    "span": ["INTERVAL '1 02:03:04.5' DAY TO SECOND", "INTERVAL '-90' MINUTE"],
+    "months": ["INTERVAL '1-2' YEAR TO MONTH", "INTERVAL '-5' MONTH"],
 }
 _NUMERIC = ("int", "long", "small", "double", "float", "decimal")
-_SQL_TYPE = {"int": "INT", "long": "BIGINT", "small": "SMALLINT", "double": "DOUBLE", "float": "FLOAT",
+SQL_TYPE = {"int": "INT", "long": "BIGINT", "small": "SMALLINT", "double": "DOUBLE", "float": "FLOAT",
              "decimal": "DECIMAL(18,4)", "text": "STRING", "date": "DATE"}  # fmt: skip
 _PATTERNS = ["'a%'", "'%c'", "'%b%'", "'x'", "'%'", "'R%'"]
 
@@ -167,14 +169,14 @@ class QueryMaker:
         if self._table in ("numbers", "texts") and not safe:
             operator, right = "%", "7"
         result = f"({left} {operator} {right})"
-        return result if kind in ("double", "decimal") or operator != "/" else f"CAST({result} AS {_SQL_TYPE[kind]})"
+        return result if kind in ("double", "decimal") or operator != "/" else f"CAST({result} AS {SQL_TYPE[kind]})"
 
     def _cast(self, kind: str, depth: int) -> str:
         narrow = {"int": "small", "long": "int", "double": "long", "float": "small", "decimal": "int", "small": "small"}
         source = self._random.choice([item for item in self._kinds if item in _NUMERIC]) if self._wild else narrow[kind]
         if source not in self._columns:
             source = "int"
-        return f"CAST({self._of(source, depth)} AS {_SQL_TYPE[kind]})"
+        return f"CAST({self._of(source, depth)} AS {SQL_TYPE[kind]})"
 
     def _case(self, kind: str, depth: int) -> str:
         other = f" ELSE {self._of(kind, depth)}" if self._chance(0.7) else ""

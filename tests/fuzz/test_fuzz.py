@@ -7,6 +7,7 @@ import os
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.fuzz.functions import FunctionMaker
 from tests.fuzz.queries import QueryMaker
 from tests.fuzz.relations import RelationMaker
 from tests.support.compare import Rule, difference
@@ -69,4 +70,26 @@ def test_random_relations(spark: SparkSession, tables: TableShelf, vanilla_only:
             rule = Rule(relative=1e-9 if query.approximate else 0.0, signed_zeros=False, ordered=query.ordered)
             text = difference(vanilla.rows or [], pipeline.rows or [], rule)
             assert text is None, f"{text}\n{details}"
+    assert vanilla_only or converted > 0, f"seed {seed}: nothing was converted"
+
+
+@pytest.mark.parametrize("seed", range(_FIRST, _LAST))
+def test_random_functions(spark: SparkSession, tables: TableShelf, vanilla_only: bool, seed: int) -> None:
+    """Run functions, ordered aggregates, pivots and RANGE frames, without and with ANSI; rows may raise."""
+    tables.use(["tame", "numbers", "texts", "times", "intervals"])
+    converted = 0
+    for number in range(_QUERIES_OF_A_SEED):
+        query = FunctionMaker(seed * 1000 + number).query()
+        settings = {**_SETTINGS, "spark.sql.ansi.enabled": str(number % 2 == 0).lower()}
+        vanilla = run(spark, query.sql, pipeline=False, settings={**settings, **_ORACLE})
+        is_valid = vanilla.error is None or vanilla.error[0] not in ("AnalysisException", "ParseException")
+        assert is_valid, f"{query.sql}\n{vanilla.message}"
+        if vanilla_only:
+            continue
+        pipeline = run(spark, query.sql, pipeline=True, settings=settings)
+        converted += pipeline.conversion.converted if pipeline.conversion else 0
+        details = f"seed {seed}, {settings}\n{query.sql}\n{pipeline.conversion}\n{pipeline.message}"
+        assert (vanilla.error is None) == (pipeline.error is None), f"{vanilla.error} {pipeline.error} {details}"
+        text = difference(vanilla.rows or [], pipeline.rows or [], Rule(relative=1e-9, signed_zeros=False))
+        assert text is None, f"{text}\n{details}"
     assert vanilla_only or converted > 0, f"seed {seed}: nothing was converted"

@@ -7,6 +7,7 @@ oracle of the values is vanilla Spark.
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
 from pyspark_pipeline.datatypes import parse_type
@@ -208,6 +210,38 @@ def test_rows_of_each_type_pair_equal_spark(spark: SparkSession, folder: Path, v
                 rows.append(frame.collect())
         assert difference(rows[0], rows[1]) is None, schema
         assert summary_of(frame).converted > 0
+
+
+_OTHER_BYTES = [b"abc", b"\xff\xfe", b"a\xc3", b"\xc3\xa9x", b"\xed\xa0\x80", b"\xf0\x9f\x98", b"", None,
+                b"\xf4\x90\x80\x80z", b"b\x80c"]  # fmt: skip
+_OF_BYTES = """hex(s)|hex(upper(s))|hex(lower(s))|hex(initcap(s))|hex(concat(s, 'x'))|hex(trim(s))|hex(repeat(s, 2))
+hex(translate(s, 'a', 'z'))|hex(replace(s, 'a', 'b'))|hex(substring_index(s, 'b', 1))|base64(encode(s, 'utf-8'))
+hex(make_valid_utf8(s))|levenshtein(s, 'abc')|soundex(s)|hex(mask(s))|hex(regexp_replace(s, '[a-b]', '#'))
+hex(regexp_extract(s, '(.)', 1))|regexp_count(s, '.')|regexp_instr(s, 'c')|s LIKE '_'|s ILIKE 'A%'|rlike(s, '^.$')
+hex(quote(s))|try_cast(s AS DOUBLE)|try_cast(s AS INT)|s > 'a'|hex(greatest(s, 'b'))|octet_length(s)|url_encode(s)
+hex(split_part(s, 'b', 1))|crc32(s)|hash(s)"""
+_OF_CHARACTERS = ["length(s)", "substring(s, 1, 2)", "reverse(s)", "lpad(s, 5, 'x')", "instr(s, 'c')", "ascii(s)"]
+
+
+def test_functions_of_strings_that_are_not_utf8(spark: SparkSession, tmp_path: Path, vanilla_only: bool) -> None:
+    """Functions equal Spark's, except those that split the bytes into characters, which raise."""
+    if vanilla_only:
+        pytest.skip("needs the extension")
+    columns = {"id": range(len(_OTHER_BYTES)), "s": pa.array(_OTHER_BYTES, pa.binary())}
+    pq.write_table(pa.table(columns), tmp_path / "bytes.parquet")
+    rows = []
+    for engine in ("false", "true"):
+        with configured(spark, {ENABLED: engine}):
+            frame = spark.read.schema("id bigint, s string").parquet(str(tmp_path)).where("id >= 0")
+            made = frame.selectExpr("id", *re.split(r"[|\n]", _OF_BYTES))
+            rows.append(made.collect())
+    assert difference(rows[0], rows[1]) is None
+    assert summary_of(made).converted > 2
+    with configured(spark, {ENABLED: "true"}):
+        for text in _OF_CHARACTERS:
+            with pytest.raises(PythonException, match="of a string whose bytes are not UTF-8"):
+                frame.selectExpr(text).collect()
+            assert frame.where("id IN (0, 3, 6, 7)").selectExpr(text).count() == 4
 
 
 def test_pruning_keeps_row_groups_with_matching_values(folder: Path) -> None:
