@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.errors import CaptureError, SparkConditionError
 from pyspark_pipeline.exchange import ERROR, STATISTICS, ChunkRow, decode_chunk, plain_schema, unpack_rows
+from pyspark_pipeline.exchange.codec import decode_result
 from pyspark_pipeline.exchange.range_sink import key_schema
 from pyspark_pipeline.metrics.profile import draw_tree, merge_reports
 from pyspark_pipeline.plan.nodes import Fragment
@@ -102,7 +103,7 @@ def _show(fragment: Fragment, row: ChunkRow, most: int, rows: dict[int, int]) ->
     if isinstance(fragment.sink, RangeSample):
         table = pa.Table.from_batches([decode_chunk(row.data, key_schema(fragment.sink.keys))])
     else:
-        chunk = decode_chunk(row.data, plain_schema([field.type for field in fields]))
+        chunk = decode_result(row.data, plain_schema([field.type for field in fields]))
         table = pa.Table.from_batches([chunk]).rename_columns([field.name for field in fields])
     _print(f"partition {row.partition}", table, most - before)
 

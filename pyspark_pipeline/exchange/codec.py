@@ -3,6 +3,7 @@
 The message is Arrow's encapsulated form (0xFFFFFFFF, metadata length, metadata, body), uncompressed and
 without dictionaries, so that Arrow's Java library reads it too. Both ends know the schema from the plan.
 The IPC writer writes only the rows of a slice, never the parent's buffers.
+Chunks of Spark's cache have another form (:mod:`~.cached_columns`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import EngineBugError
+from pyspark_pipeline.exchange.cached_columns import decode_columns
 
 _ALIGNMENT = 8
 
@@ -52,8 +54,20 @@ def decode_chunk(data: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def unpack_payload(payload: Payload, schema: pa.Schema) -> pa.RecordBatch:
-    """Return the chunk of a payload: the payload itself if it is a chunk, else decoded from its message."""
-    return payload if isinstance(payload, pa.RecordBatch) else decode_chunk(payload, schema)
+    """Return the chunk of a payload: the payload itself if it is a chunk, else decoded from its message or streams."""
+    if isinstance(payload, pa.RecordBatch):
+        return payload
+    data = _aligned(payload) if payload.address % _ALIGNMENT else payload
+    message = pa.ipc.read_message(data)
+    return decode_columns(data, schema) if message.type == "schema" else pa.ipc.read_record_batch(message, schema)
+
+
+def decode_result(data: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the chunk of a message of a result, also of one that Spark caches."""
+    source = pa.BufferReader(data)
+    pa.ipc.read_message(source)
+    streams = data.slice(source.tell())
+    return decode_columns(streams, schema) if streams.size else decode_chunk(data, schema)
 
 
 def payload_bytes(payload: Payload) -> int:

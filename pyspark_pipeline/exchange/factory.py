@@ -8,6 +8,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
+from pyspark_pipeline.exchange.cache_sink import CacheSinkOperator
 from pyspark_pipeline.exchange.hash_sink import DriverLevel, HashSinkOperator
 from pyspark_pipeline.exchange.range_sink import RangeSampleOperator, RangeSinkOperator, find_bounds
 from pyspark_pipeline.exchange.single_sink import (
@@ -39,7 +40,8 @@ class SinkFactory(OperatorFactory):
     """Creates the sinks of a fragment; they share the instance's transport.
 
     ``types`` are the columns of the root's chunks, ``instances`` is the number of instances of the fragment, ``start``
-    the first partition of a round robin, ``max_rows`` a limit on the rows of a message below the rows of a chunk.
+    the first partition of a round robin, ``max_rows`` a limit on the rows of a message below the rows of a chunk;
+    ``is_cached``: the result goes to Spark's cache.
     """
 
     def __init__(
@@ -52,12 +54,14 @@ class SinkFactory(OperatorFactory):
         start: int = 0,
         instances: int = 1,
         max_rows: int | None = None,
+        is_cached: bool = False,
     ) -> None:
         self.name = type(sink).__name__
         self.sink = sink
         self.settings = settings
         self.start = start
         self.instances = instances
+        self.is_cached = is_cached
         self.destinations = getattr(sink, "num_partitions", 1)
         options = settings.options
         sizes = SinkSettings(
@@ -79,7 +83,7 @@ class SinkFactory(OperatorFactory):
 
 
 def _result(factory: SinkFactory) -> ExchangeSinkOperator:
-    return ResultSinkOperator(factory.sink_context)
+    return (CacheSinkOperator if factory.is_cached else ResultSinkOperator)(factory.sink_context)
 
 
 def _single(factory: SinkFactory) -> ExchangeSinkOperator:

@@ -40,7 +40,8 @@ class FragmentBuilder(PipelineSet):
     """Builds the pipelines of one fragment instance.
 
     ``control`` is the task's control message: ``splits`` by scan number, ``partition`` of the instance,
-    ``calendar`` of the executor, ``maxRows`` of a message of the result. The sink sends through ``transport``.
+    ``calendar`` of the executor, ``maxRows`` of a message of the result,
+    ``cache`` if Spark caches the result. The sink sends through ``transport``.
     ``dop`` is the parallelism of the instance.
     """
 
@@ -173,6 +174,7 @@ class FragmentBuilder(PipelineSet):
             start=partition,
             instances=self.control.get("instances", 1),
             max_rows=self.control.get("maxRows"),
+            is_cached="cache" in self.control,
         )
 
 

@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import pyarrow as pa
@@ -25,8 +25,17 @@ from pyspark_pipeline.errors import (
     ResourceExhaustedError,
     SparkConditionError,
 )
-from pyspark_pipeline.exchange import ERROR, STATISTICS, ChunkRow, ExchangeClient, StreamTransport, pack_rows
+from pyspark_pipeline.exchange import (
+    ERROR,
+    STATISTICS,
+    ChunkRow,
+    ExchangeClient,
+    StreamTransport,
+    encode_chunk,
+    pack_rows,
+)
 from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, ReadBroadcast, no_broadcast
+from pyspark_pipeline.exchange.cached_columns import encode_columns
 from pyspark_pipeline.exchange.query_statistics import should_report
 from pyspark_pipeline.exec import FragmentInstance, OutputQueue, execute
 from pyspark_pipeline.exec.input_queue import InputFeed
@@ -141,7 +150,9 @@ def make_builder(
     """
     check_layout(fragment, control)
     broadcasts = Broadcasts(fragment.broadcasts, read_broadcast, _BROADCASTS)
-    transport = StreamTransport(queue, sender=control["partition"])
+    cache = control.get("cache")
+    pack = encode_chunk if cache is None else partial(encode_columns, codec=cache["codec"])
+    transport = StreamTransport(queue, sender=control["partition"], pack=pack)
     cpus = int(control.get("cpus", 1))
     dop = 1 if cpus > 1 and depends_on_row_order(fragment) else cpus
     return FragmentBuilder(fragment, control, transport, dop=dop, broadcasts=broadcasts)

@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.plans.physical._
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive._
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.command.ExecutedCommandExec
 import org.apache.spark.sql.execution.datasources.v2.V2CommandExec
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec}
@@ -61,8 +62,10 @@ object Conversion {
  *     ordered exchange.
  *  3. Keep the stages of an aggregation together: if one stage stayed in Spark, revert the others.
  *  4. Revert connected regions whose work does not pay for their transitions (cost rule).
+ *
+ * `isCached`: Spark caches the result of the plan.
  */
-class Conversion(conf: SQLConf, isAdaptive: Boolean) {
+class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) {
 
   private val excluded = Exclusions.of(conf)
   private val support = new Support(Settings.flag(conf, "allowDifferences"), excluded)
@@ -85,7 +88,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean) {
       again = !(next eq converted)
       converted = next
     }
-    val kept = if (model.isOn) new CostRule(model).apply(converted) else converted
+    val kept = if (model.isOn) new CostRule(model, isCached).apply(converted) else converted
     val result = if (delaysStages) StageOrdering(kept) else kept
     result.foreach { node =>
       Conversion.decide(node)
@@ -144,6 +147,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean) {
   private def reasonToKeep(plan: SparkPlan): Option[String] = reasonOfPlanned(plan).orElse(plan match {
     case _: QueryStageExec | _: ReusedExchangeExec | _: PipelineShuffleExchangeExec | _: AdaptiveSparkPlanExec |
         _: PipelineBroadcastExchangeExec | _: AQEShuffleReadExec | _: InputAdapter | _: WholeStageCodegenExec => Some("")
+    case scan: InMemoryTableScanExec => CachedScans.reason(scan).orElse(Some(""))
     case e: ShuffleExchangeExec => exchangeReason(e)
     case e: BroadcastExchangeExec => if (Convert.isInEngine(e.child)) None else Some("")
     case op if OperatorRules.isSupported(op) => OperatorRules.of(op).reason(op, support).orElse(inputReason(op))

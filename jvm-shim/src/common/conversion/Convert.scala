@@ -1,6 +1,7 @@
 package org.apache.spark.sql.pysparkpipeline
 
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ShuffleExchangeExec}
 
 /** Replaces one Spark operator or exchange by its counterpart in the engine. */
@@ -9,6 +10,7 @@ object Convert {
   def isInEngine(plan: SparkPlan): Boolean = Exchanges.behind(plan) match {
     case _: PipelineOperatorExec | _: PipelineShuffleExchangeExec | _: PipelineBroadcastExchangeExec |
         _: PipelineFragmentExec => true
+    case scan: InMemoryTableScanExec => CachedScans.isRead(scan)
     case _ => false
   }
 

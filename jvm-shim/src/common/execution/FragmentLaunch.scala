@@ -29,6 +29,7 @@ object FragmentLaunch {
     val batchRows = Settings.number(conf, "batchRows").toInt
     val inputs = layout.ofKind(NodeKind.Input).map(_.plan).map(input => input -> input.execute()).map {
       case (_, decoded: DecodedChunkRDD) => decoded.chunks
+      case (_, cached: CachedChunkRDD) => cached.chunks
       case (input, rows) => new RowChunkRDD(rows, input.schema, batchRows)
     }
     val listings = if (RangeSamples.isSample(sink)) Map.empty[String, SQLMetric] else fragment.scanMetrics
@@ -66,7 +67,10 @@ object FragmentLaunch {
   }
 }
 
-/** The parameters of all tasks of a fragment. Messages of a result have at most `maxRows` rows if it is above 0. */
+/**
+ * The parameters of all tasks of a fragment. Messages of a result have at most `maxRows` rows if it is above 0. If Spark
+ * caches the result, `cache` has the codec of its columns, if any.
+ */
 case class Launch(
     functions: (Seq[ChainedPythonFunctions], Long),
     timeZone: String,
@@ -78,7 +82,8 @@ case class Launch(
     contexts: Array[QueryContext],
     instances: Int,
     isParallel: Boolean,
-    maxRows: Int = 0) {
+    maxRows: Int = 0,
+    cache: Option[Option[String]] = None) {
 
   /** Return the launch adapted to the Python of the executor that runs the task. */
   def on(context: TaskContext): Launch = copy(functions = WorkerPython.adapted(functions._1, context) -> functions._2)

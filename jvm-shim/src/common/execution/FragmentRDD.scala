@@ -18,6 +18,10 @@ class FragmentRDD(
   /** Return the RDD with messages of at most `maxRows` rows; 0 or less sets no limit. */
   def withMaxRows(maxRows: Int): FragmentRDD = new FragmentRDD(context, launch.copy(maxRows = maxRows), assignments, inputs)
 
+  /** Return the RDD with its chunks in the form of Spark's cache, of at most `maxRows` rows if that is above 0. */
+  def forCache(codec: Option[String], maxRows: Int): FragmentRDD =
+    new FragmentRDD(context, launch.copy(maxRows = maxRows, cache = Some(codec)), assignments, inputs)
+
   /** The chunks of several drivers have no fixed order; Spark must know this to retry correctly. */
   override protected def getOutputDeterministicLevel: DeterministicLevel.Value = {
     val level = super.getOutputDeterministicLevel
@@ -60,6 +64,7 @@ class FragmentRDD(
     node.set[ObjectNode]("branches", byNumber(part.assignment.branches))
     node.set[ObjectNode]("partitions", byNumber(part.assignment.partitions))
     if (launch.maxRows > 0) node.put("maxRows", launch.maxRows)
+    launch.cache.foreach(codec => node.set[ObjectNode]("cache", Json.obj().put("codec", codec.orNull)))
     Manifest.mapper.writeValueAsBytes(node)
   }
 

@@ -20,7 +20,7 @@ import org.apache.spark.util.IndylambdaScalaClosures
  * The result of a fragment: rows decoded from its chunks. If Spark asks for Arrow batches of the rows, for `toArrow` and
  * `toPandas`, the RDD returns the chunks instead; `passedOn` counts them.
  */
-class FragmentResultRDD(fragment: FragmentRDD, schema: StructType, passedOn: SQLMetric)
+class FragmentResultRDD(val fragment: FragmentRDD, schema: StructType, passedOn: SQLMetric)
   extends DecodedChunkRDD(fragment, schema) {
 
   override private[spark] def mapPartitionsInternal[U: ClassTag](

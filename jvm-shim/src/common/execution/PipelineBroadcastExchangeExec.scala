@@ -98,7 +98,7 @@ case class PipelineBroadcastExchangeExec(mode: BroadcastMode, child: SparkPlan) 
 
   private def chunkRows(): RDD[InternalRow] = child match {
     case f: PipelineFragmentExec => f.chunks(result)
-    case op: PipelineOperatorExec => Fusion.fragment(op).chunks(result)
+    case op if op.isInstanceOf[PipelineOperatorExec] || CachedScans.isRead(op) => Fusion.fragment(op).chunks(result)
     case other => other.execute() match {
       case decoded: DecodedChunkRDD => decoded.chunks
       case rows => new RowChunkRDD(rows, child.schema, Settings.number(conf, "batchRows").toInt)

@@ -106,7 +106,7 @@ object PipelineShuffleExchangeExec {
 
   /** Return the expressions over `input` that determine the driver of a row; none if `input` assigns no drivers. */
   def driverKeys(input: SparkPlan): Seq[Expression] = input.outputPartitioning match {
-    case hash: HashPartitioningLike if Convert.isInEngine(input) => hash.expressions
+    case hash: HashPartitioningLike if Convert.isInEngine(input) && !CachedScans.isRead(input) => hash.expressions
     case _ => Nil
   }
 }

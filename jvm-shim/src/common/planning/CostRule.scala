@@ -5,9 +5,9 @@ import org.apache.spark.sql.execution.adaptive.QueryStageExec
 
 /**
  * Reverts regions that would not be faster ([[Policies.region]]). A region is a maximal connected set of converted
- * operators and exchanges.
+ * operators and exchanges. If Spark caches the result (`isCached`), its chunks need no transition.
  */
-class CostRule(model: CostModel) {
+class CostRule(model: CostModel, isCached: Boolean) {
 
   def apply(plan: SparkPlan): SparkPlan = plan match {
     case top: PipelineTakeOrderedExec =>
@@ -24,12 +24,14 @@ class CostRule(model: CostModel) {
 
   private def decide(region: SparkPlan): Decision[Boolean] = {
     val members = collect(region)
-    val isHeavy = members.exists {
+    val isHeavy = isCached || members.exists {
       case PipelineOperatorExec(op) => OperatorRules.of(op).isHeavy(op)
       case _ => false
     }
-    val readsStage = members.exists(_.isInstanceOf[QueryStageExec])
-    val bytes = members.collect { case PipelineOperatorExec(s: FileSourceScanExec) => CostModel.scanBytes(s) }.sum
+    val cached = members.flatMap(CachedScans.of)
+    val readsStage = members.exists(member => member.isInstanceOf[QueryStageExec] && !CachedScans.isRead(member))
+    val bytes = members.collect { case PipelineOperatorExec(s: FileSourceScanExec) => CostModel.scanBytes(s) }.sum +
+      cached.map(CachedScans.bytes).sum
     Policies.region(isHeavy, readsStage, bytes, model.minScanBytes)
   }
 
@@ -37,7 +39,7 @@ class CostRule(model: CostModel) {
   private def collect(plan: SparkPlan): Seq[SparkPlan] = plan match {
     case op: PipelineOperatorExec => op +: op.children.flatMap(collect)
     case e @ (_: PipelineShuffleExchangeExec | _: PipelineBroadcastExchangeExec) => e +: e.children.flatMap(collect)
-    case stage: QueryStageExec => Seq(stage)
+    case input if input.isInstanceOf[QueryStageExec] || CachedScans.isRead(input) => Seq(input)
     case _ => Nil
   }
 }

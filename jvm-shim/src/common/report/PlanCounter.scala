@@ -64,10 +64,11 @@ private class PlanCounter {
       case w if PlanCounter.isWrapper(w) => w.children.foreach(visit(_, insideEngine))
       case other =>
         other match {
-          case scan: InMemoryTableScanExec => cached += scan.relation.cachedPlan
-          case _ =>
+          case scan: InMemoryTableScanExec =>
+            cached += scan.relation.cachedPlan
+            add(1, if (insideEngine && CachedScans.isRead(scan)) 1 else 0)
+          case _ => add(1, 0)
         }
-        add(1, 0)
         subqueries(other)
         other.children.foreach { child =>
           if (PlanCounter.endsInEngine(child)) transitions += 1

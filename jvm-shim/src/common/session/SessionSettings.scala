@@ -9,6 +9,8 @@ object SessionSettings extends Logging {
   /** The key of the application's interpreter in the map that the driver sends to executors. */
   private val Python = "python"
 
+  private val CacheSerializer = "spark.sql.cache.serializer"
+
   private val ExplainProviders = "spark.sql.extendedExplainProviders"
 
   /** Set up the driver's configuration; return the map for executors, which names the interpreter to probe. */
@@ -30,6 +32,7 @@ object SessionSettings extends Logging {
         readiness.onFailure(reason => logWarning(s"pyspark_pipeline cannot run, Spark runs every query itself: $reason"))
         if (readiness.isAtDriver) readiness.onSuccess(() => FirstWorker.prestart(sc))
         sc.addSparkListener(new QueryLog)
+        if (!conf.contains(CacheSerializer)) conf.set(CacheSerializer, classOf[ChunkCacheSerializer].getName)
         if (ExplainProvider.define()) appendTo(conf, ExplainProviders, ExplainProvider.Name)
         Map(Python -> PythonInterpreter.ofDriver(conf))
     }

@@ -66,11 +66,14 @@ class ChunkReader(schema: StructType, allocator: BufferAllocator) extends AutoCl
   private val columns: Array[ColumnVector] =
     root.getFieldVectors.asScala.map(v => new ArrowColumnVector(v): ColumnVector).toArray
 
-  def read(data: Array[Byte]): ColumnarBatch = {
+  def read(data: Array[Byte]): ColumnarBatch = readFirst(data)._1
+
+  /** Return the batch of the first message in `data`, and the position of the next one. */
+  def readFirst(data: Array[Byte]): (ColumnarBatch, Int) = {
     val channel = new ReadChannel(new ByteArrayReadableSeekableByteChannel(data))
     val batch = MessageSerializer.deserializeRecordBatch(channel, allocator)
     try loader.load(batch) finally batch.close()
-    new ColumnarBatch(columns, root.getRowCount)
+    new ColumnarBatch(columns, root.getRowCount) -> channel.bytesRead().toInt
   }
 
   override def close(): Unit = {
