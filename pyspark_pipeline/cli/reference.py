@@ -55,6 +55,7 @@ def _case(case: Mapping[str, Any]) -> str:
     notes += [f"`{key}` {_values(values)}" for key, values in case.get("settings", {}).items()]
     notes += [f"frame {' or '.join(case['frames'])}"] if case.get("frames") else []
     notes += [f"argument {int(i) + 1} like `{pattern}`" for i, pattern in case.get("matches", {}).items()]
+    notes += [f"argument {int(i) + 1} of constants like `{pattern}`" for i, pattern in case.get("choices", {}).items()]
     notes += [] if case.get("distinct", True) else ["without DISTINCT"]
     if case.get("result"):
         notes.append("gives " + " / ".join(case["result"]))

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import UnsupportedPlanError
-from pyspark_pipeline.plan.expr import Expr, Literal
+from pyspark_pipeline.plan.expr import Call, Expr, Literal
 
 DAY_TIME, YEAR_MONTH = "interval day to second", "interval year to month"
 KINDS = (
@@ -32,9 +32,9 @@ T = TypeVar("T")
 def case(*args: Sequence[str], **conditions: Any) -> Case:
     """Declare one supported signature: the kinds allowed for each argument, and the manifest's further conditions.
 
-    ``conditions``: variadic, same_type, result, max_precision (of a decimal result), fields, literal, matches,
-    settings (of Spark, with the values they may have), frames (of a window), distinct (false: not with DISTINCT),
-    difference.
+    ``conditions``: variadic, same_type, result, max_precision (of a decimal result), fields, literal, matches, choices
+    (patterns of arguments that are one of several constants in each row, or NULL), settings (of Spark, with the values
+    they may have), frames (of a window), distinct (false: not with DISTINCT), difference.
     """
     return {"args": [list(kinds) for kinds in args], **conditions}
 
@@ -121,7 +121,23 @@ def matches(entry: Case, call: Signature) -> bool:
         return False
     return all(
         _fully_matches(call.args[int(position)], pattern) for position, pattern in entry.get("matches", {}).items()
-    )
+    ) and all(_choice_matches(call.args[int(at)], pattern) for at, pattern in entry.get("choices", {}).items())
+
+
+def _choice_matches(arg: Expr | None, pattern: str) -> bool:
+    if isinstance(arg, Literal):
+        return arg.value is None or _fully_matches(arg, pattern)
+    if not isinstance(arg, Call) or arg.name not in _CHOICES:
+        return False
+    return all(_choice_matches(option, pattern) for option in _CHOICES[arg.name](arg.args))
+
+
+#: The values among which an expression chooses, of its arguments.
+_CHOICES: Mapping[str, Callable[[Sequence[Expr]], Sequence[Expr]]] = {
+    "If": lambda args: args[1:],
+    "CaseWhen": lambda args: [*args[1::2], *(args[-1:] if len(args) % 2 else ())],
+    "Coalesce": lambda args: args,
+}
 
 
 def _text(value: object) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyspark_pipeline.expressions.by_constants import by_constants
 from pyspark_pipeline.expressions.cast_string import PROLEPTIC_TEXT
 from pyspark_pipeline.expressions.dates import (
     DAY_NAMES,
@@ -233,6 +234,11 @@ def _date_format(call: Call, settings: ExpressionSettings) -> Kernel:
 def _from_unixtime(call: Call, settings: ExpressionSettings) -> Kernel:
     """Format seconds since 1970-01-01 00:00 UTC."""
     return _formatted(call, TimeZone(call.fields["timeZoneId"]), str(constants(call.args[1:])[0]), SECOND)
+
+
+_CHOSEN = {"choices": {"1": PATTERN}, "settings": PROLEPTIC_TEXT}
+by_constants("DateFormatClass", [case(["timestamp"], ["string"], **_CHOSEN)], [1])
+by_constants("FromUnixTime", [case(["bigint"], ["string"], **_CHOSEN)], [1])
 
 
 @function("Cast", [

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.expressions import conditions
+from pyspark_pipeline.expressions.by_constants import by_constants
 from pyspark_pipeline.expressions.dates import MONTH_NAMES
 from pyspark_pipeline.expressions.per_value import python_values
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
@@ -372,3 +373,10 @@ for _name in ("UnixTimestamp", "ToUnixTimestamp"):
     @function(_name, [case(["string"], ["string"], **_CONDITIONS)])
     def _unix_timestamp(call: Call, settings: ExpressionSettings) -> Kernel:
         return _parsed(call, SECOND, "try_to_timestamp")
+
+
+_CHOSEN: dict[str, Any] = {"choices": {"1": PATTERN}, "settings": _CORRECTED}
+_PARSED_CASE = case(["string"], ["string"], result=["timestamp", "timestamp_ntz"], **_CHOSEN)
+by_constants("GetTimestamp", [_PARSED_CASE], [1], can_raise=True)
+for _name in ("UnixTimestamp", "ToUnixTimestamp"):
+    by_constants(_name, [case(["string"], ["string"], **_CHOSEN)], [1], can_raise=True)

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyspark_pipeline.expressions.by_constants import by_constants
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.values import from_numbers, to_array
 from pyspark_pipeline.kernels.decimal_words import validity_of
@@ -137,3 +138,21 @@ def _regexp_extract(call: Call, settings: ExpressionSettings) -> Kernel:
         return pc.if_else(pc.and_(found.is_null(), array.is_valid()), pa.scalar(""), found)
 
     return Kernel(run=run, by_dictionary=True)
+
+
+# Patterns that a row chooses among constants.
+by_constants("RLike", [case(["string"], ["string"], choices={"1": TESTED})], [1])
+by_constants("RegExpInStr", [case(["string"], ["string"], ["int"], choices={"1": TESTED}, matches={"2": "0"})], [1])
+by_constants(
+    "RegExpReplace",
+    [case(["string"], ["string"], ["string"], ["int"], choices={"1": REPLACED, "2": r"[^$\\]*"}, matches={"3": "1"})],
+    [1, 2],
+)
+by_constants(
+    "RegExpExtract",
+    [
+        case(["string"], ["string"], ["int"], choices={"1": _with_groups(group)}, matches={"2": str(group)})
+        for group in range(6)
+    ],
+    [1],
+)

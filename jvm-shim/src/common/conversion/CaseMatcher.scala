@@ -2,7 +2,7 @@ package org.apache.spark.sql.pysparkpipeline
 
 import com.fasterxml.jackson.databind.JsonNode
 
-import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.{CaseWhen, Coalesce, Expression, If, Literal}
 import org.apache.spark.sql.internal.SQLConf
 
 /** Compares expressions with the cases of the manifest, each of which is one supported form of a function. */
@@ -29,7 +29,8 @@ object CaseMatcher {
       c.fieldValues.forall { case (k, allowed) => fields.get(k).exists(v => allowed(v.asText)) } &&
       c.settings.forall { case (k, allowed) => Settings.ofSpark(SQLConf.get, k).exists(allowed) } &&
       c.literals.forall(i => call.args.lift(i).exists(_.isInstanceOf[Literal])) &&
-      c.patterns.forall { case (i, p) => call.args.lift(i).exists(literalMatches(_, p)) }
+      c.patterns.forall { case (i, p) => call.args.lift(i).exists(literalMatches(_, p)) } &&
+      c.choices.forall { case (i, p) => call.args.lift(i).exists(choiceMatches(_, p)) }
   }
 
   private def argsFit(kinds: Seq[String], c: Manifest.Case): Boolean =
@@ -40,6 +41,16 @@ object CaseMatcher {
     } else {
       kinds.length == c.args.length && kinds.zip(c.args).forall { case (k, allowed) => allowed(k) }
     }
+
+  /** Return whether `e` has one of several constants in each row, which are NULL or match. */
+  private def choiceMatches(e: Expression, pattern: String): Boolean = e match {
+    case Literal(null, _) => true
+    case l: Literal => literalMatches(l, pattern)
+    case If(_, yes, no) => choiceMatches(yes, pattern) && choiceMatches(no, pattern)
+    case CaseWhen(branches, otherwise) => (branches.map(_._2) ++ otherwise).forall(choiceMatches(_, pattern))
+    case Coalesce(options) => options.forall(choiceMatches(_, pattern))
+    case _ => false
+  }
 
   private def literalMatches(e: Expression, pattern: String): Boolean = e match {
     case Literal(v, _) if v != null => java.util.regex.Pattern.compile(pattern, java.util.regex.Pattern.DOTALL)

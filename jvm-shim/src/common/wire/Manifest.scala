@@ -93,6 +93,7 @@ object Manifest {
     val frames: Set[String] = elements(json.path("frames")).map(_.asText).toSet
     val literals: Seq[Int] = elements(json.path("literal")).map(_.asInt)
     val patterns: Map[Int, String] = fields(json.path("matches")).map { case (k, v) => k.toInt -> v.asText }
+    val choices: Map[Int, String] = fields(json.path("choices")).map { case (k, v) => k.toInt -> v.asText }
     val maxPrecision: Int = json.path("max_precision").asInt(Int.MaxValue)
     val difference: Option[String] = Option(json.path("difference").asText(null)).filter(_.nonEmpty)
   }
