@@ -1,7 +1,8 @@
 """Spark SQL types: their wire names, parameters, and the Arrow types of chunk columns.
 
 The wire name is Spark's ``DataType.catalogString`` (``bigint``, ``decimal(12,2)``, ``timestamp_ntz``); all day-time
-intervals have one name, and all year-month intervals.
+intervals have one name, and all year-month intervals. Arrays and structs are types of results only, which leave the
+engine; a struct's name has the types of its fields (``struct<bigint,double>``).
 A string column of a chunk may also be dictionary encoded (``dictionary<int32, string>``); every
 other type has exactly one Arrow type, :attr:`DataType.arrow`.
 """
@@ -34,6 +35,8 @@ _ARROW: dict[str, pa.DataType] = {
 }
 
 _DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
+_NESTED = re.compile(r"(array|struct)<(.+)>")
+_FIELD = re.compile(r"[^,(]+(?:\([^)]*\))?")
 
 #: The kinds of all types.
 KINDS = (*_ARROW, "decimal")
@@ -43,17 +46,25 @@ FLOATING_KINDS = ("float", "double")
 
 @dataclass(frozen=True, slots=True)
 class DataType:
-    """A Spark SQL type: ``kind`` is the name without parameters; decimals carry precision and scale."""
+    """A Spark SQL type: ``kind`` is the name without parameters; decimals carry precision and scale.
+
+    ``children`` are the type of the elements of an array, whose precision the array has, or those of a struct's fields.
+    """
 
     kind: str
     precision: int = 0
     scale: int = 0
+    children: tuple[DataType, ...] = ()
 
     @property
     def arrow(self) -> pa.DataType:
         """The Arrow type of a column of this type; decimals are always decimal128."""
         if self.kind == "decimal":
             return pa.decimal128(self.precision, self.scale)
+        if self.kind == "array":
+            return pa.list_(self.children[0].arrow)
+        if self.kind == "struct":
+            return pa.struct([(f"c{number}", child.arrow) for number, child in enumerate(self.children)])
         return _ARROW[self.kind]
 
     @property
@@ -69,6 +80,8 @@ class DataType:
         return self.kind == "decimal"
 
     def __str__(self) -> str:
+        if self.children:
+            return f"{self.kind}<{','.join(map(str, self.children))}>"
         return f"decimal({self.precision},{self.scale})" if self.kind == "decimal" else self.kind
 
 
@@ -80,4 +93,8 @@ def parse_type(text: str) -> DataType:
         return DataType("decimal", int(match[1]), int(match[2]))
     if text in _ARROW:
         return DataType(text)
+    nested = _NESTED.fullmatch(text)
+    if nested:
+        children = tuple(parse_type(child) for child in _FIELD.findall(nested[2]))
+        return DataType(nested[1], children[0].precision if nested[1] == "array" else 0, children=children)
     raise ValueError(f"type {text!r} is not supported")

@@ -32,9 +32,10 @@ T = TypeVar("T")
 def case(*args: Sequence[str], **conditions: Any) -> Case:
     """Declare one supported signature: the kinds allowed for each argument, and the manifest's further conditions.
 
-    ``conditions``: variadic, same_type, result, max_precision (of a decimal result), fields, literal, matches, choices
-    (patterns of arguments that are one of several constants in each row, or NULL), settings (of Spark, with the values
-    they may have), frames (of a window), distinct (false: not with DISTINCT), difference.
+    ``conditions``: variadic, same_type, result, max_precision (of a decimal result, or of the decimals of an array),
+    fields (``absent``: the class of this version of Spark has no such field), literal, matches, choices (patterns of
+    arguments that are one of several constants in each row, or NULL), settings (of Spark, with the values they may
+    have), frames (of a window), distinct (false: not with DISTINCT), difference.
     """
     return {"args": [list(kinds) for kinds in args], **conditions}
 
@@ -115,7 +116,7 @@ def matches(entry: Case, call: Signature) -> bool:
         return False
     if call.frame is not None and call.frame not in entry["frames"]:
         return False
-    if not all(_text(call.fields.get(name)) in allowed for name, allowed in entry.get("fields", {}).items()):
+    if not all(_text(call.fields.get(name, "absent")) in allowed for name, allowed in entry.get("fields", {}).items()):
         return False
     if not all(isinstance(call.args[position], Literal) for position in entry.get("literal", ())):
         return False
@@ -141,6 +142,8 @@ _CHOICES: Mapping[str, Callable[[Sequence[Expr]], Sequence[Expr]]] = {
 
 
 def _text(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"[{','.join(map(_text, value))}]"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

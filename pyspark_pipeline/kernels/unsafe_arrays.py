@@ -2,7 +2,8 @@
 
 A list is: 8 bytes without NULL, the place of the array; the number of elements, their NULL bits, a word for each
 element; then the elements. The element is a string, padded to 8 bytes, or an UnsafeRow: NULL bits, a word for each
-field, the padded strings of the row. The word of what is not within 8 bytes has its offset above its size.
+field, the padded strings of the row. The word of what is not within 8 bytes has its offset above its size. Elements of
+up to 8 bytes have no words: they follow the NULL bits, in their own width, and are padded together.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pyspark_pipeline.kernels.buffers import (
     allocate,
     allocate_zeros,
     bool_array,
+    decimal_words,
     fixed_array,
     pack_validity,
     string_parts,
@@ -31,8 +33,10 @@ _SIZE = 0xFFFFFFFF
 def write_lists(columns: Sequence[pa.Array], bounds: Array) -> tuple[Array, Array]:
     """Return the offsets (int64) and the bytes of the lists of groups, whose elements begin and end at ``bounds``.
 
-    ``columns`` are the fields of the elements; a single one is a string or binary column without NULL.
+    ``columns`` are the fields of the elements; a single one has no NULL.
     """
+    if len(columns) == 1 and not _is_text(columns[0].type):
+        return _write_fixed(_fixed_values(columns[0]), bounds)
     counts = np.diff(bounds)
     fields = [_Field(column) for column in columns]
     head = _row_head(len(fields)) if len(fields) > 1 else 0
@@ -56,6 +60,44 @@ def write_lists(columns: Sequence[pa.Array], bounds: Array) -> tuple[Array, Arra
     else:
         scatter_texts(fields[0].offsets, fields[0].data, places, words.view(np.uint8))
     return offsets, words.view(np.uint8)
+
+
+def _fixed_values(column: pa.Array) -> Array:
+    """Return values of up to 8 bytes in their width; those of decimals of up to 18 digits as int64."""
+    if pa.types.is_boolean(column.type):
+        return np.asarray(column).astype(np.uint8)
+    if pa.types.is_decimal(column.type):
+        return decimal_words(column)[::2]
+    return values(column)
+
+
+def _write_fixed(data: Array, bounds: Array) -> tuple[Array, Array]:
+    """Return the offsets and the bytes of lists of elements of up to 8 bytes."""
+    counts, width = np.diff(bounds), data.dtype.itemsize
+    heads = _words_at(counts)
+    sizes = heads + ((counts * width + 7) & ~7)
+    offsets = np.append(0, np.cumsum(_ROW + sizes))
+    words = allocate_zeros(int(offsets[-1]) // 8, np.int64)
+    starts = offsets[:-1]
+    words[starts // 8 + 1] = (_ROW << 32) | sizes
+    words[starts // 8 + 2] = counts
+    words.view(data.dtype)[_fixed_places(starts + _ROW + heads, counts, width)] = data
+    return offsets, words.view(np.uint8)
+
+
+def _read_fixed(data: Array, firsts: Array, counts: Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_boolean(kind):
+        return bool_array(data[_fixed_places(firsts, counts, 1)] != 0)
+    width = 8 if pa.types.is_decimal(kind) else kind.bit_width // 8
+    found = data.view(f"<i{width}")[_fixed_places(firsts, counts, width)]
+    return fixed_array(kind, np.stack([found, found >> 63], axis=1) if pa.types.is_decimal(kind) else found)
+
+
+def _fixed_places(firsts: Array, counts: Array, width: int) -> Array:
+    """Return the positions of the elements of lists, in units of ``width`` bytes."""
+    ends = np.cumsum(counts)
+    places: Array = np.arange(ends[-1] if ends.size else 0) + np.repeat(firsts // width - (ends - counts), counts)
+    return places
 
 
 def _row_head(fields: int) -> int:
@@ -125,6 +167,8 @@ def read_lists(groups: Array, lists: pa.Array, types: Sequence[pa.DataType]) -> 
     owned[:] = data[int(offsets[0]) : int(offsets[-1])]
     words = owned.view(np.int64)
     counts = words[starts // 8 + 2]
+    if len(types) == 1 and not _is_text(types[0]):
+        return np.repeat(groups, counts), [_read_fixed(owned, starts + _ROW + _words_at(counts), counts, types[0])]
     first = np.append(0, np.cumsum(counts))
     numbers = np.arange(first[-1]) - np.repeat(first[:-1], counts)
     found = words[np.repeat(starts + _ROW + _words_at(counts), counts) // 8 + numbers]

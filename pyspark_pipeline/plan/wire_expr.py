@@ -31,6 +31,8 @@ def decode_value(value: Any, data_type: DataType) -> Any:
     """Convert a JSON value to the Python value that :class:`Literal` documents."""
     if value is None:
         return None
+    if data_type.kind == "array":
+        return tuple(decode_value(item, data_type.children[0]) for item in value)
     convert = _VALUES.get(data_type.kind)
     return value if convert is None else convert(value)
 

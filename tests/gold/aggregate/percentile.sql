@@ -1,5 +1,5 @@
 -- Exact percentiles and medians of every numeric type.
--- tables: numbers, tame, keys, empty, batch_plus_one
+-- tables: numbers, tame, keys, intervals, empty, batch_plus_one
 -- matrix: ansi=true,false ; batch=7,65536
 
 SELECT percentile(t, 0.5), percentile(s, 0.5), percentile(i, 0.5), percentile(l, 0.5), percentile(f, 0.25), percentile(d, 0.75), percentile(n9, 0.5), percentile(n18, 0.5), percentile(n38, 0.5), percentile(n380, 0.5), percentile(nothing, 0.5), percentile(id, 0.5) FROM numbers;
@@ -67,3 +67,10 @@ SELECT k, percentile(i, array(0.25, 0.75)) FROM tame GROUP BY k;
 SELECT k, percentile(i, 0.5, z) FROM tame WHERE z >= 0 GROUP BY k;
 -- expect: partly (percentile|median).*is not supported
 SELECT k, percentile(i, double('NaN')) FROM tame GROUP BY k;
+-- Intervals, and several percentages.
+SELECT percentile(dt, 0.5), extract(MONTH FROM percentile(ym, 0.4)), median(dt), percentile_cont(0.3) WITHIN GROUP (ORDER BY dt DESC), percentile_disc(0.3) WITHIN GROUP (ORDER BY dt), percentile(hm, 0.37), percentile(dt, array(0.2, 0.5)) FROM intervals;
+SELECT id % 5 AS k, median(dt), extract(MONTH FROM median(ym)), extract(YEAR FROM percentile_cont(0.3) WITHIN GROUP (ORDER BY ym DESC)), extract(MONTH FROM percentile_disc(0.3) WITHIN GROUP (ORDER BY ym)), percentile(id, array(0.75, 0.25, 0.25, 1)), percentile(id, array(0.5)) FROM intervals GROUP BY id % 5;
+-- zeros: unsigned
+SELECT i, percentile(d, array(0.1, 0.9)), percentile(n38, array(0.5, 0.6)), percentile(t, array(0)) FROM numbers GROUP BY i;
+SELECT percentile(id, array(0.5, 0.1)), percentile(id, 0.1 + 0.2) FROM tame WHERE id < 0;
+SELECT percentile(id, 0.1 + 0.2), percentile(id, 0.5, 1 + 1), percentile_disc(0.1 + 0.4) WITHIN GROUP (ORDER BY id) FROM tame;

@@ -17,5 +17,5 @@ SELECT * FROM (SELECT id, n, d FROM empty) PIVOT (sum(d) FOR n IN (1, 2));
 SELECT k, round(`1_a`, 3), `2_c` FROM (SELECT k, z, i FROM tame) PIVOT (stddev(i) AS a, count(i) AS c FOR z IN (1, 2)) ORDER BY k;
 -- Functions of other types are not pivoted by arrays.
 SELECT * FROM (SELECT k, z, id FROM tame) PIVOT (max(CAST(id AS string)) FOR z IN (0, 1));
--- expect: partly array
+-- expect: partly PivotFirst
 SELECT * FROM (SELECT k, CAST(z AS double) AS z, i FROM tame) PIVOT (sum(i) FOR z IN (0D, 1D));

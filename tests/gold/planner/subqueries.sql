@@ -14,7 +14,7 @@ WITH a AS (SELECT i, d FROM numbers WHERE i > 0) SELECT count(*) FROM a WHERE d 
 SELECT a.k, a.s FROM (SELECT k, sum(n9) AS s FROM tame GROUP BY k) a WHERE a.s = (SELECT max(s) FROM (SELECT k, sum(n9) AS s FROM tame GROUP BY k));
 SELECT count(*) FROM tame a WHERE i > (SELECT avg(b.i) FROM tame b WHERE b.k = a.k);
 -- Spark merges subqueries over the same rows into one with a struct, of which each reads a field.
--- expect: partly (named_struct|struct|CreateNamedStruct)
 SELECT id, CASE WHEN (SELECT count(*) FROM tame WHERE i < 20) > 5 THEN (SELECT avg(i) FROM tame WHERE i < 20) ELSE (SELECT min(d) FROM tame WHERE i < 20) END AS x FROM tame WHERE id < 5;
--- expect: partly (named_struct|struct|CreateNamedStruct)
 SELECT id FROM tame WHERE i > (SELECT avg(i) FROM tame) AND d < (SELECT max(d) FROM tame) AND coalesce((SELECT max(k) FROM tame WHERE id < 0), 'none') <> k;
+SELECT id FROM tame WHERE d > (SELECT avg(d) FROM tame) AND n38 < (SELECT max(n38) FROM tame) AND b = (SELECT bool_or(b) FROM tame) AND z < (SELECT count(*) FROM tame);
+SELECT id FROM tame WHERE k > (SELECT min(k) FROM tame WHERE id < 0) OR i > (SELECT sum(i) FROM tame WHERE id < 0) OR id < (SELECT count(*) FROM tame WHERE id < 0) + 3;

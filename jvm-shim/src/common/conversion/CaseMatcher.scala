@@ -26,7 +26,7 @@ object CaseMatcher {
       (!c.sameType || types.distinct.length <= 1) &&
       (c.result.isEmpty || c.result(Support.kind(e.dataType))) &&
       Support.precision(e.dataType) <= c.maxPrecision &&
-      c.fieldValues.forall { case (k, allowed) => fields.get(k).exists(v => allowed(v.asText)) } &&
+      c.fieldValues.forall { case (k, allowed) => allowed(fields.get(k).fold("absent")(_.asText)) } &&
       c.settings.forall { case (k, allowed) => Settings.ofSpark(SQLConf.get, k).exists(allowed) } &&
       c.literals.forall(i => call.args.lift(i).exists(_.isInstanceOf[Literal])) &&
       c.patterns.forall { case (i, p) => call.args.lift(i).exists(literalMatches(_, p)) } &&

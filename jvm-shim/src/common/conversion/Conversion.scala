@@ -134,8 +134,11 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
 
   /** Return `plan`, which stays in Spark, with the part of its work below it that the engine can do on its inputs. */
   private def split(plan: SparkPlan): Option[SparkPlan] =
-    if (plan.children.nonEmpty && plan.children.forall(Convert.isInEngine)) OperatorRules.of(plan).split(plan, support)
+    if (plan.children.nonEmpty && plan.children.forall(canExtend)) OperatorRules.of(plan).split(plan, support)
     else None
+
+  private def canExtend(plan: SparkPlan): Boolean =
+    Convert.isInEngine(plan) && plan.output.forall(a => Support.isSupported(a.dataType))
 
   /** Convert the broadcasts below a converted join; the JVM encodes the rows of a child that stayed in Spark. */
   private def withBroadcasts(plan: SparkPlan): SparkPlan = plan.mapChildren {
@@ -160,6 +163,8 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
 
   private def exchangeReason(e: ShuffleExchangeExec): Option[String] = e.outputPartitioning match {
     case _ if !Convert.isInEngine(e.child) => Some("")
+    case _ if e.child.output.exists(a => !Support.isSupported(a.dataType)) =>
+      support.firstTypeReason(e.child.output, "column")
     case h: HashPartitioning => support.first(h.expressions)
     case r: RangePartitioning => support.first(r.ordering)
     case SinglePartition | _: RoundRobinPartitioning => None

@@ -29,8 +29,11 @@ trait OperatorRule[T <: SparkPlan] {
   def reason(op: T, support: Support): Option[String] =
     limitation(op)
       .orElse(support.every(expressions(op)))
-      .orElse(support.firstTypeReason(op.output, "column"))
+      .orElse(outputReason(op, support))
       .orElse(support.firstTypeReason(op.children.flatMap(_.output), "input column"))
+
+  /** Return the reason against the types of the output. */
+  def outputReason(op: T, support: Support): Option[String] = support.firstTypeReason(op.output, "column")
 
   /** Return the reason against `op` that lies in the operator itself, not in an expression or type. */
   def limitation(op: T): Option[String] = None
@@ -39,7 +42,7 @@ trait OperatorRule[T <: SparkPlan] {
    * Return `op`, which has unsupported expressions, as two operators of which the engine may run the lower one; None if
    * that saves nothing.
    */
-  def split(op: T, support: Support): Option[T] = None
+  def split(op: T, support: Support): Option[SparkPlan] = None
 
   /** Return the expressions that the engine evaluates. */
   def expressions(op: T): Seq[Expression] = op.expressions

@@ -33,7 +33,7 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
     case l: Literal => typeReason(l.dataType, "a literal")
     case s if ExpressionJson.isSubquery(s) => typeReason(s.dataType, "a scalar subquery")
     case a: AggregateExpression =>
-      first(a.filter.toSeq ++ a.aggregateFunction.children).orElse(aggregateReason(a))
+      first(a.filter.toSeq ++ AggregateCalls.held(AggregateCalls.folded(a.aggregateFunction))).orElse(aggregateReason(a))
     case _: SortOrder => None
     case w: WindowExpression => WindowExpressions.reason(w, this)
     case other => matching(other, Manifest.expressions)
@@ -41,7 +41,8 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
 
   /** Return the reason against an aggregate function itself; its arguments are supported. */
   private def aggregateReason(a: AggregateExpression): Option[String] =
-    matching(a.aggregateFunction, if (isDistinct(a)) Manifest.distinctAggregates else Manifest.aggregates)
+    matching(AggregateCalls.folded(a.aggregateFunction),
+      if (isDistinct(a)) Manifest.distinctAggregates else Manifest.aggregates, isResult = true)
       .orElse(a.aggregateFunction.aggBufferAttributes.flatMap(b => typeReason(b.dataType, "a buffer")).headOption)
 
   /**
@@ -72,7 +73,8 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
     if (level > Support.MaxLevels) Nil
     else {
       val (called, arguments) = e match {
-        case a: AggregateExpression => (a.aggregateFunction, a.filter.toSeq ++ a.aggregateFunction.children)
+        case a: AggregateExpression =>
+          (a.aggregateFunction, a.filter.toSeq ++ AggregateCalls.held(AggregateCalls.folded(a.aggregateFunction)))
         case _ if Support.isCheckedAsWhole(e) => (e, Nil)
         case other => (other, Support.checkedFirst(other))
       }
@@ -88,16 +90,21 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
   def typeReason(t: DataType, what: => String): Option[String] =
     if (Support.isSupported(t)) None else Some(s"$what has type ${t.catalogString}, which the engine does not hold")
 
+  /** Return the reason against the first of `results` that can neither be held nor leave the engine. */
+  def firstResultReason(results: Seq[Attribute]): Option[String] =
+    firstTypeReason(results.filterNot(a => Support.isResult(a.dataType)), "column")
+
   /** Return the reason against the first attribute of an unsupported type; `what` names the attributes in the reason. */
   def firstTypeReason(attributes: Seq[Attribute], what: String): Option[String] =
     attributes.iterator.flatMap(a => typeReason(a.dataType, s"$what ${a.name}")).nextOption()
 
-  /** Return the reason why `e` matches none of the cases in `known`; None if it matches one. */
-  def matching(e: Expression, known: Map[String, Seq[Manifest.Case]]): Option[String] = {
+  /** Return the reason why `e`, a result or else a value to hold, matches none of the cases in `known`; None if it does. */
+  def matching(e: Expression, known: Map[String, Seq[Manifest.Case]], isResult: Boolean = false): Option[String] = {
     val call = FunctionCall.of(e)
     def written = ExpressionOrigin.name(e)
     def shape = s"$written(${call.args.map(_.dataType.catalogString).mkString(", ")})"
-    excluded.reason(e).orElse(typeReason(e.dataType, shape)).orElse {
+    val isTyped = isResult && Support.isResult(e.dataType)
+    excluded.reason(e).orElse(if (isTyped) None else typeReason(e.dataType, shape)).orElse {
       known.get(call.name) match {
         case None => Some(s"$written is not supported")
         case Some(cases) =>
@@ -147,6 +154,8 @@ object Support {
 
   def kind(t: DataType): String = t match {
     case _: DecimalType => "decimal"
+    case _: StructType => "struct"
+    case _: ArrayType => "array"
     case other => kinds.getOrElse(other, wireName(other))
   }
 
@@ -154,16 +163,26 @@ object Support {
   def wireName(t: DataType): String = t match {
     case _: DayTimeIntervalType => "interval day to second"
     case _: YearMonthIntervalType => "interval year to month"
+    case s: StructType => s.map(field => wireName(field.dataType)).mkString("struct<", ",", ">")
+    case a: ArrayType => s"array<${wireName(a.elementType)}>"
     case other => other.catalogString
   }
 
   def precision(t: DataType): Int = t match {
     case d: DecimalType => d.precision
+    case a: ArrayType => precision(a.elementType)
     case _ => 0
   }
 
   def isSupported(t: DataType): Boolean = t match {
     case _: DecimalType | _: DayTimeIntervalType | _: YearMonthIntervalType => true
     case other => kinds.contains(other)
+  }
+
+  /** Return whether values of type `t` may leave the engine as results, for operators in Spark. */
+  def isResult(t: DataType): Boolean = t match {
+    case a: ArrayType => isSupported(a.elementType)
+    case s: StructType => s.nonEmpty && s.forall(field => isSupported(field.dataType))
+    case other => isSupported(other)
   }
 }

@@ -31,7 +31,7 @@ object WindowExpressions {
   }
 
   private def function(window: WindowExpression): Expression = window.windowFunction match {
-    case a: AggregateExpression => a.aggregateFunction
+    case a: AggregateExpression => AggregateCalls.folded(a.aggregateFunction)
     case other => other
   }
 

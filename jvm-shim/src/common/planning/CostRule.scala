@@ -32,7 +32,11 @@ class CostRule(model: CostModel, isCached: Boolean) {
     val readsStage = members.exists(member => member.isInstanceOf[QueryStageExec] && !CachedScans.isRead(member))
     val bytes = members.collect { case PipelineOperatorExec(s: FileSourceScanExec) => CostModel.scanBytes(s) }.sum +
       cached.map(CachedScans.bytes).sum
-    Policies.region(isHeavy, readsStage, bytes, model.minScanBytes)
+    val hasSubqueries = ScalarSubqueries.runInEngine(members.flatMap {
+      case PipelineOperatorExec(op) => op.expressions
+      case _ => Nil
+    })
+    Policies.region(isHeavy, ScalarSubqueries.isTop(region), hasSubqueries, readsStage, bytes, model.minScanBytes)
   }
 
   /** Return the region's members and the stages it reads. */

@@ -40,11 +40,15 @@ object Policies {
 
   /**
    * Keep a region in the engine if its work pays for the transition of its rows back to Spark: if one of its operators is
-   * heavy, and it reads a stage of the engine or its scans read enough bytes.
+   * heavy or it returns one row, and it reads a stage of the engine or its scans read enough bytes. The rows of a small
+   * scan cost little, so a region with one goes with the subqueries that the engine runs for it.
    */
-  def region(isHeavy: Boolean, readsStage: Boolean, scans: BigInt, minimum: Long): Decision[Boolean] = {
+  def region(
+      isHeavy: Boolean, isOneRow: Boolean, hasSubqueries: Boolean, readsStage: Boolean, scans: BigInt, minimum: Long)
+    : Decision[Boolean] = {
     val what = "region in the engine"
-    if (!isHeavy) Decision(false, what, Nil,
+    if (hasSubqueries && !readsStage && scans < minimum) Decision(true, what, Nil, "its subqueries run in the engine")
+    else if (!isHeavy && !isOneRow) Decision(false, what, Nil,
       "without an aggregation, join, sort or window the transition to rows costs more than it saves")
     else if (readsStage) Decision(true, what, Nil, "it reads a stage")
     else if (scans >= minimum) Decision(true, what, Seq(Figure("scans", scans), Figure("minimum", minimum)))

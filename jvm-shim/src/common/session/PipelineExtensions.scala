@@ -1,14 +1,14 @@
 package org.pysparkpipeline
 
 import org.apache.spark.sql.SparkSessionExtensions
-import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, EarlyReduction, PlacementSensitiveJoins,
-  SemiJoinReduction, SessionSettings, StagePreparation, UnionCoalescing}
+import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, EarlyReduction, EmptyAggregations,
+  PlacementSensitiveJoins, ScalarSubqueries, SemiJoinReduction, SessionSettings, StagePreparation, UnionCoalescing}
 
 /**
  * Adds the extension's rules to Spark's planning, in the order in which they run:
  *
- *  1. `PlacementSensitiveJoins` (optimizer) marks the joins that must not be broadcast. `EarlyReduction` (optimizer) inserts semi joins
- *     that drop rows earlier than a join above would.
+ *  1. `PlacementSensitiveJoins` (optimizer) marks the joins that must not be broadcast, `ScalarSubqueries` the plans that
+ *     return one row. `EarlyReduction` (optimizer) inserts semi joins that drop rows earlier than a join above would.
  *  2. `BroadcastStrategy` (planner strategy) plans broadcast joins for the other joins if the engine can broadcast a side.
  *  3. `StagePreparation` (query-stage preparation, AQE on) receives the whole physical plan after `EnsureRequirements`,
  *     and again at every replan; it converts each supported operator to a `PipelineOperatorExec` and its exchanges to
@@ -17,14 +17,17 @@ import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, Ea
  *  4. `UnionCoalescing` (AQE's optimizer of a stage) coalesces the shuffle partitions of each input of a union.
  *  5. `ColumnarHook` (columnar rule, before transitions): with AQE on it receives one stage at a time and fuses the
  *     converted operators into one `PipelineFragmentExec`; with AQE off it does both steps.
- *  6. `SemiJoinReduction` (AQE's optimizer) inserts semi joins when one side of a join has run; then AQE replans.
+ *  6. `EmptyAggregations` (AQE's optimizer) replaces aggregations of an empty stage by empty relations.
+ *  7. `SemiJoinReduction` (AQE's optimizer) inserts semi joins when one side of a join has run; then AQE replans.
  */
 class PipelineExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     SessionSettings.applyWithoutPlugin()
     extensions.injectPlannerStrategy(_ => new BroadcastStrategy)
     extensions.injectPreCBORule(_ => PlacementSensitiveJoins)
+    extensions.injectPreCBORule(_ => ScalarSubqueries)
     extensions.injectPreCBORule(_ => EarlyReduction)
+    extensions.injectRuntimeOptimizerRule(_ => EmptyAggregations)
     extensions.injectRuntimeOptimizerRule(_ => SemiJoinReduction)
     extensions.injectQueryStagePrepRule(session => StagePreparation(session))
     extensions.injectQueryStageOptimizerRule(session => UnionCoalescing(session))

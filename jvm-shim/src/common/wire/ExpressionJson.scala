@@ -44,7 +44,7 @@ class ExpressionJson(withContexts: Boolean = true) {
       val node = obj().put("class", "AggregateExpression").put("mode", a.mode.toString)
         .put("isDistinct", a.isDistinct)
       node.set[ObjectNode]("filter", a.filter.map(nested(_, level + 1)).getOrElse(nodes.nullNode()))
-      val function = call(a.aggregateFunction, level)
+      val function = call(AggregateCalls.folded(a.aggregateFunction), level)
       function.set[ObjectNode]("buffer",
         arr(a.aggregateFunction.aggBufferAttributes.map(b => text(Support.wireName(b.dataType)))))
       node.set[ObjectNode]("function", function)

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNo
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -38,6 +39,7 @@ object Json {
     case (n: Long, _) => nodes.numberNode(n)
     case (d: Decimal, _) => text(d.toJavaBigDecimal.toPlainString)
     case (s: UTF8String, _) => text(s.toString)
+    case (items: ArrayData, ArrayType(element, _)) => arr(items.toSeq[Any](element).map(Json.value(_, element)))
     case (bytes: Array[Byte], _) => text(Base64.getEncoder.encodeToString(bytes))
     case (other, _) => text(other.toString)
   }

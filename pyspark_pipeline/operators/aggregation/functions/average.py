@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyspark_pipeline.datatypes import DataType
-from pyspark_pipeline.expressions.cases import DAY_TIME, FLOATING, INTEGRAL, case
+from pyspark_pipeline.expressions.cases import DAY_TIME, FLOATING, INTEGRAL, YEAR_MONTH, case
 from pyspark_pipeline.kernels.accumulate import divide_sums
-from pyspark_pipeline.kernels.buffers import Array, fixed_array
+from pyspark_pipeline.kernels.buffers import Array, fixed_array, values
 from pyspark_pipeline.operators.aggregation.functions.count import CountState
+from pyspark_pipeline.operators.aggregation.functions.interval_sums import MonthSumState, TryMonthSumState
 from pyspark_pipeline.operators.aggregation.functions.registry import (
     FRAMES,
     MODES,
     SESSION_MODES,
+    TRY_MODE,
     AggregateFunction,
     aggregate,
 )
@@ -24,6 +28,7 @@ from pyspark_pipeline.operators.aggregation.functions.sum_states import (
     HAS_VALUE,
     DoubleSumState,
     LongSumState,
+    TryLongSumState,
     decimal_sum,
     interval_overflow,
     out_of_range,
@@ -58,29 +63,65 @@ class DoubleAverage(AggregateFunction):
         return fixed_array(pa.float64(), quotients, counts != 0)
 
 
-@aggregate("Average", [case([DAY_TIME], fields=SESSION_MODES, frames=FRAMES)])
-class IntervalAverage(AggregateFunction):
-    """Average of day-time intervals, rounded half up; the buffer is (sum, count) and starts at (0, 0)."""
+class _IntervalAverage(AggregateFunction):
+    """Average of intervals, rounded half up; the buffer is (sum, count) and starts at (0, 0)."""
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
-        self._sum = self.state(lambda: LongSumState(interval_overflow), "interval sum")
         self._count = self.state(CountState, "count")
+
+    @abstractmethod
+    def _sums(self, start: int, stop: int) -> tuple[Array, Array | None]:
+        """Return the sums, 0 for no value, and which are valid (None: all)."""
+
+    def buffers(self, start: int, stop: int) -> list[pa.Array]:
+        sums, valid = self._sums(start, stop)
+        return [fixed_array(self.call.type.arrow, sums.copy(), valid), self._count.column(start, stop)]
+
+    def result(self, start: int, stop: int) -> pa.Array:
+        sums, valid = self._sums(start, stop)
+        counts = self._count.counts.part(start, stop)
+        sizes, divisors = np.abs(sums.astype(np.int64)).view(np.uint64), np.maximum(counts, 1).view(np.uint64)
+        quotients, rest = np.divmod(sizes, divisors)
+        rounded = (quotients + (rest >= divisors - rest)).view(np.int64)
+        averages = np.where(sums < 0, -rounded, rounded).astype(sums.dtype)
+        found = counts != 0
+        return fixed_array(self.call.type.arrow, averages, found if valid is None else found & valid)
+
+
+@aggregate("Average", [case([DAY_TIME, YEAR_MONTH], fields=SESSION_MODES, frames=FRAMES)])
+class IntervalAverage(_IntervalAverage):
+    """An overflow of the sum raises."""
+
+    def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
+        super().__init__(call, pool, settings)
+        make = MonthSumState if call.type.kind == YEAR_MONTH else LongSumState
+        self._sum = self.state(lambda: make(interval_overflow), "interval sum")
 
     def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
         self._sum.update(groups, buffers[:1])
         self._count.merge(groups, buffers[1])
 
-    def buffers(self, start: int, stop: int) -> list[pa.Array]:
-        sums = fixed_array(self.call.type.arrow, self._sum.sums(start, stop).copy())
-        return [sums, self._count.column(start, stop)]
+    def _sums(self, start: int, stop: int) -> tuple[Array, Array | None]:
+        return self._sum.sums(start, stop), None
 
-    def result(self, start: int, stop: int) -> pa.Array:
-        sums, counts = self._sum.sums(start, stop), self._count.counts.part(start, stop)
-        sizes, divisors = np.abs(sums).view(np.uint64), np.maximum(counts, 1).view(np.uint64)
-        quotients, rest = np.divmod(sizes, divisors)
-        rounded = (quotients + (rest >= divisors - rest)).view(np.int64)
-        return fixed_array(self.call.type.arrow, np.where(sums < 0, -rounded, rounded), counts != 0)
+
+@aggregate("Average", [case([DAY_TIME, YEAR_MONTH], fields=TRY_MODE, frames=FRAMES)])
+class TryIntervalAverage(_IntervalAverage):
+    """``try_avg``: NULL after an overflow of the sum, which is a NULL sum in buffers."""
+
+    def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
+        super().__init__(call, pool, settings)
+        make = TryMonthSumState if call.type.kind == YEAR_MONTH else TryLongSumState
+        self._sum = self.state(make, "try interval sum")
+
+    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+        self._sum.merge(groups, buffers[0], pc.equal(buffers[1], 0))
+        self._count.merge(groups, buffers[1])
+
+    def _sums(self, start: int, stop: int) -> tuple[Array, Array | None]:
+        column = self._sum.column(start, stop, empty_is_null=False)
+        return values(column), np.asarray(column.is_valid())
 
 
 @aggregate("Average", [case(["decimal"], fields=MODES, frames=FRAMES)])

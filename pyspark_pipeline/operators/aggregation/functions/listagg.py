@@ -93,6 +93,18 @@ class ListState(State):
         return self._pieces[0]
 
 
+def list_buffers(state: ListState, start: int, stop: int) -> pa.Array:
+    """Return the lists of groups ``start`` ≤ g < ``stop`` in Spark's serialized form; binary.
+
+    Raise :class:`ResourceExhaustedError` if they do not fit one column.
+    """
+    bounds, columns = state.rows(start, stop)
+    offsets, data = write_lists(columns, bounds)
+    _check_size(int(offsets[-1]))
+    ends = pa.py_buffer(offsets.astype(np.int32))
+    return pa.Array.from_buffers(pa.binary(), stop - start, [None, ends, pa.py_buffer(data)])
+
+
 def _plain(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -118,11 +130,7 @@ class ListAgg(AggregateFunction):
         self._state.merge(groups, buffers[0])
 
     def buffers(self, start: int, stop: int) -> list[pa.Array]:
-        bounds, columns = self._state.rows(start, stop)
-        offsets, data = write_lists(columns, bounds)
-        _check_size(int(offsets[-1]))
-        ends = pa.py_buffer(offsets.astype(np.int32))
-        return [pa.Array.from_buffers(pa.binary(), stop - start, [None, ends, pa.py_buffer(data)])]
+        return [list_buffers(self._state, start, stop)]
 
     def result(self, start: int, stop: int) -> pa.Array:
         bounds, columns = self._state.rows(start, stop)
@@ -154,9 +162,4 @@ def _load_kernels() -> None:
         state = ListState([parse_type(kind) for kind in kinds])
         columns = [pa.array(["a", "b"]), pa.array(["a", None]), pa.array([1, 2])][: len(kinds)]
         state.update(np.zeros(2, dtype=np.int64), columns)
-        bounds, rows = state.rows(0, 1)
-        offsets, data = write_lists(rows, bounds)
-        made = pa.Array.from_buffers(
-            pa.binary(), 1, [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(data)]
-        )
-        state.merge(np.zeros(1, dtype=np.int64), made)
+        state.merge(np.zeros(1, dtype=np.int64), list_buffers(state, 0, 1))

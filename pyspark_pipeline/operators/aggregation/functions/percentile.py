@@ -7,8 +7,8 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.datatypes import parse_type
-from pyspark_pipeline.expressions.cases import FLOATING, INTEGRAL, NUMERIC, case
+from pyspark_pipeline.datatypes import DataType, parse_type
+from pyspark_pipeline.expressions.cases import DAY_TIME, FLOATING, INTEGRAL, NUMERIC, YEAR_MONTH, case
 from pyspark_pipeline.kernels.buffers import Array, fixed_array
 from pyspark_pipeline.kernels.value_counts import find_percentiles
 from pyspark_pipeline.operators.aggregation.functions.registry import aggregate
@@ -22,6 +22,8 @@ _PERCENTAGE = "[0-9].*"
 #: A frequency that is not negative: Spark's error for others has the text of the expression, which plans do not have.
 _FREQUENCY = "[0-9]{1,9}"
 _MATCHES = {"1": _PERCENTAGE, "2": _FREQUENCY}
+_SEVERAL = {"1": r"\[[0-9][-0-9.E,]*\]", "2": _FREQUENCY}
+_KINDS = (*NUMERIC, DAY_TIME, YEAR_MONTH)
 
 
 class _Percentile(ValueCountFunction):
@@ -32,7 +34,9 @@ class _Percentile(ValueCountFunction):
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
-        self._percentage = float(call.constant(1))
+        self._is_array = call.type.kind == "array"
+        given = call.constant(1)
+        self._percentages = [float(one) for one in given] if self._is_array else [float(given)]
         self._is_descending = bool(call.fields["reverse"])
         self._weighs_both = not settings.is_spark(4, 3)
         frequency = int(call.constant(2)) if len(call.arg_types) > 2 else 1
@@ -43,19 +47,30 @@ class _Percentile(ValueCountFunction):
         )  # fmt: skip
 
     def result(self, start: int, stop: int) -> pa.Array:
-        state = self._state
-        bounds = state.bounds(start, stop)
-        lower, higher = np.empty(stop - start, dtype=np.int64), np.empty(stop - start, dtype=np.int64)
-        positions = np.empty(stop - start, dtype=np.float64)
+        bounds = self._state.bounds(start, stop)
+        found = np.diff(bounds) > 0
+        columns = [self._numbers(bounds, percentage) for percentage in self._percentages]
+        if not self._is_array:
+            return _numbers_of(self.call.type, columns[0], found)
+        elements = np.stack(columns, axis=1).reshape(-1)
+        offsets = np.arange(stop - start + 1, dtype=np.int32) * np.int32(len(columns))
+        items = _numbers_of(self.call.type.children[0], elements, np.ones(elements.size, dtype=np.bool_))
+        return pa.ListArray.from_arrays(offsets, items, mask=pa.array(~found))
+
+    def _numbers(self, bounds: Array, percentage: float) -> Array:
+        """Return the percentile of each group; float64, 0 for a group without values."""
+        state, groups = self._state, bounds.size - 1
+        lower, higher = np.empty(groups, dtype=np.int64), np.empty(groups, dtype=np.int64)
+        positions = np.empty(groups, dtype=np.float64)
         find_percentiles(
-            state.entries, state.stride, bounds, self._percentage, self._is_descending, self.by_share,
+            state.entries, state.stride, bounds, percentage, self._is_descending, self.by_share,
             lower, higher, positions,
         )  # fmt: skip
         found = lower >= 0
         lower, higher, positions = lower[found], higher[found], positions[found]
-        results = np.zeros(stop - start, dtype=np.float64)
+        results = np.zeros(groups, dtype=np.float64)
         results[found] = self._between(lower, higher, positions) if self.interpolates else self._values(lower)
-        return fixed_array(pa.float64(), results, found)
+        return results
 
     def _values(self, entries: Array) -> Array:
         return self._state.coder.doubles(self._state.codes(entries))
@@ -78,14 +93,30 @@ class _Percentile(ValueCountFunction):
         return np.where(equal, low, between)
 
 
-@aggregate("Percentile", [case(NUMERIC, ["double"], INTEGRAL, matches=_MATCHES, frames=["whole"])])
+def _numbers_of(kind: DataType, numbers: Array, found: Array) -> pa.Array:
+    """Return float64 numbers as values of ``kind``: doubles, or intervals, of which Spark cuts off the fraction."""
+    if not kind.is_floating:
+        limits = np.iinfo(f"i{kind.arrow.bit_width // 8}")
+        is_largest = numbers >= limits.max
+        whole = np.where(is_largest, 0, np.maximum(numbers, limits.min)).astype(limits.dtype)
+        numbers = np.where(is_largest, limits.max, whole).astype(limits.dtype)
+    return fixed_array(kind.arrow, numbers, found)
+
+
+@aggregate(
+    "Percentile",
+    [
+        case(_KINDS, ["double"], INTEGRAL, matches=_MATCHES, frames=["whole"]),
+        case(_KINDS, ["array"], INTEGRAL, matches=_SEVERAL),
+    ],
+)
 class Percentile(_Percentile):
     """The value at ``percentage`` · (rows − 1), interpolated between two rows."""
 
     by_share, interpolates = False, True
 
 
-@aggregate("PercentileDisc", [case(NUMERIC, ["double"], matches={"1": _PERCENTAGE}, frames=["whole"])])
+@aggregate("PercentileDisc", [case(_KINDS, ["double"], matches={"1": _PERCENTAGE}, frames=["whole"])])
 class PercentileDisc(_Percentile):
     """The first value at which the share of the rows up to it is at least the percentage.
 

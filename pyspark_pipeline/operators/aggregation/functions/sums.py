@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.expressions.cases import DAY_TIME, FLOATING, INTEGRAL, case
+from pyspark_pipeline.expressions.cases import DAY_TIME, FLOATING, INTEGRAL, YEAR_MONTH, case
 from pyspark_pipeline.kernels.buffers import Array, bool_array
+from pyspark_pipeline.operators.aggregation.functions.interval_sums import MonthSumState
 from pyspark_pipeline.operators.aggregation.functions.registry import (
     FRAMES,
     MODES,
@@ -41,13 +42,14 @@ class LongSum(ValueFunction):
         self._state = self.state(lambda: LongSumState(long_overflow if self.ansi else None), "long sum", self.ansi)
 
 
-@aggregate("Sum", [case([DAY_TIME], fields=SESSION_MODES, frames=FRAMES)])
+@aggregate("Sum", [case([DAY_TIME, YEAR_MONTH], fields=SESSION_MODES, frames=FRAMES)])
 class IntervalSum(ValueFunction):
-    """Sum of day-time intervals; the buffer is NULL before the first value."""
+    """Sum of intervals; the buffer is NULL before the first value."""
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
-        self._state = self.state(lambda: LongSumState(interval_overflow), "interval sum")
+        make = MonthSumState if call.type.kind == YEAR_MONTH else LongSumState
+        self._state = self.state(lambda: make(interval_overflow), "interval sum")
 
 
 @aggregate("Sum", [case(INTEGRAL, fields=TRY_MODE, frames=FRAMES)])

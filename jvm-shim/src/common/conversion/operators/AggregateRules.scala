@@ -2,9 +2,9 @@ package org.apache.spark.sql.pysparkpipeline
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.expressions.aggregate.{Final, Partial}
-import org.apache.spark.sql.execution.{SortExec, SparkPlan}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{Complete, Final, Partial}
+import org.apache.spark.sql.execution.{ProjectExec, SortExec, SparkPlan}
 import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, HashAggregateExec, ObjectHashAggregateExec, SortAggregateExec}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -14,7 +14,41 @@ trait AggregateRule[T <: BaseAggregateExec] extends OperatorRule[T] {
   override def limitation(op: T): Option[String] =
     if (op.isStreaming) Some("streaming aggregation is not supported") else None
 
-  override def expressions(op: T): Seq[Expression] = Pivots.flat(op).expressions
+  override def expressions(op: T): Seq[Expression] = {
+    val flat = Pivots.flat(op)
+    flat.groupingExpressions ++ flat.aggregateExpressions ++ flat.resultExpressions.filterNot(isNested)
+  }
+
+  /** Return whether `e` is the array that a function returns, for operators in Spark. */
+  private def isNested(e: Expression): Boolean = e match {
+    case Alias(result: Attribute, _) => isNested(result)
+    case result: Attribute => !Support.isSupported(result.dataType) && Support.isResult(result.dataType)
+    case _ => false
+  }
+
+  override def outputReason(op: T, support: Support): Option[String] = support.firstResultReason(op.output)
+
+  /** Split off the expressions that the engine does not support over the results of functions that it does. */
+  override def split(op: T, support: Support): Option[SparkPlan] = {
+    val isFinal = op.aggregateExpressions.nonEmpty && op.aggregateExpressions.forall(e => e.mode == Final || e.mode == Complete)
+    val inner = op.groupingExpressions ++ op.aggregateExpressions
+    val results = op.groupingExpressions.map(_.toAttribute) ++ op.aggregateAttributes
+    if (!isFinal || Pivots.flat(op) != op || limitation(op).isDefined || support.first(inner).isDefined ||
+        support.firstTypeReason(op.children.flatMap(_.output), "").isDefined ||
+        results.exists(a => !Support.isResult(a.dataType))) None
+    else {
+      val (computed, others) = op.resultExpressions.partition(e => isNested(e) || support.reason(e).isEmpty)
+      val read = AttributeSet(others) -- computed.map(_.toAttribute)
+      val lower = withResults(op, computed ++ results.filter(read.contains))
+      lower.copyTagsFrom(op)
+      val above = ProjectExec(op.resultExpressions.map(e => if (others.contains(e)) e else e.toAttribute), lower)
+      LogicalLinks.insertAbove(above, lower)
+      Some(above)
+    }
+  }
+
+  /** Return `op` with other result expressions. */
+  protected def withResults(op: T, results: Seq[NamedExpression]): T
 
   override def describe(op: T, node: ObjectNode, plan: PlanJson): Unit =
     node.set[ObjectNode]("fields", plan.fields(Pivots.flat(op)))
@@ -43,16 +77,25 @@ trait AggregateRule[T <: BaseAggregateExec] extends OperatorRule[T] {
       last.aggregateExpressions.forall(_.mode == Final) && first.aggregateExpressions.forall(_.mode == Partial)
 }
 
-object HashAggregateRule extends AggregateRule[HashAggregateExec]
+object HashAggregateRule extends AggregateRule[HashAggregateExec] {
+  override protected def withResults(op: HashAggregateExec, results: Seq[NamedExpression]): HashAggregateExec =
+    op.copy(resultExpressions = results)
+}
 
 /** Functions whose buffer is an object in Spark's memory and a binary value in exchanges (percentile). */
-object ObjectHashAggregateRule extends AggregateRule[ObjectHashAggregateExec]
+object ObjectHashAggregateRule extends AggregateRule[ObjectHashAggregateExec] {
+  override protected def withResults(op: ObjectHashAggregateExec, results: Seq[NamedExpression]): ObjectHashAggregateExec =
+    op.copy(resultExpressions = results)
+}
 
 /**
  * Spark sorts if a buffer does not fit its hash map (min of a string); the engine hashes, so the sort below is removed.
  * An operator above that relied on the order gets a sort of its own.
  */
 object SortAggregateRule extends AggregateRule[SortAggregateExec] {
+
+  override protected def withResults(op: SortAggregateExec, results: Seq[NamedExpression]): SortAggregateExec =
+    op.copy(resultExpressions = results)
 
   override def prepare(op: SortAggregateExec): SparkPlan = op.child match {
     case SortExec(_, false, below, _) =>

@@ -55,7 +55,8 @@ object SortMergeJoinRule extends OperatorRule[SortMergeJoinExec] {
 }
 
 object ShuffledHashJoinRule extends JoinRule[ShuffledHashJoinExec] {
-  override def revert(op: ShuffledHashJoinExec): SparkPlan = SortMergeJoinRule.planned(op)
+  override def revert(op: ShuffledHashJoinExec): SparkPlan =
+    NestedLoopJoinRule.planned(op).getOrElse(SortMergeJoinRule.planned(op))
   override def movesRows(op: ShuffledHashJoinExec): Boolean = true
   override def buildSide(op: ShuffledHashJoinExec): Option[BuildSide] = Some(op.buildSide)
 }

@@ -1,10 +1,54 @@
 package org.apache.spark.sql.pysparkpipeline
 
+import org.apache.spark.sql.catalyst.expressions.Literal
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans._
-import org.apache.spark.sql.execution.joins.{BroadcastNestedLoopJoinExec, CartesianProductExec}
+import org.apache.spark.sql.catalyst.plans.physical.{BroadcastPartitioning, IdentityBroadcastMode, SinglePartition}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ShuffleExchangeExec}
+import org.apache.spark.sql.execution.joins.{BroadcastNestedLoopJoinExec, CartesianProductExec, ShuffledHashJoinExec}
 
 object NestedLoopJoinRule extends JoinRule[BroadcastNestedLoopJoinExec] {
+
+  /** Marks a hash join that Spark planned as a nested loop join. */
+  private val WasNestedLoop: TreeNodeTag[BuildSide] = TreeNodeTag[BuildSide]("pysparkpipeline.wasNestedLoopJoin")
+
+  /**
+   * A full outer join without equal keys needs all rows of both sides in one place, so it becomes a hash join on a
+   * constant key in one partition.
+   */
+  override def prepare(op: BroadcastNestedLoopJoinExec): SparkPlan = op.joinType match {
+    case FullOuter if op.children.forall(isUnbroadcast) =>
+      val key = Seq(Literal(1))
+      val hash = ShuffledHashJoinExec(
+        key, key, FullOuter, op.buildSide, op.condition, gathered(op.left), gathered(op.right))
+      hash.copyTagsFrom(op)
+      hash.setTagValue(WasNestedLoop, op.buildSide)
+      hash
+    case _ => op
+  }
+
+  /** Return `hash` as Spark planned it, if it was a nested loop join. */
+  def planned(hash: ShuffledHashJoinExec): Option[SparkPlan] = hash.getTagValue(WasNestedLoop).map { side =>
+    def broadcast(input: SparkPlan, isBuilt: Boolean): SparkPlan =
+      if (!isBuilt) input else BroadcastExchangeExec(IdentityBroadcastMode, input)
+    val loop = BroadcastNestedLoopJoinExec(broadcast(hash.left, side == BuildLeft),
+      broadcast(hash.right, side == BuildRight), side, hash.joinType, hash.condition)
+    loop.copyTagsFrom(hash)
+    loop.unsetTagValue(WasNestedLoop)
+    loop
+  }
+
+  /** Return whether `plan` was not broadcast yet. */
+  private def isUnbroadcast(plan: SparkPlan): Boolean =
+    plan.isInstanceOf[BroadcastExchangeExec] || !plan.outputPartitioning.isInstanceOf[BroadcastPartitioning]
+
+  private def gathered(plan: SparkPlan): SparkPlan = plan match {
+    case BroadcastExchangeExec(_, child) => gathered(child)
+    case single if single.outputPartitioning == SinglePartition => single
+    case other => ShuffleExchangeExec(SinglePartition, other)
+  }
 
   override def limitation(op: BroadcastNestedLoopJoinExec): Option[String] = super.limitation(op).orElse(
     if (seesAllMatches(op.joinType, op.buildSide)) None
