@@ -22,10 +22,11 @@ SELECT percentile_approx(id, 0.5), percentile_approx(n, 0.5), percentile_approx(
 -- Summaries that are compressed, of values in one task.
 SELECT percentile_approx(x, 0.5, 100), percentile_approx(x, 0.01, 100), percentile_approx(x, 0.99, 100), percentile_approx(x, array(0.9, 0.1, 0.5), 20), percentile_approx(x, 0.7, 3), percentile_approx(x, 0.3, 1) FROM (SELECT (id * 7919) % 10007 AS x FROM range(0, 20000, 1, 1));
 SELECT g, percentile_approx(x, 0.5, 100), percentile_approx(x, 0.25, 10), percentile_approx(x, array(0.05, 0.95), 50) FROM (SELECT id % 3 AS g, (id * 7919) % 10007 AS x FROM range(0, 30000, 1, 1)) GROUP BY g;
+-- set: spark.pysparkPipeline.batchRows=65536
 SELECT percentile_approx(x, array(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)), percentile_approx(x, 0.33, 1000), percentile_approx(x, 0.5, 100) FROM (SELECT (id * 7919) % 1000003 * 0.5D AS x FROM range(0, 260000, 1, 1));
 -- Windows over whole partitions.
 SELECT id, percentile_approx(i, 0.5) OVER (PARTITION BY k), percentile_approx(d, 0.9, 10) OVER (PARTITION BY k) FROM tame;
-SELECT percentile_approx(i, 0.1 + 0.2), percentile_approx(i, 0.5, 10 * 10), percentile_approx(i, array(0.1 + 0.2, 0.5)) FROM tame;
+SELECT percentile_approx(i, 0.1 + 0.2), percentile_approx(i, 0.5, 10 * 10), percentile_approx(i, array(0.1D + 0.2D, 0.5D)) FROM tame;
 -- Decimals that a double does not hold.
 -- expect: partly percentile_approx\(decimal\(38,10\)
 SELECT percentile_approx(n38, 0.5) FROM numbers;

@@ -137,6 +137,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
     if (plan.children.nonEmpty && plan.children.forall(canExtend)) OperatorRules.of(plan).split(plan, support)
     else None
 
+  /** Return whether another operator of the engine can read `plan`. */
   private def canExtend(plan: SparkPlan): Boolean =
     Convert.isInEngine(plan) && plan.output.forall(a => Support.isSupported(a.dataType))
 
@@ -152,7 +153,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
         _: PipelineBroadcastExchangeExec | _: AQEShuffleReadExec | _: InputAdapter | _: WholeStageCodegenExec => Some("")
     case scan: InMemoryTableScanExec => CachedScans.reason(scan).orElse(Some(""))
     case e: ShuffleExchangeExec => exchangeReason(e)
-    case e: BroadcastExchangeExec => if (Convert.isInEngine(e.child)) None else Some("")
+    case e: BroadcastExchangeExec => if (canExtend(e.child)) None else Some("")
     case op if OperatorRules.isSupported(op) => OperatorRules.of(op).reason(op, support).orElse(inputReason(op))
     case op => SparkOnlyRule.limitation(op)
   })

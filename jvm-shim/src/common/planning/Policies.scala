@@ -47,7 +47,7 @@ object Policies {
       isHeavy: Boolean, isOneRow: Boolean, hasSubqueries: Boolean, readsStage: Boolean, scans: BigInt, minimum: Long)
     : Decision[Boolean] = {
     val what = "region in the engine"
-    if (hasSubqueries && !readsStage && scans < minimum) Decision(true, what, Nil, "its subqueries run in the engine")
+    if (hasSubqueries && !readsStage && scans > 0 && scans < minimum) Decision(true, what, Nil, "its subqueries run in the engine")
     else if (!isHeavy && !isOneRow) Decision(false, what, Nil,
       "without an aggregation, join, sort or window the transition to rows costs more than it saves")
     else if (readsStage) Decision(true, what, Nil, "it reads a stage")

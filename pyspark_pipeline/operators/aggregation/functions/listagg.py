@@ -35,24 +35,25 @@ class ListState(State):
         self._types = [kind.arrow for kind in kinds]
         self._pieces: list[tuple[Array, list[pa.Array]]] = []
         self._is_grouped = True
+        self._bytes = 0
 
     @property
     def nbytes(self) -> int:
-        return sum(groups.nbytes + sum(column.nbytes for column in columns) for groups, columns in self._pieces)
+        return self._bytes
 
     def reserve(self, groups: int) -> None:
         """Groups without rows take no space."""
 
     def clear(self) -> None:
-        self._pieces, self._is_grouped = [], True
+        self._pieces, self._is_grouped, self._bytes = [], True, 0
 
     def take(self, groups: Array) -> None:
         owners, columns = self._grouped()
         numbers = np.full(int(max(owners.max(initial=0), groups.max(initial=0))) + 1, -1, dtype=np.int64)
         numbers[groups] = np.arange(groups.size)
         kept = np.flatnonzero(numbers[owners] >= 0)
-        self._pieces = [(numbers[owners[kept]], [column.take(pa.array(kept)) for column in columns])]
-        self._is_grouped = False
+        self.clear()
+        self._append(numbers[owners[kept]], [column.take(pa.array(kept)) for column in columns])
 
     def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
         first = columns[0]
@@ -70,8 +71,10 @@ class ListState(State):
 
     def _append(self, groups: Array, columns: Sequence[pa.Array]) -> None:
         if groups.size:
-            self._pieces.append((groups, [_plain(c, t) for c, t in zip(columns, self._types, strict=True)]))
+            plain = [_plain(column, kind) for column, kind in zip(columns, self._types, strict=True)]
+            self._pieces.append((groups, plain))
             self._is_grouped = False
+            self._bytes += groups.nbytes + sum(column.nbytes for column in plain)
 
     def rows(self, start: int, stop: int) -> tuple[Array, list[pa.Array]]:
         """Return the bounds of groups ``start`` ≤ g < ``stop`` in their rows, which are returned as columns."""

@@ -109,23 +109,23 @@ class SummaryState(State):
         self.error = error
         self._pieces: list[tuple[Array, ...]] = []
         self._is_grouped = True
+        self._rows = self._bytes = 0
 
     @property
     def nbytes(self) -> int:
-        return sum(column.nbytes for piece in self._pieces for column in piece)
+        return self._bytes
 
     def reserve(self, groups: int) -> None:
         """Groups without values take no space."""
 
     def clear(self) -> None:
-        self._pieces, self._is_grouped = [], True
+        self._keep(())
 
     def take(self, groups: Array) -> None:
         owners, *columns = self._grouped()
         numbers = _renumbered(groups, owners)
         kept = np.flatnonzero(numbers[owners] >= 0)
-        self._pieces = [(numbers[owners[kept]], *(column[kept] for column in columns))]
-        self._is_grouped = False
+        self._keep((numbers[owners[kept]], *(column[kept] for column in columns)))
 
     def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
         raise NotImplementedError("quantile summaries are not a state of running frames")
@@ -138,6 +138,14 @@ class SummaryState(State):
         if piece[0].size:
             self._pieces.append(piece)
             self._is_grouped = False
+            self._rows += piece[0].size
+            self._bytes += sum(column.nbytes for column in piece)
+
+    def _keep(self, piece: tuple[Array, ...]) -> None:
+        """Replace all pieces by one."""
+        self._pieces, self._is_grouped, self._rows, self._bytes = [], True, 0, 0
+        if piece:
+            self._append(*piece)
 
     def _grouped(self) -> tuple[Array, ...]:
         """Return the columns of all pieces, sorted by group, each group in the order in which its rows came."""
@@ -190,7 +198,7 @@ class InsertedSummaryState(SummaryState):
             valid = np.flatnonzero(np.asarray(column.is_valid()))
             groups, column = groups[valid], column.take(pa.array(valid))
         self._append(groups.copy(), self._coder.doubles(self._coder.encode(column)))
-        if sum(piece[0].size for piece in self._pieces) > self._limit:
+        if self._rows > self._limit:
             self._insert_heads()
 
     def summaries(self, start: int, stop: int) -> Summaries:
@@ -228,8 +236,8 @@ class InsertedSummaryState(SummaryState):
                     known.compress(self.error)
                 kept[at : at + HEAD_SIZE] = False
         if not kept.all():
-            self._pieces = [(owners[kept], values[kept])]
-        self._limit = int(kept.sum()) + _MIN_PENDING
+            self._keep((owners[kept], values[kept]))
+        self._limit = self._rows + _MIN_PENDING
 
 
 class MergedSummaryState(SummaryState):
@@ -242,7 +250,7 @@ class MergedSummaryState(SummaryState):
 
     @property
     def nbytes(self) -> int:
-        return super().nbytes + sum(part.nbytes for samples in self._samples for part in samples)
+        return super().nbytes + self._size * _SAMPLE.itemsize
 
     def clear(self) -> None:
         super().clear()

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.physical.{BroadcastPartitioning, IdentityBroadcastMode, SinglePartition}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ShuffleExchangeExec}
+import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ENSURE_REQUIREMENTS, ShuffleExchangeExec, ShuffleExchangeLike}
 import org.apache.spark.sql.execution.joins.{BroadcastNestedLoopJoinExec, CartesianProductExec, ShuffledHashJoinExec}
 
 object NestedLoopJoinRule extends JoinRule[BroadcastNestedLoopJoinExec] {
@@ -31,13 +31,24 @@ object NestedLoopJoinRule extends JoinRule[BroadcastNestedLoopJoinExec] {
 
   /** Return `hash` as Spark planned it, if it was a nested loop join. */
   def planned(hash: ShuffledHashJoinExec): Option[SparkPlan] = hash.getTagValue(WasNestedLoop).map { side =>
-    def broadcast(input: SparkPlan, isBuilt: Boolean): SparkPlan =
-      if (!isBuilt) input else BroadcastExchangeExec(IdentityBroadcastMode, input)
+    def broadcast(input: SparkPlan, isBuilt: Boolean): SparkPlan = {
+      val plain = ungathered(input)
+      if (!isBuilt) plain
+      else if (Convert.isInEngine(plain)) PipelineBroadcastExchangeExec(IdentityBroadcastMode, plain)
+      else BroadcastExchangeExec(IdentityBroadcastMode, plain)
+    }
     val loop = BroadcastNestedLoopJoinExec(broadcast(hash.left, side == BuildLeft),
       broadcast(hash.right, side == BuildRight), side, hash.joinType, hash.condition)
     loop.copyTagsFrom(hash)
     loop.unsetTagValue(WasNestedLoop)
     loop
+  }
+
+  /** Return the input of an exchange that [[gathered]] has added. */
+  private def ungathered(plan: SparkPlan): SparkPlan = plan match {
+    case e: ShuffleExchangeLike if e.outputPartitioning == SinglePartition && e.shuffleOrigin == ENSURE_REQUIREMENTS =>
+      e.child
+    case other => other
   }
 
   /** Return whether `plan` was not broadcast yet. */
