@@ -134,6 +134,9 @@ class Options:
             " arrives later prunes the remaining row groups; 0 never waits.")
     sort_gather_bytes: int = _declare("sort.gatherBytes", "int", "67108864", minimum=0,
         doc="A global sort of at most this many bytes, by Spark's statistics, runs in one partition of the engine.")
+    cache_enabled: bool = _declare("cache.enabled", "boolean", "false",
+        doc="Let cache() and persist() of a plan of the engine hold compressed columns of chunks, through"
+            " spark.sql.cache.serializer. Read when the application starts; a session may set false later.")
     jvm_input: str = _declare("jvmInput", "choice", "auto", choices=("auto", "always", "never"),
         doc="Whether rows produced by the JVM may be the input of a fragment: by the cost rule, always, never.")
     explain_log_level: str = _declare("explain.logLevel", "choice", "info", choices=("off", "debug", "info", "warn"),

@@ -41,6 +41,7 @@ _SETTINGS = {
     "spark.sql.adaptive.optimizer.excludedRules": "org.apache.spark.sql.pysparkpipeline.EmptyAggregations",
     "spark.pysparkPipeline.cost.enabled": "false",
     "spark.pysparkPipeline.strict": "true",
+    "spark.pysparkPipeline.cache.enabled": "true",
     "spark.pysparkPipeline.debug.checkChunks": "true",
 }
 

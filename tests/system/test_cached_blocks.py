@@ -13,6 +13,7 @@ _SETTINGS = {
     "spark.kryo.registrationRequired": "true",
     "spark.pysparkPipeline.cost.enabled": "false",
     "spark.pysparkPipeline.strict": "true",
+    "spark.pysparkPipeline.cache.enabled": "true",
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
     "spark.driver.memory": "1g",

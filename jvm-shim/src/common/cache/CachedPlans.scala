@@ -9,6 +9,7 @@ object CachedPlans {
   /** Return a plan, which Spark planned for a result of rows, as one fragment; None if Spark must run a part of it. */
   def converted(plan: SparkPlan): Option[SparkPlan] = plan match {
     case _: AdaptiveSparkPlanExec => None
+    case _ if !Settings.flag(plan.conf, "cache.enabled") => None
     case _ if PlanCounter.endsInEngine(plan) => None
     case _ =>
       val plain = plan.transformUp {

@@ -32,7 +32,7 @@ object SessionSettings extends Logging {
         readiness.onFailure(reason => logWarning(s"pyspark_pipeline cannot run, Spark runs every query itself: $reason"))
         if (readiness.isAtDriver) readiness.onSuccess(() => FirstWorker.prestart(sc))
         sc.addSparkListener(new QueryLog)
-        if (!conf.contains(CacheSerializer)) conf.set(CacheSerializer, classOf[ChunkCacheSerializer].getName)
+        if (Settings.cachesChunks(conf) && !conf.contains(CacheSerializer)) conf.set(CacheSerializer, classOf[ChunkCacheSerializer].getName)
         if (ExplainProvider.define()) appendTo(conf, ExplainProviders, ExplainProvider.Name)
         Map(Python -> PythonInterpreter.ofDriver(conf))
     }

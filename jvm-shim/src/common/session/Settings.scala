@@ -80,6 +80,9 @@ object Settings {
   /** Return whether the application must fail rather than leave queries to Spark; false if the value is no boolean. */
   def isStrict(conf: SparkConf): Boolean = conf.get(Strict, "false").trim.equalsIgnoreCase("true")
 
+  /** Return whether plans of the engine are cached as chunks; false if the value is no boolean. */
+  def cachesChunks(conf: SparkConf): Boolean = conf.get(Prefix + "cache.enabled", "false").trim.equalsIgnoreCase("true")
+
   /**
    * Return the value of a setting of Spark; None if this version of Spark does not have it, and it is not set.
    * A key that begins with `java.` is a property of the driver's Java.
