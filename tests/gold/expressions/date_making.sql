@@ -16,6 +16,4 @@ SELECT id, make_timestamp_ntz(2020, 2, 1, CAST(id % 25 AS int), 0, 0) AS a FROM 
 SELECT id, make_timestamp(2020, 2, 1, 0, 0, 59.5 + id % 2) AS a FROM numbers;
 -- expect: error
 SELECT id, make_timestamp(300000 + id, 2, 1, 0, 0, 0) AS a FROM numbers;
--- The rules of other zones, and of a column of zones, stay in Spark.
--- expect: partly make_timestamp
 SELECT id, make_timestamp(2020, 2, 1, 0, 0, 0, IF(id % 2 = 0, 'UTC', 'Europe/Paris')) AS a FROM numbers;

@@ -96,7 +96,6 @@ SELECT id, CASE WHEN EXISTS (SELECT 1 FROM tame WHERE id < 0) THEN id ELSE -1 EN
 SELECT id FROM tame WHERE d > (SELECT avg(d) FROM tame) AND k LIKE (SELECT max(k) FROM tame);
 -- expect: partly array
 SELECT id FROM tame WHERE d > (SELECT avg(d) FROM tame) AND array_join(array(k), '') <> (SELECT max(k) FROM tame);
--- expect: partly (named_struct|struct|CreateNamedStruct)
 SELECT id, (SELECT max(ts) FROM times) AS a, (SELECT min(d) FROM times) AS b, (SELECT max(n38) FROM tame) AS c, (SELECT max(s) FROM texts) AS e, (SELECT max(bin) FROM texts) AS f, (SELECT max(f) FROM tame) AS g, (SELECT max(b) FROM tame) AS h FROM tame WHERE id < 3;
 SELECT k, count(*) FROM tame GROUP BY k HAVING count(*) > (SELECT min(c) FROM (SELECT count(*) AS c FROM tame GROUP BY k));
 SELECT a.id FROM tame a JOIN tame b ON a.id = b.id AND a.i > (SELECT avg(i) FROM tame);

@@ -179,10 +179,13 @@ object Support {
     case other => kinds.contains(other)
   }
 
-  /** Return whether values of type `t` may leave the engine as results, for operators in Spark. */
+  /**
+   * Return whether values of type `t` may leave the engine as results, for operators in Spark. Spark's Arrow schemas have no
+   * two fields of one name in a struct.
+   */
   def isResult(t: DataType): Boolean = t match {
     case a: ArrayType => isSupported(a.elementType)
-    case s: StructType => s.nonEmpty && s.forall(field => isSupported(field.dataType))
+    case s: StructType => s.nonEmpty && s.fieldNames.distinct.length == s.length && s.forall(field => isSupported(field.dataType))
     case other => isSupported(other)
   }
 }
