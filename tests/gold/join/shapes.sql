@@ -88,7 +88,6 @@ SELECT DISTINCT a.k, b.z FROM tame a JOIN tame b ON a.id = b.z ORDER BY 1, 2 LIM
 SELECT mode, c FROM (SELECT id % 3 AS mode, count(*) AS c FROM tame GROUP BY 1) DISTRIBUTE BY mode SORT BY c;
 
 SELECT /*+ BROADCAST(b) */ p.p_day, count(*) FROM partitioned p JOIN (SELECT z, max(id) AS id FROM tame WHERE k = 'x' GROUP BY z) b ON p.p_num = b.z GROUP BY p.p_day;
--- expect[spark=4.3]: partly (named_struct|struct|CreateNamedStruct)
 SELECT id, IF((SELECT max(i) FROM tame) IS NULL, 1, 2) AS x, coalesce((SELECT min(i) FROM tame WHERE id < 0), id) AS y FROM tame WHERE id < 9;
 SELECT id FROM tame WHERE (SELECT max(z) FROM tame) + id BETWEEN 3 AND (SELECT count(*) FROM texts WHERE flag = 'R');
 -- expect: partly CollectLimit
