@@ -24,6 +24,8 @@ INTEGRAL = ("tinyint", "smallint", "int", "bigint")
 FLOATING = ("float", "double")
 NUMERIC = (*INTEGRAL, *FLOATING, "decimal")
 ORDERED = tuple(kind for kind in KINDS if kind != "void")
+#: The settings of functions whose results depend on the order of rows, which drivers of one task do not keep.
+ONE_CORE_A_TASK = {"spark.task.cpus": ["1"]}
 
 Case: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")

@@ -3,6 +3,7 @@ package org.apache.spark.sql.pysparkpipeline
 import scala.util.Try
 
 import org.apache.spark.SparkConf
+import org.apache.spark.internal.config.ConfigEntry
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -88,7 +89,9 @@ object Settings {
    * A key that begins with `java.` is a property of the driver's Java.
    */
   def ofSpark(conf: SQLConf, key: String): Option[String] =
-    if (key.startsWith("java.")) sys.props.get(key) else Try(conf.getConfString(key)).toOption
+    if (key.startsWith("java.")) sys.props.get(key) else {
+      Try(conf.getConfString(key)).toOption.orElse(Option(ConfigEntry.findEntry(key)).map(_.defaultValueString))
+    }
 
   def text(conf: SQLConf, name: String): String = {
     val key = Prefix + name

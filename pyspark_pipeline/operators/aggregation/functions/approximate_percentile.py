@@ -7,12 +7,13 @@ the rows, and on the tasks that read them; both values are within the accuracy.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType, parse_type
-from pyspark_pipeline.expressions.cases import DAY_TIME, INTEGRAL, NUMERIC, YEAR_MONTH, case
+from pyspark_pipeline.expressions.cases import DAY_TIME, INTEGRAL, NUMERIC, ONE_CORE_A_TASK, YEAR_MONTH, case
 from pyspark_pipeline.kernels.buffers import Array, fixed_array
 from pyspark_pipeline.kernels.quantile_summaries import query_samples
 from pyspark_pipeline.operators.aggregation.functions.quantile_states import (
@@ -31,13 +32,14 @@ _ONE = {"1": "[0-9].*", "2": "[0-9]{1,10}"}
 _SEVERAL = {"1": r"\[[0-9][-0-9.E,]*\]", "2": "[0-9]{1,10}"}
 #: Doubles hold decimals of so many digits exactly.
 _DIGITS = 15
+_LIMITS: Any = {"max_precision": _DIGITS, "settings": ONE_CORE_A_TASK}
 
 
 @aggregate(
     "ApproximatePercentile",
     [
-        case([*NUMERIC, *_TIMES], ["double"], INTEGRAL, matches=_ONE, max_precision=_DIGITS, frames=["whole"]),
-        case([*NUMERIC, *_TIMES], ["array"], INTEGRAL, matches=_SEVERAL, max_precision=_DIGITS),
+        case([*NUMERIC, *_TIMES], ["double"], INTEGRAL, matches=_ONE, frames=["whole"], **_LIMITS),
+        case([*NUMERIC, *_TIMES], ["array"], INTEGRAL, matches=_SEVERAL, **_LIMITS),
     ],
 )
 class ApproximatePercentile(AggregateFunction):

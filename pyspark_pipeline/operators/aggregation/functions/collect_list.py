@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import parse_type
-from pyspark_pipeline.expressions.cases import ORDERED, case
+from pyspark_pipeline.expressions.cases import ONE_CORE_A_TASK, ORDERED, case
 from pyspark_pipeline.kernels.buffers import Array
 from pyspark_pipeline.operators.aggregation.functions.listagg import ListState, list_buffers
 from pyspark_pipeline.operators.aggregation.functions.registry import AggregateFunction, aggregate
@@ -25,7 +25,10 @@ _DIGITS = 18
 _IGNORES_NULLS = {"ignoreNulls": ["true", "absent"]}
 
 
-@aggregate("CollectList", [case(ORDERED, distinct=False, max_precision=_DIGITS, fields=_IGNORES_NULLS)])
+@aggregate(
+    "CollectList",
+    [case(ORDERED, distinct=False, max_precision=_DIGITS, fields=_IGNORES_NULLS, settings=ONE_CORE_A_TASK)],
+)
 class CollectList(AggregateFunction):
     """The values that are not NULL; an empty array if there is none."""
 
