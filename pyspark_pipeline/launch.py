@@ -17,6 +17,7 @@ from pathlib import Path
 PLUGIN = "org.pysparkpipeline.PipelinePlugin"
 JARS = "spark.jars"
 PLUGINS = "spark.plugins"
+ENABLED = "spark.pysparkPipeline.enabled"
 EXTENSION = "org.pysparkpipeline.PipelineExtensions"
 EXTENSIONS = "spark.sql.extensions"
 SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"

@@ -8,7 +8,8 @@ then loads; if locks do not work (some network file systems), or the wait is lon
 costs time. The wait for a process with low priority is short: on a busy machine it may get no processor.
 
 A form called by Python is an *entry*; a form called by another kernel during its compilation is *inner*. Entries
-hold the code of their inner forms, so a daemon preloads only entries.
+hold the code of their inner forms, so a daemon preloads only entries,
+and only those that most queries use.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import os
 import pickle
 import tempfile
 import time
+from collections.abc import Collection
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
@@ -161,12 +163,16 @@ def run_in_background() -> None:
             Path("/proc/self/autogroup").write_text(str(_LOWEST))
 
 
-def preload() -> int:
-    """Load every entry on disk into its dispatcher; return their number."""
+def preload(modules: Collection[str]) -> int:
+    """Load every entry of the ``modules`` on disk into its dispatcher; return their number.
+
+    A process loads any other entry when it first calls the kernel.
+    """
     compile_cache.note_use()
     best: dict[str, Path] = {}
     for folder in reversed(_folders()):
-        best |= {path.name: path for path in folder.glob(f"*{_ENTRY}")}
+        found = (path for path in folder.glob(f"*{_ENTRY}") if path.name.split(".")[0] in modules)
+        best |= {path.name: path for path in found}
     for module in sorted({name.split(".")[0] for name in best}):
         import_module(f"{__package__}.{module}")
     for name, path in sorted(best.items()):

@@ -138,3 +138,22 @@ FIRST_STEPS = (_groups, _hashes, _joins, _ranges, _orders)
 
 #: Kernels that few queries use.
 LATER_STEPS = (_other_hashes, _samples, _value_frames)
+
+#: The modules of the kernels that a daemon loads before it forks workers: those of most queries.
+COMMON_MODULES = frozenset(
+    {
+        "accumulate",
+        "decimal_fast",
+        "group_kernels",
+        "interning",
+        "join_index",
+        "join_pairs",
+        "join_strings",
+        "key_filter",
+        "murmur3",
+        "partition",
+        "row_ranges",
+        "sort_text",
+        "text_match",
+    }
+)

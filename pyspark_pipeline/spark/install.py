@@ -13,6 +13,7 @@ from pyspark import SparkContext
 from pyspark_pipeline.errors import PipelineError
 from pyspark_pipeline.kernels.compile_cache import compile_ahead
 from pyspark_pipeline.launch import (
+    ENABLED,
     EXTENSION,
     EXTENSIONS,
     JARS,
@@ -50,7 +51,6 @@ def install(builder: Builder) -> Builder:
     server = _local_server(dict(builder._options))
     spark = find_spark()
     jar = shim_jar(spark.home)
-    compile_ahead("pyspark_pipeline.task.warm", "--background")
     active = SparkContext._active_spark_context
     if active is not None:
         conf = active.getConf()
@@ -65,6 +65,7 @@ def install(builder: Builder) -> Builder:
     else:
         present = settings_before_launch(dict(builder._options), spark.home)
         _choose_python(present | ({"spark.master": server} if server else {}))
+        _compile_ahead(present)
         settings = launch_settings(dict(builder._options), jar, spark.home, has_plugins=not server)
         if SUBMIT_ARGS in os.environ:
             os.environ[SUBMIT_ARGS] = merged_submit_args(os.environ[SUBMIT_ARGS], jar)
@@ -105,12 +106,19 @@ def _running_jvm_settings(options: dict[str, str], jar: Path, server: str | None
         raise InstallError("the driver's JVM takes no more jars: start it with $(pyspark-pipeline submit-args)")
     loader.addURL(jvm.java.io.File(str(jar)).toURI().toURL())
     conf = jvm.org.apache.spark.SparkConf(True)
-    chosen = {key: options.get(key) or conf.get(key, "") for key in (_PYTHON_SETTING, "spark.master")}
+    chosen = {key: options.get(key) or conf.get(key, "") for key in (_PYTHON_SETTING, "spark.master", ENABLED)}
+    _compile_ahead(chosen)
     _choose_python(chosen | ({"spark.master": server} if server else {}))
     if _PYTHON_VARIABLE in os.environ:  # the JVM may have been started with another, or none
         jvm.java.lang.System.setProperty(_PYTHON_PROPERTY, os.environ[_PYTHON_VARIABLE])
     present = {key: options.get(key) or conf.get(key, "") for key in (JARS, PLUGINS, EXTENSIONS)}
     return enabling_settings(present, jar, has_plugins=not server)
+
+
+def _compile_ahead(settings: Mapping[str, str]) -> None:
+    """Start to compile missing kernels beside the start of Spark, unless the extension is disabled."""
+    if settings.get(ENABLED, "").strip().lower() != "false":
+        compile_ahead("pyspark_pipeline.task.warm", "--background")
 
 
 def _choose_python(settings: Mapping[str, str]) -> None:

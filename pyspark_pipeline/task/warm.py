@@ -1,6 +1,6 @@
 """Compile every kernel once per machine, in parallel, and load compiled kernels before workers are forked.
 
-A worker's daemon calls :func:`warm`: it loads the cached kernels, about 0.3 s, and never waits for compilation. If some
+A worker's daemon calls :func:`warm`: it loads the cached kernels of most queries, and never waits for compilation. If some
 are missing, a background process compiles them, the most common ones first. A task that needs one sooner compiles it
 itself, or waits for the process that is compiling it (:mod:`pyspark_pipeline.kernels.kernel_cache`).
 
@@ -40,9 +40,9 @@ class WarmError(PipelineError):
 
 
 def warm() -> None:
-    """Load every cached kernel into this process; start a background process that compiles the others."""
+    """Load the cached kernels of most queries into this process; start a background process that compiles what is missing."""
     compile_cache.compile_ahead(__name__, "--background", "--with-parent", "--processes", "1")
-    kernel_cache.preload()
+    kernel_cache.preload(row_kernels.COMMON_MODULES)
 
 
 def compile_all(processes: int, with_parent: bool = False) -> None:

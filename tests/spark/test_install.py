@@ -104,3 +104,14 @@ def test_a_local_connect_server_gets_session_extensions_and_this_interpreter(bui
 def test_a_client_of_another_connect_server_is_refused(remote: str) -> None:
     with pytest.raises(module.InstallError, match="start its server with the extension"):
         module.install(Builder(spark_remote=remote))
+
+
+@pytest.mark.parametrize("enabled", [None, "true", "false"])
+def test_disabled_extension_compiles_no_kernel(enabled: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[tuple[str, ...]] = []
+    monkeypatch.setattr(module, "compile_ahead", lambda *arguments: started.append(arguments))
+    options = {} if enabled is None else {"spark.pysparkPipeline.enabled": enabled}
+    builder = Builder(spark_master="local[2]")
+    builder._options |= options
+    module.install(builder)
+    assert bool(started) == (enabled != "false")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -15,6 +16,7 @@ import pyspark_pipeline
 from tests.support.processes import SPARK_HOME, environment, wait_until
 
 _STARTED = re.compile(r"Starting Spark master at (spark://\S+)")
+_PYTHON = f"python{sys.version_info[0]}.{sys.version_info[1]}"
 _HIDDEN = ("pyspark_pipeline", "__editable__", "pyspark-pipeline")
 
 
@@ -58,16 +60,35 @@ class Standalone:
 
 def make_environment(folder: Path, is_shown: Callable[[str], bool]) -> Path:
     """Create a virtual environment of links to the packages of this one; return its Python."""
-    packages = folder / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
-    packages.mkdir(parents=True)
-    for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
-        if is_shown(entry.name):
-            (packages / entry.name).symlink_to(entry)
+    _link_packages(folder / "lib" / _PYTHON, is_shown)
     (folder / "bin").mkdir()
     python = folder / "bin" / "python3"
     python.symlink_to(Path(sys.executable).resolve())
     (folder / "pyvenv.cfg").write_text(f"home = {Path(sys.executable).resolve().parent}\n")
     return python
+
+
+def make_whole_environment(folder: Path) -> Path:
+    """Create an environment as conda does, with an interpreter and a standard library of its own; return its Python."""
+    library = folder / "lib" / _PYTHON
+    _link_packages(library, lambda name: True)
+    for entry in Path(sysconfig.get_paths()["stdlib"]).iterdir():
+        if entry.name != "site-packages":
+            (library / entry.name).symlink_to(entry)
+    (folder / "conda-meta").mkdir()
+    (folder / "conda-meta" / "history").touch()
+    (folder / "bin").mkdir()
+    python = folder / "bin" / "python3"
+    shutil.copy(Path(sys.executable).resolve(), python)
+    return python
+
+
+def _link_packages(library: Path, is_shown: Callable[[str], bool]) -> None:
+    packages = library / "site-packages"
+    packages.mkdir(parents=True)
+    for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
+        if is_shown(entry.name):
+            (packages / entry.name).symlink_to(entry)
 
 
 def has_all_but_the_package(name: str) -> bool:
@@ -76,7 +97,7 @@ def has_all_but_the_package(name: str) -> bool:
 
 
 def pack(folder: Path, archive: Path) -> Path:
-    """Pack an environment like venv-pack, with paths relative to its folder; return the archive."""
+    """Pack an environment like venv-pack and conda-pack, with paths relative to its folder; return the archive."""
     with tarfile.open(archive, "w:gz") as packed:
         for entry in sorted(folder.iterdir()):
             packed.add(entry, entry.name)

@@ -1,6 +1,7 @@
 """A program that prints the Python workers before and after its first query as JSON.
 
-It first waits until a worker exists if its argument is ``wait``, else for some seconds.
+It first waits until a worker exists if its argument is ``wait``, else for some seconds. With ``enable`` it enables the
+extension at last, and runs the query again.
 """
 
 from __future__ import annotations
@@ -29,5 +30,11 @@ else:
     time.sleep(5)
 before = python_workers(os.getpid())
 rows = sorted(tuple(row) for row in spark.sql(_QUERY).collect())
-print(json.dumps({"before": before, "after": python_workers(os.getpid()), "rows": rows}))
+found = {"before": before, "after": python_workers(os.getpid()), "rows": rows}
+if sys.argv[1] == "enable":
+    spark.conf.unset("spark.pysparkPipeline.batchRows")
+    spark.conf.set("spark.pysparkPipeline.enabled", "true")
+    rows = sorted(tuple(row) for row in spark.sql(_QUERY).collect())
+    found["enabled"] = {"rows": rows, "workers": len(python_workers(os.getpid()))}
+print(json.dumps(found))
 spark.stop()

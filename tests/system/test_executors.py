@@ -23,6 +23,7 @@ from tests.system.clusters import (
     has_all_but_the_package,
     make_environment,
     make_wheel,
+    make_whole_environment,
     pack,
     script,
 )
@@ -113,10 +114,14 @@ def test_late_executor_without_package_fails_no_query(
     assert lacking in found["strict"]["error"] and "(spark.pysparkPipeline.strict=true)" in found["strict"]["error"]
 
 
-def test_packed_environment_runs_fragments(cluster: Standalone, folder: Path) -> None:
-    make_environment(folder / "packed", lambda name: True)
-    archive = pack(folder / "packed", folder / "packed.tar.gz")
-    shutil.rmtree(folder / "packed")
+@pytest.mark.parametrize("form", ["venv-pack", "conda-pack"])
+def test_packed_environment_runs_fragments(cluster: Standalone, folder: Path, form: str) -> None:
+    if form == "venv-pack":
+        make_environment(folder / form, lambda name: True)
+    else:
+        make_whole_environment(folder / form)
+    archive = pack(folder / form, folder / f"{form}.tar.gz")
+    shutil.rmtree(folder / form)
     arguments = ["--archives", f"{archive}#environment"]
     found = submit(cluster.url, "./environment/bin/python3", [_JOB, "packed", "-"], *arguments)
     assert found["query"]["rows"] == _ROWS, found

@@ -23,7 +23,7 @@ def _obstacle(spark: SparkSession, python: str) -> str:
     jvm: Any = spark._jvm
     nothing = getattr(getattr(jvm, "scala.collection.immutable.Nil$"), "MODULE$")
     variables = getattr(getattr(jvm, "scala.collection.immutable.Map$"), "MODULE$").empty()
-    obstacle = jvm.org.apache.spark.sql.pysparkpipeline.PythonProbe(python, nothing, variables).obstacle()
+    obstacle = jvm.org.apache.spark.sql.pysparkpipeline.PythonProbe(python, nothing, variables, True).obstacle()
     return str(obstacle.get()) if obstacle.isDefined() else ""
 
 

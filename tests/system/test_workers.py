@@ -169,9 +169,12 @@ def test_first_worker_starts_before_first_query() -> None:
     assert len(found["before"]) == 1 and set(found["before"]) <= set(found["after"])
 
 
-def test_disabled_extension_starts_no_worker() -> None:
-    found = _first_query("sleep", "spark.pysparkPipeline.enabled=false")
-    assert found == {"before": [], "after": [], "rows": [list(row) for row in _EXPECTED]}
+def test_disabled_extension_starts_no_worker_and_checks_no_option() -> None:
+    """Nothing starts before a session enables the extension, and a wrong option fails no start."""
+    wrong = [f"spark.pysparkPipeline.{setting}" for setting in ("strict=true", "batchRows=many")]
+    found = _first_query("enable", "spark.pysparkPipeline.enabled=false", *wrong)
+    rows = [list(row) for row in _EXPECTED]
+    assert found == {"before": [], "after": [], "rows": rows, "enabled": {"rows": rows, "workers": 1}}
 
 
 def test_queries_after_a_killed_worker_succeed(spark: SparkSession) -> None:

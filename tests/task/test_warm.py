@@ -25,7 +25,7 @@ _USE_A_KERNEL = """
     import json, sys
     import numpy as np
     from pyspark_pipeline.kernels import kernel_cache, row_ranges
-    found = kernel_cache.preload()
+    found = kernel_cache.preload({"row_ranges"})
     mask = np.ones(4, dtype=np.uint8)
     row_ranges.keep_longs_between(np.arange(4), 1, 2, mask)
     assert mask.tolist() == [0, 1, 1, 0]

@@ -26,15 +26,22 @@ object Conversion {
 
   def ifEnabled(plan: SparkPlan)(convert: SparkPlan => SparkPlan): SparkPlan = {
     val conf = plan.conf
-    if (isCommand(plan) || !Settings.flag(conf, "enabled") || !plan.exists(isCandidate)) plan
+    if (isCommand(plan) || !Settings.flag(conf, "enabled") || !Defects.guard(conf, _ => false)(plan.exists(isCandidate))) plan
     else Settings.checked(conf, Readiness.obstacle match {
       case Some(reason) if Settings.flag(conf, "strict") =>
         throw new IllegalStateException(s"pyspark_pipeline cannot run: $reason (${Settings.Strict}=true)")
-      case Some(reason) =>
-        plan.setTagValue(WholeReason, s"pyspark_pipeline cannot run: $reason")
-        plan
-      case None => convert(plan)
+      case Some(reason) => stays(plan, s"pyspark_pipeline cannot run: $reason")
+      case None => guard(plan)(convert(plan))
     })
+  }
+
+  /** Return the result of `step`, which plans `plan`; if it fails, return the plan as Spark planned it. */
+  def guard(plan: SparkPlan)(step: => SparkPlan): SparkPlan =
+    Defects.guard(plan.conf, e => stays(Revert.whole(plan), s"pyspark_pipeline failed while planning: $e"))(step)
+
+  private def stays(plan: SparkPlan, reason: String): SparkPlan = {
+    plan.setTagValue(WholeReason, reason)
+    plan
   }
 
   /** Return whether `plan` is only a command (SET, RESET) or its result: options do not apply to it. */

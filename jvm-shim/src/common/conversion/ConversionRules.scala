@@ -17,7 +17,7 @@ case class ColumnarHook(session: SparkSession) extends ColumnarRule {
       val converted =
         if (Conversion.isDecided(plan)) plan
         else Conversion.ifEnabled(plan)(new Conversion(conf, isAdaptive = false).apply(_))
-      Fusion(converted)
+      Conversion.guard(converted)(Fusion(converted))
     }
   }
 }

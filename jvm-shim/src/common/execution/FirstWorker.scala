@@ -13,28 +13,25 @@ import org.apache.spark.sql.internal.SQLConf
 
 /**
  * Starts the daemon and the first worker of fragments ahead of the first query, which would wait for their imports
- * (about a second). With a local master only: elsewhere the first task of each executor starts them.
+ * (about a second). With a local master only ([[LocalPython]]): elsewhere the first task of each executor starts them.
  *
  * It runs an empty function by the runner of fragments, so the worker enters the pool under the key of fragments.
  */
 object FirstWorker extends Logging {
 
-  /** Start the first worker in the background, if it outlives its task and the key does not depend on the task. */
-  def prestart(sc: SparkContext): Unit = {
-    val conf = new SQLConf
-    sc.conf.getAll.foreach { case (key, value) => conf.setConfString(key, value) }
-    if (hasOneKey(sc) && Settings.wrong(sc.conf).isEmpty && Settings.flag(conf, "enabled")) {
-      val thread = new Thread(() => SQLConf.withExistingConf(conf)(start(sc, conf)), "pyspark_pipeline-first-worker")
-      thread.setDaemon(true)
-      thread.start()
-    }
-  }
-
-  private def hasOneKey(sc: SparkContext): Boolean =
+  /** Return whether a worker outlives its task, and the key of its pool does not depend on the task. */
+  def mayStart(sc: SparkContext): Boolean =
     sc.conf.get(PYTHON_USE_DAEMON) && sc.conf.get(PYTHON_WORKER_REUSE) &&
       sc.conf.get(PYSPARK_EXECUTOR_MEMORY).isEmpty && sc.conf.get(CPUS_PER_TASK) == 1
 
-  private def start(sc: SparkContext, conf: SQLConf): Unit = {
+  /** Start the first worker; return whether it has run its function. */
+  def start(sc: SparkContext): Boolean = {
+    val conf = new SQLConf
+    sc.conf.getAll.foreach { case (key, value) => conf.setConfString(key, value) }
+    SQLConf.withExistingConf(conf)(start(sc, conf))
+  }
+
+  private def start(sc: SparkContext, conf: SQLConf): Boolean = {
     val context = TaskContext.empty()
     try {
       val function = FragmentLaunch.function(sc.conf, "empty_function")
@@ -51,8 +48,11 @@ object FirstWorker extends Logging {
         isParallel = false)
       val runner = new ChunkRunner(launch.on(context))
       try if (!sc.isStopped) runner.compute(Iterator.empty, 0, context).foreach(_ => ()) finally runner.closeInput()
+      true
     } catch {
-      case NonFatal(e) => logInfo("pyspark_pipeline: the first task starts the first worker", e)
+      case NonFatal(e) =>
+        logInfo("pyspark_pipeline: the first worker failed", e)
+        false
     } finally {
       context.markTaskCompleted(None)
     }

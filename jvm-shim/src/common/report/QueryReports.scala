@@ -49,7 +49,7 @@ class QueryLog extends SparkListener with Logging {
         }
       }
     } catch {
-      case scala.util.control.NonFatal(e) => logDebug("no summary of the query", e)
+      case e: Throwable if Defects.isDefect(e) => logDebug("no summary of the query", e) // else Spark stops
     }
   }
 }

@@ -2,7 +2,7 @@ package org.pysparkpipeline
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, EarlyReduction, EmptyAggregations,
-  PlacementSensitiveJoins, ScalarSubqueries, SemiJoinReduction, SessionSettings, StagePreparation, UnionCoalescing}
+  GuardedRule, GuardedStrategy, PlacementSensitiveJoins, ScalarSubqueries, SemiJoinReduction, SessionSettings, StagePreparation, UnionCoalescing}
 
 /**
  * Adds the extension's rules to Spark's planning, in the order in which they run:
@@ -19,18 +19,20 @@ import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, Ea
  *     converted operators into one `PipelineFragmentExec`; with AQE off it does both steps.
  *  6. `EmptyAggregations` (AQE's optimizer) replaces aggregations of an empty stage by empty relations.
  *  7. `SemiJoinReduction` (AQE's optimizer) inserts semi joins when one side of a join has run; then AQE replans.
+ *
+ * A rule that fails leaves the plan to Spark (`Defects`).
  */
 class PipelineExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     SessionSettings.applyWithoutPlugin()
-    extensions.injectPlannerStrategy(_ => new BroadcastStrategy)
-    extensions.injectPreCBORule(_ => PlacementSensitiveJoins)
-    extensions.injectPreCBORule(_ => ScalarSubqueries)
-    extensions.injectPreCBORule(_ => EarlyReduction)
-    extensions.injectRuntimeOptimizerRule(_ => EmptyAggregations)
-    extensions.injectRuntimeOptimizerRule(_ => SemiJoinReduction)
+    extensions.injectPlannerStrategy(_ => new GuardedStrategy(new BroadcastStrategy))
+    extensions.injectPreCBORule(_ => new GuardedRule(PlacementSensitiveJoins))
+    extensions.injectPreCBORule(_ => new GuardedRule(ScalarSubqueries))
+    extensions.injectPreCBORule(_ => new GuardedRule(EarlyReduction))
+    extensions.injectRuntimeOptimizerRule(_ => new GuardedRule(EmptyAggregations))
+    extensions.injectRuntimeOptimizerRule(_ => new GuardedRule(SemiJoinReduction))
     extensions.injectQueryStagePrepRule(session => StagePreparation(session))
-    extensions.injectQueryStageOptimizerRule(session => UnionCoalescing(session))
+    extensions.injectQueryStageOptimizerRule(session => new GuardedRule(UnionCoalescing(session)))
     extensions.injectColumnar(session => ColumnarHook(session))
   }
 }

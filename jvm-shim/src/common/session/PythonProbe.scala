@@ -12,9 +12,10 @@ import org.apache.spark.api.python.PythonUtils
 /**
  * Runs one process of the workers' Python, which finds the packages of the engine and then imports them. It answers in
  * two steps: which packages are installed (about 50 ms), and whether all can be imported (a second or two; only callers
- * of [[obstacle]] wait for it). Both answers always arrive, also if the process fails.
+ * of [[obstacle]] wait for it). Both answers always arrive, also if the process fails. If not `imports`, the process
+ * only finds the packages, and they count as importable.
  */
-class PythonProbe(python: String, packages: Seq[String], environment: Map[String, String]) {
+class PythonProbe(python: String, packages: Seq[String], environment: Map[String, String], imports: Boolean) {
   import PythonProbe._
 
   private val found = Promise[Either[String, Found]]()
@@ -48,7 +49,8 @@ class PythonProbe(python: String, packages: Seq[String], environment: Map[String
   }
 
   private def start(): Process = {
-    val builder = new ProcessBuilder((Seq(python, "-c", Script) ++ packages): _*).redirectErrorStream(true)
+    val step = if (imports) "import" else "find"
+    val builder = new ProcessBuilder((Seq(python, "-c", Script, step) ++ packages): _*).redirectErrorStream(true)
     environment.foreach { case (key, value) => builder.environment().put(key, value) }
     builder.environment().put("PYTHONPATH", PythonUtils.mergePythonPaths(
       PythonUtils.sparkPythonPath, environment.getOrElse("PYTHONPATH", ""), sys.env.getOrElse("PYTHONPATH", "")))
@@ -119,13 +121,16 @@ object PythonProbe {
        |    return [name for name in modules if find_spec(name) is None]
        |say('version', '%d.%d' % sys.version_info[:2])
        |where = 'path'
-       |if absent() and sys.argv[1:]:
-       |    sys.path[1:1] = sys.argv[1:]
+       |if absent() and sys.argv[2:]:
+       |    sys.path[1:1] = sys.argv[2:]
        |    where = 'packages'
        |if absent():
        |    say('absent', ', '.join(absent()))
        |    sys.exit()
        |say('found', where)
+       |if sys.argv[1] == 'find':
+       |    say('ready')
+       |    sys.exit()
        |os.nice(10)  # the driver's JVM is starting
        |try:
        |    for name in ('pyspark', 'numpy', 'pyarrow', 'numba', 'pandas', 'pyspark_pipeline.spark.worker'):

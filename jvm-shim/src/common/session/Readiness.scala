@@ -11,7 +11,7 @@ import org.apache.spark.scheduler.{SparkListener, SparkListenerExecutorRemoved}
 import org.apache.spark.util.Utils
 
 /**
- * Tracks whether the workers' Pythons can run fragments. In local mode the driver probes its own Python. On a cluster
+ * Tracks whether the workers' Pythons can run fragments. In local mode the driver starts a first worker. On a cluster
  * each executor probes its Python when it starts, and reports. The extension converts no plan before an executor has
  * reported success, nor while any executor reports failure.
  */
@@ -20,18 +20,26 @@ object Readiness {
   /** On a cluster only the plugin can ask the executors. */
   private val WithoutPlugin = "its plugin did not start: spark.plugins lacks org.pysparkpipeline.PipelinePlugin"
 
+  /** On a cluster executors start to probe their Python only if the extension is enabled. */
+  private val StartedDisabled = s"the application started with ${Settings.Enabled}=false, so no executor has probed its " +
+    s"Python: start it with ${Settings.Enabled}=true to switch the extension on and off later"
+
   @volatile private var current: Readiness = new Readiness(Some(WithoutPlugin), None)
 
   /** Start tracking for a new context. */
   def begin(sc: SparkContext): Readiness = {
     WorkerPython.reset()
     val missing = WorkerPython.missingMemory(sc.conf)
-    val probe = if (sc.isLocal && missing.isEmpty) Some(WorkerPython.probe(sc.conf, PythonInterpreter.ofDriver(sc.conf)))
-      else None
-    current = new Readiness(missing, probe)
+    current = new Readiness(missing, if (sc.isLocal && missing.isEmpty) Some(() => new LocalPython(sc)) else None)
     if (!sc.isLocal) sc.addSparkListener(current)
     current
   }
+
+  /** Track a new context that has the extension disabled: no process starts before a session enables it. */
+  def beginDisabled(sc: SparkContext): Unit = if (sc.isLocal) begin(sc) else fail(StartedDisabled)
+
+  /** Convert nothing in this context because of `reason`. */
+  def fail(reason: String): Unit = current = new Readiness(Some(reason), None)
 
   /** Return the reason why no plan can be converted now; None if fragments can run. May wait for a report. */
   def obstacle: Option[String] = current.obstacle
@@ -43,23 +51,23 @@ object Readiness {
   def report(executor: String, reason: String): Unit = current.report(executor, reason)
 }
 
-class Readiness(missing: Option[String], local: Option[PythonProbe]) extends SparkListener with Logging {
+class Readiness(missing: Option[String], startLocal: Option[() => LocalPython]) extends SparkListener with Logging {
 
   private val obstacles = new ConcurrentHashMap[String, String]()
   private val answered = new CountDownLatch(1)
   @volatile private var isReady = false
 
+  /** The driver's Python in local mode; the first use starts its first worker. */
+  private lazy val local: Option[LocalPython] = startLocal.map(_.apply())
+
   /** Return the reason that is known without waiting. */
-  def atStart: Option[String] = missing.orElse(local.flatMap(_.first.left.toOption))
+  def atStart: Option[String] = missing.orElse(local.flatMap(_.missing))
 
-  /** Call `use` with the reason if a Python that has all packages cannot import them. */
-  def onFailure(use: String => Unit): Unit = local.foreach(_.onAnswer(_.foreach(use)))
-
-  /** Call `use` once the driver's Python has imported the engine. */
-  def onSuccess(use: () => Unit): Unit = local.foreach(_.onAnswer(answer => if (answer.isEmpty) use()))
+  /** Call `use` with the reason if a Python that has all packages cannot run fragments. */
+  def onFailure(use: String => Unit): Unit = local.foreach(_.onFailure(use))
 
   /** Return whether the driver itself can decide, without a report of an executor. */
-  def isAtDriver: Boolean = missing.isDefined || local.isDefined
+  def isAtDriver: Boolean = missing.isDefined || startLocal.isDefined
 
   def obstacle: Option[String] =
     if (isAtDriver) missing.orElse(local.flatMap(_.obstacle))

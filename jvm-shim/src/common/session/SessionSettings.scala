@@ -1,5 +1,7 @@
 package org.apache.spark.sql.pysparkpipeline
 
+import scala.ref.WeakReference
+
 import org.apache.spark.{SparkConf, SparkContext}
 import org.apache.spark.internal.Logging
 
@@ -13,8 +15,31 @@ object SessionSettings extends Logging {
 
   private val ExplainProviders = "spark.sql.extendedExplainProviders"
 
-  /** Set up the driver's configuration; return the map for executors, which names the interpreter to probe. */
+  /** The context that was set up last. */
+  @volatile private var applied: WeakReference[SparkContext] = WeakReference(null)
+
+  /**
+   * Set up the driver's configuration; return the map for executors, which names the interpreter to probe. A defect leaves
+   * every query to Spark, unless the application is strict. If the extension is disabled, no option is checked, and nothing
+   * starts before a session enables it.
+   */
   def applyTo(sc: SparkContext): Map[String, String] = {
+    applied = WeakReference(sc)
+    appendTo(sc.conf, "spark.sql.extensions", "org.pysparkpipeline.PipelineExtensions")
+    if (Settings.startsEnabled(sc.conf)) Defects.guard(Settings.isStrict(sc.conf), failed)(enable(sc))
+    else {
+      sc.addSparkListener(new QueryLog)
+      Readiness.beginDisabled(sc)
+      Map.empty
+    }
+  }
+
+  private def failed(error: Throwable): Map[String, String] = {
+    Readiness.fail(s"it did not start: $error")
+    Map.empty
+  }
+
+  private def enable(sc: SparkContext): Map[String, String] = {
     val conf = sc.conf
     rejectBadOptions(conf)
     val readiness = Readiness.begin(sc)
@@ -23,14 +48,12 @@ object SessionSettings extends Logging {
         throw new IllegalStateException(s"pyspark_pipeline cannot start: $reason (${Settings.Strict}=true)")
       }
     }
-    appendTo(conf, "spark.sql.extensions", "org.pysparkpipeline.PipelineExtensions")
     readiness.atStart match {
       case Some(reason) =>
         logWarning(s"pyspark_pipeline cannot start, Spark runs every query itself: $reason")
         Map.empty
       case None =>
         readiness.onFailure(reason => logWarning(s"pyspark_pipeline cannot run, Spark runs every query itself: $reason"))
-        if (readiness.isAtDriver) readiness.onSuccess(() => FirstWorker.prestart(sc))
         sc.addSparkListener(new QueryLog)
         if (Settings.cachesChunks(conf) && !conf.contains(CacheSerializer)) conf.set(CacheSerializer, classOf[ChunkCacheSerializer].getName)
         if (ExplainProvider.define()) appendTo(conf, ExplainProviders, ExplainProvider.Name)
@@ -40,10 +63,7 @@ object SessionSettings extends Logging {
 
   /** Set up a local driver that was given the session extensions alone: `remote("local")` overwrites `spark.plugins`. */
   def applyWithoutPlugin(): Unit = SparkContext.getActive.foreach { sc =>
-    def has(key: String, name: String): Boolean = sc.conf.get(key, "").split(",").map(_.trim).contains(name)
-    val isApplied = has("spark.plugins", "org.pysparkpipeline.PipelinePlugin") ||
-      has(ExplainProviders, ExplainProvider.Name)
-    if (sc.isLocal && !isApplied) applyTo(sc)
+    if (sc.isLocal && !applied.get.contains(sc)) applyTo(sc)
   }
 
   private def appendTo(conf: SparkConf, key: String, value: String): Unit = {
@@ -55,7 +75,7 @@ object SessionSettings extends Logging {
    * the engine.
    */
   def applyToExecutor(conf: SparkConf, received: Map[String, String], report: String => Unit): Unit =
-    received.get(Python).map(WorkerPython.probe(conf, _)).foreach { probe =>
+    received.get(Python).map(WorkerPython.probe(conf, _, imports = true)).foreach { probe =>
       def reportHere(reason: String): Unit = report(s"${WorkerPython.place}: $reason")
       probe.first.fold(reportHere, _ => probe.onAnswer(_.fold(report(""))(reportHere)))
     }

@@ -7,6 +7,9 @@ import org.apache.spark.internal.config.ConfigEntry
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.unsafe.types.UTF8String
 
+/** A wrong option; the message names the option, its value and what is allowed. */
+class OptionError(message: String) extends IllegalArgumentException(message)
+
 /**
  * Reads `spark.pysparkPipeline.*` of a session against the manifest's list of options.
  *
@@ -17,13 +20,14 @@ object Settings {
 
   val Prefix = "spark.pysparkPipeline."
   val Strict: String = Prefix + "strict"
+  val Enabled: String = Prefix + "enabled"
 
   /** A name counts as a misspelling of another if at most one of this many letters differs. */
   private val Similar = 3
 
   /** Raise for an unknown option or a forbidden value. */
   def check(key: String, value: String): Unit = wrong(key, value).foreach { text =>
-    throw new IllegalArgumentException(text)
+    throw new OptionError(text)
   }
 
   /** Return the error in a setting; None if it is correct, or is no option of the extension. */
@@ -80,6 +84,9 @@ object Settings {
 
   /** Return whether the application must fail rather than leave queries to Spark; false if the value is no boolean. */
   def isStrict(conf: SparkConf): Boolean = conf.get(Strict, "false").trim.equalsIgnoreCase("true")
+
+  /** Return whether the application starts with the extension enabled; true if the value is no boolean. */
+  def startsEnabled(conf: SparkConf): Boolean = !conf.get(Enabled, "true").trim.equalsIgnoreCase("false")
 
   /** Return whether plans of the engine are cached as chunks; false if the value is no boolean. */
   def cachesChunks(conf: SparkConf): Boolean = conf.get(Prefix + "cache.enabled", "false").trim.equalsIgnoreCase("true")

@@ -14,13 +14,13 @@ object WorkerPython {
   private val LeastWorkerMiB = 640
   private val MostRefusals = 20
 
-  private val probes = new ConcurrentHashMap[(String, Seq[String], Map[String, String]), PythonProbe]()
+  private val probes = new ConcurrentHashMap[(String, Seq[String], Map[String, String], Boolean), PythonProbe]()
 
-  /** Return the probe of `python` in this JVM; start one if there is none. */
-  def probe(conf: SparkConf, python: String): PythonProbe = {
+  /** Return the probe of `python` in this JVM, which `imports` the engine or only finds it; start one if there is none. */
+  def probe(conf: SparkConf, python: String, imports: Boolean): PythonProbe = {
     val packages = PyFiles.packages(conf)
     val environment = PythonInterpreter.environment(conf)
-    probes.computeIfAbsent((python, packages, environment), _ => new PythonProbe(python, packages, environment))
+    probes.computeIfAbsent((python, packages, environment, imports), _ => new PythonProbe(python, packages, environment, imports))
   }
 
   /** Drop the probes of Pythons that could not run fragments: the user may have repaired them since. */
@@ -35,6 +35,8 @@ object WorkerPython {
         "libraries take most of them"
     }
 
+  private def isDriver: Boolean = SparkEnv.get.executorId == "driver"
+
   /** Return this JVM's name for messages. */
   def place: String = s"executor ${SparkEnv.get.executorId} on ${Utils.localHostName()}"
 
@@ -43,7 +45,7 @@ object WorkerPython {
     val conf = SparkEnv.get.conf
     functions.map(chain => ChainedPythonFunctions(chain.funcs.map {
       case function: SimplePythonFunction =>
-        val probe = this.probe(conf, function.pythonExec)
+        val probe = this.probe(conf, function.pythonExec, imports = !isDriver) // the driver's imports: LocalPython
         probe.obstacle.foreach(refuse(_, context))
         val found = probe.first.getOrElse(PythonProbe.Found("", needsPackages = false))
         val packages = if (found.needsPackages) PyFiles.packages(conf) else Nil
@@ -63,7 +65,7 @@ object WorkerPython {
   private def refuse(reason: String, context: TaskContext): Unit = {
     val message = s"pyspark_pipeline cannot run on $place: $reason"
     val attempt = context.attemptNumber()
-    if (SparkEnv.get.executorId == "driver" || attempt >= MostRefusals) throw new SparkException(message)
+    if (isDriver || attempt >= MostRefusals) throw new SparkException(message)
     val pause = SparkEnv.get.conf.getTimeAsMs("spark.locality.wait", "3s") + 1000
     Thread.sleep(pause + pause * attempt / 4)
     throw new TaskKilledException(message)
