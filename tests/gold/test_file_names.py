@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from tests.support.compare import difference
 from tests.support.conversion import summary_of
@@ -24,7 +25,8 @@ _CONSTANT = tuple(f"_metadata.file_{name}" for name in _OF_FILES)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write three files for one partition of Spark, each with several row groups; return their folder."""
-    made = tmp_path_factory.mktemp("file_names")
+    made = tmp_path_factory.mktemp("file_names") / "of %20 jürgen#"
+    made.mkdir()
     for number in range(3):
         ids = list(range(number * 100, number * 100 + 100))
         data = pa.table({"id": ids, "k": [i % 7 for i in ids]})
@@ -62,6 +64,17 @@ _QUERIES: dict[str, Query] = {
         lambda files, _: files.selectExpr("k", "_metadata.row_index AS r").groupBy("k").sum("r")
     ),
     "metadata": _query(lambda files, _: files.where("k > 1").selectExpr("id", *_CONSTANT)),
+    "metadata condition": _query(
+        lambda files, _: files.where("_metadata.file_name LIKE '%1%' AND id > 120").selectExpr("_metadata.file_size", "k")
+    ),
+    "metadata and name": _query(
+        lambda files, _: files.where("_metadata.file_size > 0").selectExpr(*_CONSTANT, _NAMES[0], "id AS input_file_name")
+    ),
+    "metadata as a struct": _query(lambda files, _: files.where("k > 1").selectExpr("id", "_metadata")),
+    "name alone": _query(lambda files, _: files.selectExpr("substr(input_file_name(), -12) f").distinct()),
+    "name in two": _query(
+        lambda files, _: files.withColumn("f", F.input_file_name()).where("f LIKE '%1%'").selectExpr("f", *_NAMES, "k")
+    ),
     "metadata of some": _query(lambda files, _: files.where("_metadata.row_index < 40").groupBy("k").count()),
     "grouped": _query(lambda files, _: files.where("k > 1").selectExpr("input_file_name() f").groupBy("f").count()),
     "union": _query(
@@ -83,6 +96,8 @@ _QUERIES: dict[str, Query] = {
         )
     ),
 }  # fmt: skip
+#: Queries that the engine runs as a whole.
+_WHOLE = {"filter", "condition", "metadata", "metadata condition", "metadata and name", "name alone", "name in two", "grouped"}
 
 
 @pytest.mark.parametrize("aqe", ["true", "false"])
@@ -93,6 +108,7 @@ def test_file_names_and_row_indexes_equal_spark(
         pytest.skip("needs the extension")
     _files(spark, folder).createOrReplaceTempView("files")
     wrong, converted = [], 0
+    whole = set()
     for name, query in _QUERIES.items():
         rows = []
         for engine in ("false", "true"):
@@ -100,7 +116,10 @@ def test_file_names_and_row_indexes_equal_spark(
                 frame = query(spark, folder)
                 rows.append(frame.collect())
         assert rows[0], name
-        converted += summary_of(frame).converted
+        summary = summary_of(frame)
+        converted += summary.converted
+        whole |= {name} if summary.converted == summary.operators else set()
         wrong += [f"{name}: {difference(rows[0], rows[1])}"] if difference(rows[0], rows[1]) else []
     assert wrong == []
     assert converted > 3
+    assert whole >= _WHOLE

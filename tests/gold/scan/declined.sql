@@ -10,6 +10,5 @@ SELECT arr FROM nested;
 SELECT st.x FROM nested;
 SELECT id FROM nested;
 SELECT count(*), sum(id) FROM nested;
--- What depends on the file a row comes from stays in Spark.
--- expect: any
+-- The file of a row is a column of the scan; the index of a row in it stays in Spark.
 SELECT count(DISTINCT f) FROM (SELECT input_file_name() AS f FROM numbers);

@@ -85,8 +85,8 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
       node.unsetTagValue(Conversion.Reason)
       Decisions.clear(node)
     }
-    val reverted = DynamicPruning.plan(planned)
-    FileNames.mark(reverted)
+    val reverted = FileColumns.prepare(DynamicPruning.plan(planned))
+    FileColumns.mark(reverted)
     Placement.mark(reverted)
     var converted = RowOrder.restore(convert(reverted, RowOrder.omitsSorts(reverted)))
     var again = true
@@ -107,7 +107,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
 
   /** `ordered` is true if an operator above may rely on the order of the rows. */
   private def convert(plan: SparkPlan, ordered: Boolean): SparkPlan = plan match {
-    case below if FileNames.isBelow(below) => keep(below)
+    case below if FileColumns.isBelow(below) => keep(below)
     case kept if reasonOfPlanned(kept).isDefined => decided(kept.mapChildren(convert(_, ordered = false)))
     case _ => convertByRule(plan, ordered)
   }
@@ -124,7 +124,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
   /** Keep an operator below a function that reads the name of a file. */
   private def keep(plan: SparkPlan): SparkPlan = {
     val kept = plan.mapChildren(convert(_, ordered = true))
-    val reason = if (kept.isInstanceOf[FileSourceScanExec]) Some(FileNames.Reason) else support.first(kept.expressions)
+    val reason = if (kept.isInstanceOf[FileSourceScanExec]) Some(FileColumns.Reason) else support.first(kept.expressions)
     reason.foreach(kept.setTagValue(Conversion.Reason, _))
     kept
   }

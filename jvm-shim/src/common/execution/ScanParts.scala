@@ -8,6 +8,7 @@ import org.apache.hadoop.mapreduce.Job
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.JoinedRow
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.execution.metric.SQLMetric
@@ -24,13 +25,13 @@ object ScanParts {
 
   /** Return the tasks' parts of `scan`; add the counters of the file listing to the `metrics` of the same names. */
   def of(scan: FileSourceScanExec, metrics: Map[String, SQLMetric]): Array[ScanPart] = {
-    val types = scan.relation.partitionSchema.map(_.dataType)
+    val types = scan.relation.partitionSchema.map(_.dataType) ++ FileColumns.of(scan).map(_.dataType)
     val listed = withoutReader(scan)
     listed.inputRDD match {
       case files: FileScanRDD =>
         add(listed.metrics, metrics)
         grouped(scan, files.filePartitions).map { parts =>
-          val splits = Json.arr(parts.flatMap(_.files.toSeq).map(split(_, types)))
+          val splits = Json.arr(parts.flatMap(_.files.toSeq).map(split(scan, _, types)))
           ScanPart(splits.toString, parts.flatMap(_.preferredLocations()).distinct)
         }.toArray
       case other => throw new IllegalStateException(s"a scan of files gave ${other.getClass.getName}")
@@ -57,11 +58,11 @@ object ScanParts {
     }
   }
 
-  private def split(file: PartitionedFile, types: Seq[DataType]): ObjectNode = {
+  private def split(scan: FileSourceScanExec, file: PartitionedFile, types: Seq[DataType]): ObjectNode = {
     val uri = file.toPath.toUri
     val path = if (ScanSupport.isLocal(uri.getScheme)) uri.getPath else uri.toString
     val node = Json.obj().put("path", path).put("start", file.start).put("length", file.length)
-    node.set[ObjectNode]("partitionValues", Json.row(file.partitionValues, types))
+    node.set[ObjectNode]("partitionValues", Json.row(new JoinedRow(file.partitionValues, FileColumns.values(scan, file)), types))
   }
 
   /** Return `scan` without a reader: to create one, Spark broadcasts Hadoop's configuration, which takes milliseconds. */

@@ -3,13 +3,15 @@ package org.apache.spark.sql.pysparkpipeline
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.metric.SQLMetric
 
 /** Scans of files. [[ScanSupport]] checks the files, [[FileFormats]] has their formats, [[ScanParts]] assigns splits. */
 object ScanRule extends SourceRule[FileSourceScanExec] {
 
   override def reason(op: FileSourceScanExec, support: Support): Option[String] = ScanSupport.reason(op, support)
+
+  override def revert(op: FileSourceScanExec): SparkPlan = FileColumns.revert(op)
 
   override def parts(op: FileSourceScanExec, metrics: Map[String, SQLMetric]): Array[ScanPart] =
     ScanParts.of(op, metrics)
@@ -26,11 +28,11 @@ object ScanRule extends SourceRule[FileSourceScanExec] {
       node.set[ObjectNode]("options", options)
     }
     node.put("numDataColumns", op.requiredSchema.length).put("caseSensitive", plan.conf.caseSensitiveAnalysis)
-    node.set[ObjectNode]("pushed", Json.arr(op.dataFilters.filter(canPush).map(plan.expressions.write)))
+    node.set[ObjectNode]("pushed", Json.arr(op.dataFilters.filter(canPush(op, _)).map(plan.expressions.write)))
   }
 
-  private def canPush(e: Expression): Boolean =
-    ExpressionJson.subqueries(e).isEmpty && new Support(false, Exclusions.none).reason(e).isEmpty
+  private def canPush(op: FileSourceScanExec, e: Expression): Boolean =
+    !FileColumns.of(op).exists(e.references.contains) && ExpressionJson.subqueries(e).isEmpty && new Support(false, Exclusions.none).reason(e).isEmpty
 
   override def label(op: FileSourceScanExec): String = {
     val name = op.tableIdentifier.map(_.table)

@@ -52,7 +52,8 @@ object ScanSupport {
     } else None
 
   private def columns(scan: FileSourceScanExec): Option[String] = {
-    val expected = (scan.requiredSchema.map(_.name) ++ scan.relation.partitionSchema.map(_.name)).toList
+    val expected = (scan.requiredSchema.map(_.name) ++ scan.relation.partitionSchema.map(_.name) ++
+      FileColumns.of(scan).map(_.name)).toList
     if (scan.output.map(_.name).toList != expected) Some("metadata columns are not supported")
     else {
       scan.requiredSchema.find(f =>
