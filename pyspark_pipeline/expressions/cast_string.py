@@ -35,6 +35,12 @@ def _bytes(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=lambda values, rows: to_array(values[0], rows).cast(pa.binary()), by_dictionary=True)
 
 
+@function("Cast", [case(["binary"], result=["string"])])
+def _text(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Read bytes as a string without a check, as Spark does (:mod:`~.text_bytes`)."""
+    return Kernel(run=lambda values, rows: to_array(values[0], rows).view(pa.string()), by_dictionary=True)
+
+
 @function("Cast", [case(["decimal"], result=["string"])])
 def _decimal(call: Call, settings: ExpressionSettings) -> Kernel:
     """Format without an exponent in ANSI mode; else as BigDecimal.toString, as Arrow's cast does."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 
 from pyspark_pipeline.expressions import conditions
-from pyspark_pipeline.expressions.registry import Builder, ExpressionSettings, Kernel, Value, case, function
+from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.values import to_array
 from pyspark_pipeline.plan.expr import Call
 
@@ -20,7 +20,8 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _is_valid_array(array: pa.Array) -> bool:
+def is_valid_array(array: pa.Array) -> bool:
+    """Return whether all strings of ``array`` are UTF-8."""
     try:
         array.validate(full=True)
     except pa.ArrowInvalid:
@@ -28,65 +29,50 @@ def _is_valid_array(array: pa.Array) -> bool:
     return True
 
 
-def _bytes(array: pa.Array) -> list[bytes | None]:
+def bytes_of(array: pa.Array) -> list[bytes | None]:
+    """Return the bytes of each string of ``array``."""
     return list(array.cast(pa.binary()).to_pylist())
 
 
-#: The call of a method of a string that is bytes.
-_OF_BYTES = "{}(Cast)"
-_STRING, _BYTES = [case(["string"])], [case(["binary"])]
-
-
-def _both(name: str) -> Callable[[Builder], Builder]:
-    """Register a function of strings for bytes too, which Spark reads as a string without a check."""
-
-    def register(build: Builder) -> Builder:
-        return function(_OF_BYTES.format(name), _BYTES)(function(name, _STRING)(build))
-
-    return register
-
-
-def _strings(value: Value, rows: int) -> pa.Array:
-    array = to_array(value, rows)
-    return array.view(pa.string()) if pa.types.is_binary(array.type) else array
+_STRING = [case(["string"])]
 
 
 def valid_text(array: pa.Array) -> pa.Array:
     """Replace each longest part that begins a character, or byte that does not, by U+FFFD."""
-    if _is_valid_array(array):
+    if is_valid_array(array):
         return array
-    made = [None if data is None else data.decode("utf-8", "replace") for data in _bytes(array)]
+    made = [None if data is None else data.decode("utf-8", "replace") for data in bytes_of(array)]
     return pa.array(made, pa.string())
 
 
-@_both("UTF8String.isValid")
+@function("UTF8String.isValid", _STRING)
 def _is_valid(call: Call, settings: ExpressionSettings) -> Kernel:
     def run(values: Sequence[Value], rows: int) -> Value:
-        array = _strings(values[0], rows)
-        if not array.null_count and _is_valid_array(array):
+        array = to_array(values[0], rows)
+        if not array.null_count and is_valid_array(array):
             return pa.scalar(True)
-        return pa.array([None if data is None else _is_utf8(data) for data in _bytes(array)], pa.bool_())
+        return pa.array([None if data is None else _is_utf8(data) for data in bytes_of(array)], pa.bool_())
 
     return Kernel(run=run, by_dictionary=True)
 
 
-@_both("UTF8String.makeValid")
+@function("UTF8String.makeValid", _STRING)
 def _make_valid(call: Call, settings: ExpressionSettings) -> Kernel:
-    return Kernel(run=lambda values, rows: valid_text(_strings(values[0], rows)), by_dictionary=True)
+    return Kernel(run=lambda values, rows: valid_text(to_array(values[0], rows)), by_dictionary=True)
 
 
 for _name in ("ExpressionImplUtils.validateUTF8String", "ExpressionImplUtils.tryValidateUTF8String"):
 
-    @_both(_name)
+    @function(_name, _STRING)
     def _validate(call: Call, settings: ExpressionSettings) -> Kernel:
         """Return strings of UTF-8; the others raise Spark's error, or are NULL."""
-        raises = call.name.startswith("ExpressionImplUtils.validateUTF8String")
+        raises = call.name == "ExpressionImplUtils.validateUTF8String"
 
         def run(values: Sequence[Value], rows: int) -> Value:
-            array = _strings(values[0], rows)
-            if _is_valid_array(array):
+            array = to_array(values[0], rows)
+            if is_valid_array(array):
                 return array
-            found = _bytes(array)
+            found = bytes_of(array)
             wrong = next((data for data in found if data is not None and not _is_utf8(data)), b"")
             if raises:
                 raise conditions.invalid_utf8(wrong)

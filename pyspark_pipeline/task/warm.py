@@ -1,7 +1,7 @@
 """Compile every kernel once per machine, in parallel, and load compiled kernels before workers are forked.
 
-A worker's daemon calls :func:`warm`: it loads the cached kernels of most queries, and never waits for compilation. If some
-are missing, a background process compiles them, the most common ones first. A task that needs one sooner compiles it
+A worker's daemon calls :func:`warm`: it loads the cached kernels of most queries, and never waits for compilation. If
+some are missing, a background process compiles them, the most common ones first. A task that needs one sooner compiles it
 itself, or waits for the process that is compiling it (:mod:`pyspark_pipeline.kernels.kernel_cache`).
 
 ``python -m pyspark_pipeline.task.warm`` compiles all kernels: in this user's cache, or with ``--into DIR`` for a
@@ -40,7 +40,7 @@ class WarmError(PipelineError):
 
 
 def warm() -> None:
-    """Load the cached kernels of most queries into this process; start a background process that compiles what is missing."""
+    """Load the cached kernels of most queries; start a background process that compiles what is missing."""
     compile_cache.compile_ahead(__name__, "--background", "--with-parent", "--processes", "1")
     kernel_cache.preload(row_kernels.COMMON_MODULES)
 

@@ -65,10 +65,10 @@ _QUERIES: dict[str, Query] = {
     ),
     "metadata": _query(lambda files, _: files.where("k > 1").selectExpr("id", *_CONSTANT)),
     "metadata condition": _query(
-        lambda files, _: files.where("_metadata.file_name LIKE '%1%' AND id > 120").selectExpr("_metadata.file_size", "k")
+        lambda files, _: files.where("_metadata.file_name LIKE '%1%' AND k > 2").selectExpr("_metadata.file_size", "k")
     ),
     "metadata and name": _query(
-        lambda files, _: files.where("_metadata.file_size > 0").selectExpr(*_CONSTANT, _NAMES[0], "id AS input_file_name")
+        lambda files, _: files.where("_metadata.file_size > 0").selectExpr(*_CONSTANT, _NAMES[0], "k AS input_file_name")
     ),
     "metadata as a struct": _query(lambda files, _: files.where("k > 1").selectExpr("id", "_metadata")),
     "name alone": _query(lambda files, _: files.selectExpr("substr(input_file_name(), -12) f").distinct()),
@@ -97,7 +97,9 @@ _QUERIES: dict[str, Query] = {
     ),
 }  # fmt: skip
 #: Queries that the engine runs as a whole.
-_WHOLE = {"filter", "condition", "metadata", "metadata condition", "metadata and name", "name alone", "name in two", "grouped"}
+_WHOLE = {
+    "filter", "condition", "metadata", "metadata condition", "metadata and name", "name alone", "name in two", "grouped"
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("aqe", ["true", "false"])

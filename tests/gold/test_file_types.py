@@ -220,11 +220,15 @@ hex(make_valid_utf8(s))|levenshtein(s, 'abc')|soundex(s)|hex(mask(s))|hex(regexp
 hex(regexp_extract(s, '(.)', 1))|regexp_count(s, '.')|regexp_instr(s, 'c')|s LIKE '_'|s ILIKE 'A%'|rlike(s, '^.$')
 hex(quote(s))|try_cast(s AS DOUBLE)|try_cast(s AS INT)|s > 'a'|hex(greatest(s, 'b'))|octet_length(s)|url_encode(s)
 hex(split_part(s, 'b', 1))|crc32(s)|hash(s)"""
-_OF_CHARACTERS = ["length(s)", "substring(s, 1, 2)", "reverse(s)", "lpad(s, 5, 'x')", "instr(s, 'c')", "ascii(s)"]
+_OF_CHARACTERS = ["substring(s, 1, 2)", "reverse(s)", "lpad(s, 5, 'x')", "instr(s, 'c')", "ascii(s)"]
+#: Functions of strings that end with a whole character.
+_OF_WHOLE_CHARACTERS = """length(s)|hex(substring(s, 2))|hex(left(s, 2))|hex(right(s, 1))|hex(reverse(s))
+hex(lpad(s, 5, s))|hex(rpad(s, 5, 'xé'))|instr(s, 'c')|locate('b', s, 2)|locate(s, s)|ascii(s)
+hex(overlay(s PLACING 'é' FROM 2))|instr(s, right(s, 1))|hex(substr(s, -2, 1))|hex(lpad('é', 3, s))"""
 
 
 def test_functions_of_strings_that_are_not_utf8(spark: SparkSession, tmp_path: Path, vanilla_only: bool) -> None:
-    """Functions equal Spark's, except those that split the bytes into characters, which raise."""
+    """Functions equal Spark's; those that split the bytes into characters raise for a string that ends within one."""
     if vanilla_only:
         pytest.skip("needs the extension")
     columns = {"id": range(len(_OTHER_BYTES)), "s": pa.array(_OTHER_BYTES, pa.binary())}
@@ -235,11 +239,13 @@ def test_functions_of_strings_that_are_not_utf8(spark: SparkSession, tmp_path: P
             frame = spark.read.schema("id bigint, s string").parquet(str(tmp_path)).where("id >= 0")
             made = frame.selectExpr("id", *re.split(r"[|\n]", _OF_BYTES))
             rows.append(made.collect())
-    assert difference(rows[0], rows[1]) is None
-    assert summary_of(made).converted > 2
+            whole = frame.where("id NOT IN (2, 5)").selectExpr("id", *re.split(r"[|\n]", _OF_WHOLE_CHARACTERS))
+            rows.append(whole.collect() + frame.selectExpr("length(s)").collect())
+    assert difference(rows[0], rows[2]) is None and difference(rows[1], rows[3]) is None
+    assert summary_of(made).converted > 2 and summary_of(whole).converted > 2
     with configured(spark, {ENABLED: "true"}):
         for text in _OF_CHARACTERS:
-            with pytest.raises(PythonException, match="of a string whose bytes are not UTF-8"):
+            with pytest.raises(PythonException, match="of a string that ends within a character"):
                 frame.selectExpr(text).collect()
             assert frame.where("id IN (0, 3, 6, 7)").selectExpr(text).count() == 4
 

@@ -1,4 +1,4 @@
-"""A job that prints, as one JSON line, the rows of a query, the reasons against its operators, and its error if strict."""
+"""A job that prints, as one JSON line, the rows of a query, the reasons for Spark, and its error if strict."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def main(folder: str, adaptive: str) -> None:
     frame = spark.sql(_QUERY)
     rows = sorted([*row] for row in frame.collect())
     jvm: Any = spark._jvm
-    report = json.loads(jvm.org.apache.spark.sql.pysparkpipeline.PlanReport.json(frame._jdf.queryExecution().executedPlan()))
+    plan_report = jvm.org.apache.spark.sql.pysparkpipeline.PlanReport
+    report = json.loads(plan_report.json(frame._jdf.queryExecution().executedPlan()))
     spark.conf.set(_STRICT, "true")
     try:
         spark.sql(_QUERY).collect()

@@ -64,4 +64,5 @@ def test_spark_runs_a_query_whose_fragments_cannot_be_formed(tmp_path: Path) -> 
 def test_application_starts_without_an_extension_that_fails_to_start(tmp_path: Path) -> None:
     found = run_without(["QueryLog"], tmp_path, "true")
     assert found["rows"] == _ROWS and found["converted"] == 0
-    assert "every operator: pyspark_pipeline cannot run: it did not start: java.lang.NoClassDefFoundError" in found["reasons"][0]
+    reason = "every operator: pyspark_pipeline cannot run: it did not start: java.lang.NoClassDefFoundError"
+    assert reason in found["reasons"][0]

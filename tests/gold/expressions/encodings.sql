@@ -33,11 +33,16 @@ SELECT id, to_binary(concat('g', id), 'hex') AS a FROM texts;
 SELECT id, to_binary(concat('=', id), 'base64') AS a FROM texts;
 SELECT id, lpad(bin, 5, X'0102') AS a, rpad(bin, 5, CAST(s AS binary)) AS b, lpad(bin, CAST(id % 9 AS int) - 2) AS c, rpad(bin, 3, X'') AS d, lpad(bin, len % 20, CAST(s2 AS binary)) AS e FROM texts;
 SELECT id, concat_ws(s) AS a FROM texts;
--- Bytes read as a string without a check, which only functions that check them may be given.
+-- Bytes read as a string without a check.
 SELECT id, is_valid_utf8(bin) AS a, make_valid_utf8(bin) AS b, try_validate_utf8(bin) AS c, validate_utf8(CAST(s AS binary)) AS e, is_valid_utf8(X'80') AS f FROM texts;
 -- expect: error INVALID_UTF8_STRING
 SELECT id, validate_utf8(bin) AS a FROM texts;
--- expect: partly cast\(binary\)
-SELECT id, length(CAST(bin AS string)) AS a FROM texts;
+-- Constants whose bytes are not UTF-8 stay in Spark.
+-- expect: partly a constant string whose bytes are not UTF-8
+SELECT id, hex(concat(s, CAST(X'61FF' AS string))) AS a, s < CAST(X'61FF' AS string) AS b FROM texts;
+-- expect: partly a constant string whose bytes are not UTF-8
+SELECT id FROM texts WHERE s IN ('a', CAST(X'FF' AS string)) OR s IN ('1', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11', CAST(X'FF' AS string));
+SELECT id, length(CAST(bin AS string)) AS a, bin IS NULL AS b FROM texts;
+SELECT id, count(*) OVER (PARTITION BY CAST(bin AS string)) AS a, hex(upper(CAST(bin AS string))) AS b, btrim(CAST(CAST(s AS binary) AS string)) AS c FROM texts;
 SELECT id, substring(bin, pos, len) AS a, left(bin, CAST(id % 4 AS int)) AS b, substring(encode(s, 'UTF-16BE'), pos, 3) AS c, substring(bin, pos) AS e FROM texts;
 SELECT id, concat_ws('/', s, NULL, s2) AS a, concat_ws(s, NULL, s2, NULL) AS b, concat_ws(s, NULL) AS c FROM texts;

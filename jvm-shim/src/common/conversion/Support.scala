@@ -30,6 +30,8 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
   /** Return the reason against `e` itself; its arguments are supported. */
   private def reasonOfOne(e: Expression): Option[String] = e match {
     case a: Attribute => typeReason(a.dataType, s"column ${a.name}")
+    case Literal(value, _) if !Json.isExact(value) => Some(Support.OtherBytes)
+    case InSet(_, values) if !values.forall(Json.isExact) => Some(Support.OtherBytes)
     case l: Literal => typeReason(l.dataType, "a literal")
     case s if ExpressionJson.isSubquery(s) => typeReason(s.dataType, "a scalar subquery")
     case a: AggregateExpression =>
@@ -131,6 +133,8 @@ object Support {
 
   /** Python needs about ten nested calls to evaluate a level; Spark's own parser allows about as many levels. */
   private val MaxLevels = 500
+
+  private val OtherBytes = "a constant string whose bytes are not UTF-8 is not supported"
 
   /** The reasons that are listed of an operator. */
   private val MaxReasons = 10

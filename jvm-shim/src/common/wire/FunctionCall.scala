@@ -6,14 +6,13 @@ import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, Literal}
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.catalyst.util.MapData
-import org.apache.spark.sql.types.{BinaryType, MapType, ObjectType, StringType}
+import org.apache.spark.sql.types.{MapType, ObjectType}
 
 /**
  * A function as manifest and plans name it: mostly one expression with its children. Two forms differ:
  *
  *  - A call is joined with an argument of a type that the engine does not hold, if the manifest has the joint name: the
- *    arguments of `ElementAt(StringSplitSQL)` are those of `StringSplitSQL`, then the others of `ElementAt`. So is a cast of
- *    bytes to a string, whose bytes may not be UTF-8: `UTF8String.isValid(Cast)`.
+ *    arguments of `ElementAt(StringSplitSQL)` are those of `StringSplitSQL`, then the others of `ElementAt`.
  *  - A method has the name of its class. The object is the first argument (`UTF8String.isValid`); if it is a constant
  *    that the engine does not hold, its fields are those of the call (`ParseUrlEvaluator.evaluate`).
  */
@@ -25,10 +24,8 @@ case class FunctionCall(name: String, args: Seq[Expression], owners: Seq[Product
 object FunctionCall {
 
   def of(e: Expression): FunctionCall = e match {
-    case i: Invoke =>
-      val call = method(i)
-      if (i.children.exists(isTextOfBytes)) joined(call.name, i).getOrElse(call) else call
-    case other if other.children.exists(isJoined) => joined(ExpressionJson.name(other), other).getOrElse(plain(other))
+    case i: Invoke => method(i)
+    case other if other.children.exists(isUnheld) => joined(ExpressionJson.name(other), other).getOrElse(plain(other))
     case other => plain(other)
   }
 
@@ -43,7 +40,7 @@ object FunctionCall {
   }
 
   private def joined(outer: String, e: Expression): Option[FunctionCall] = {
-    val children = e.children.map(child => if (isJoined(child)) Right(inner(child)) else Left(child))
+    val children = e.children.map(child => if (isUnheld(child)) Right(inner(child)) else Left(child))
     val inside = children.collect { case Right(call) => call }
     val name = s"$outer(${inside.map(_.name).mkString(",")})"
     if (!Manifest.expressions.contains(name)) None
@@ -56,13 +53,6 @@ object FunctionCall {
       FunctionCall("CreateMap", pairs.flatMap { case (k, v) => Seq(Literal(k, keys), Literal(v, values)) }, Nil)
     case Literal(null, _) | Cast(Literal(null, _), _, _, _) => FunctionCall("Null", Nil, Nil)
     case other => plain(other)
-  }
-
-  private def isJoined(e: Expression): Boolean = isUnheld(e) || isTextOfBytes(e)
-
-  private def isTextOfBytes(e: Expression): Boolean = e match {
-    case c: Cast => c.child.dataType == BinaryType && c.dataType == StringType
-    case _ => false
   }
 
   private def isUnheld(e: Expression): Boolean = !Support.isSupported(e.dataType)

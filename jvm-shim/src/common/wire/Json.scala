@@ -38,10 +38,18 @@ object Json {
     case (n: Int, _) => nodes.numberNode(n.toLong)
     case (n: Long, _) => nodes.numberNode(n)
     case (d: Decimal, _) => text(d.toJavaBigDecimal.toPlainString)
-    case (s: UTF8String, _) => text(s.toString)
+    case (s: UTF8String, _) if isExact(s) => text(s.toString)
+    case (_: UTF8String, _) => throw new UnsupportedOperationException(
+      "the engine cannot be given a string whose bytes are not UTF-8; disable it for this query (SET spark.pysparkPipeline.enabled=false)")
     case (items: ArrayData, ArrayType(element, _)) => arr(items.toSeq[Any](element).map(Json.value(_, element)))
     case (bytes: Array[Byte], _) => text(Base64.getEncoder.encodeToString(bytes))
     case (other, _) => text(other.toString)
+  }
+
+  /** Return whether a value can be written without loss: JSON is text, and the bytes of a string need not be UTF-8. */
+  def isExact(value: Any): Boolean = value match {
+    case s: UTF8String => s.isValid
+    case _ => true
   }
 
   def row(row: InternalRow, types: Seq[DataType]): ArrayNode =
