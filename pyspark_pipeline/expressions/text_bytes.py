@@ -84,7 +84,7 @@ def _with_private_characters(kernel: Kernel, name: str) -> Kernel:
 
 
 class _Characters:
-    """Private characters in place of the sequences of bytes that Spark takes for characters; of one call of ``name``."""
+    """Private characters in place of the sequences of bytes that Spark takes for characters in a call of ``name``."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -97,7 +97,7 @@ class _Characters:
         return pa.array(found, pa.string())
 
     def decoded(self, value: Value) -> Value:
-        """Return the result of the call with the bytes of private characters; ``ascii`` is a code of a character."""
+        """Return the result of the call with the bytes of private characters; ``ascii`` returns a code."""
         if not isinstance(value, pa.Array):
             return value
         if pa.types.is_string(value.type):
@@ -117,8 +117,8 @@ class _Characters:
             stop = start + _LENGTHS[data[start]]
             if stop > len(data) and self._name != "Length":  # Spark reads bytes behind the string
                 raise UnsupportedValueError(
-                    f"{self._name} of a string that ends within a character: Spark's result is not defined; disable the "
-                    "engine for this query (SET spark.pysparkPipeline.enabled=false)"
+                    f"{self._name} of a string that ends within a character: Spark's result is not defined; disable "
+                    "the engine for this query (SET spark.pysparkPipeline.enabled=false)"
                 )
             yield data[start:stop]
             start = stop

@@ -1,8 +1,8 @@
 """Compile every kernel once per machine, in parallel, and load compiled kernels before workers are forked.
 
 A worker's daemon calls :func:`warm`: it loads the cached kernels of most queries, and never waits for compilation. If
-some are missing, a background process compiles them, the most common ones first. A task that needs one sooner compiles it
-itself, or waits for the process that is compiling it (:mod:`pyspark_pipeline.kernels.kernel_cache`).
+some are missing, a background process compiles them, the most common ones first. A task that needs one sooner
+compiles it itself, or waits for the process that is compiling it (:mod:`pyspark_pipeline.kernels.kernel_cache`).
 
 ``python -m pyspark_pipeline.task.warm`` compiles all kernels: in this user's cache, or with ``--into DIR`` for a
 cache to bake.

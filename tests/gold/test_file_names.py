@@ -68,7 +68,7 @@ _QUERIES: dict[str, Query] = {
         lambda files, _: files.where("_metadata.file_name LIKE '%1%' AND k > 2").selectExpr("_metadata.file_size", "k")
     ),
     "metadata and name": _query(
-        lambda files, _: files.where("_metadata.file_size > 0").selectExpr(*_CONSTANT, _NAMES[0], "k AS input_file_name")
+        lambda files, _: files.where("_metadata.file_size > 0").selectExpr(*_CONSTANT, _NAMES[0], "k AS file_name")
     ),
     "metadata as a struct": _query(lambda files, _: files.where("k > 1").selectExpr("id", "_metadata")),
     "name alone": _query(lambda files, _: files.selectExpr("substr(input_file_name(), -12) f").distinct()),
