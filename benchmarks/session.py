@@ -2,9 +2,9 @@
 
 Commands, one object a line: ``views`` (register Parquet files), ``run`` (execute a query, timed; its rows
 go to a pickle file on request), ``instances`` (the metrics of that query's fragment instances), ``names``
-(of the functions and operators of a query), ``configure`` (set options), ``save`` (write a query's rows) and
-``stop``. Each is answered by one JSON line on a pipe that the parent passes. The signal :data:`CANCEL` cancels the
-running query.
+(of the functions and operators of a query), ``storage`` (of cached relations), ``configure`` (set options),
+``save`` (write a query's rows) and ``stop``. Each is answered by one JSON line on a pipe that the parent passes.
+The signal :data:`CANCEL` cancels the running query.
 """
 
 from __future__ import annotations
@@ -92,6 +92,15 @@ class Session:
         """Write the rows of ``sql`` as Parquet files, in order of their names."""
         self._spark.sql(sql).write.parquet(path)
         return {}
+
+    def storage(self) -> dict[str, Any]:
+        """Return the bytes of all cached relations, in memory and on disk, in MiB."""
+        context: Any = self._spark.sparkContext._jsc
+        infos = list(context.sc().getRDDStorageInfo())
+        return {
+            "memory_mib": round(sum(info.memSize() for info in infos) / 2**20, 1),
+            "disk_mib": round(sum(info.diskSize() for info in infos) / 2**20, 1),
+        }
 
     def instances(self) -> dict[str, Any]:
         """Return the metrics of each fragment instance of the previous query."""
