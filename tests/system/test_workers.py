@@ -199,3 +199,19 @@ def test_queries_after_a_killed_worker_succeed(spark: SparkSession) -> None:
     thread.join()
     assert "Python worker exited unexpectedly" in str(errors[0])
     assert [_rows(spark) for _ in range(5)] == [_EXPECTED] * 5
+
+
+@pytest.mark.parametrize("is_together", [True, False], ids=["at once", "daemon first"])
+def test_queries_after_a_killed_daemon_and_its_idle_workers_succeed(spark: SparkSession, is_together: bool) -> None:
+    """Spark's pool gives tasks the killed workers: it cannot tell their daemon, or takes zombies for live."""
+    assert _rows(spark) == _EXPECTED
+    daemons = _daemons(_OWN)
+    workers = [worker for daemon in daemons for worker in descendants(daemon)]
+    assert workers
+    for daemon in daemons:
+        kill(daemon)
+    if not is_together:
+        assert _rows(spark) == _EXPECTED
+    for worker in workers:
+        kill(worker)
+    assert [_rows(spark) for _ in range(3)] == [_EXPECTED] * 3

@@ -39,11 +39,8 @@ class FragmentRDD(
       }
     }
     val rows = Iterator.single[InternalRow](control) ++ data
-    val runner = new ChunkRunner(launch.on(context))
-    // Spark's runner releases its input buffer once all input is written; in a cancelled task it never does.
-    context.addTaskCompletionListener[Unit](_ => runner.closeInput())
     val groups = new RowGroups(new InterruptibleIterator(context, rows))
-    new WorkerOutput(runner.compute(groups, context.partitionId(), context), launch)
+    new WorkerOutput(LiveWorker.run(launch.on(context), groups, context), launch)
   }
 
   private def controlMessage(part: FragmentPartition, context: TaskContext): Array[Byte] = {

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.pysparkpipeline
 
+import java.io.IOException
+
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.{SparkEnv, TaskContext}
@@ -24,6 +26,10 @@ trait FragmentRunner extends ArrowPythonRunner {
       input: Iterator[Iterator[InternalRow]],
       partition: Int,
       context: TaskContext): Writer = {
+    if (LiveWorker.hasEnded(worker)) {
+      try destroy(env, worker) catch { case _: IOException => worker.stop() } // its daemon may have ended too
+      throw new LiveWorker.EndedException
+    }
     FragmentWorkers.disableNagle(worker)
     super.newWriter(env, worker, input, partition, context)
   }
