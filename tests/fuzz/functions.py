@@ -62,7 +62,7 @@ trunc({date}, 'WEEK'); CAST({stamp} AS DATE); make_date(2000, {small} % 13, {sma
 CAST({text} AS DATE); ({date} + {months})
 """
 _STAMPS = """
-date_trunc('HOUR', {stamp}); date_trunc('WEEK', {stamp}); {stamp} + {span}; {stamp} - {months};
+date_trunc('HOUR', {stamp}); date_trunc('WEEK', {stamp}); ({stamp} + {span}); ({stamp} - {months});
 CAST({date} AS TIMESTAMP); timestampadd(DAY, {small} % 90, {stamp}); from_utc_timestamp({stamp}, 'Europe/Paris');
 try_cast({text} AS TIMESTAMP); to_utc_timestamp({stamp}, 'UTC'); timestamp_millis({int})
 """
