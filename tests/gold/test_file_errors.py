@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,19 @@ def test_unencrypted_columns_are_read_without_keys(spark: SparkSession, tmp_path
     both = _both(spark, lambda: reader.parquet(str(tmp_path)).where("k > 1"), DataFrame.collect)
     expected, made = (sorted(rows) for rows in both)
     assert made == expected and [row.k for row in made] == [2, 3]
+
+
+def test_arrow_schema_that_is_damaged_is_ignored(spark: SparkSession, tmp_path: Path) -> None:
+    prices = pa.array([Decimal("1.25"), Decimal("-2.50")], pa.decimal128(9, 2))
+    data = pa.table({"k": [1, None], "s": ["a", "b"], "n": prices})
+    pq.write_table(data, tmp_path / _NAME, store_decimal_as_integer=True)
+    content = (tmp_path / _NAME).read_bytes()
+    at = content.index(b"ARROW:schema") + 30
+    (tmp_path / _NAME).write_bytes(content[:at] + b"!!!!" + content[at + 4 :])
+    for kind in ("decimal(9,2)", "bigint", "decimal(12,3)"):
+        reader = spark.read.schema(f"k bigint, s string, n {kind}")
+        expected, made = _both(spark, lambda: reader.parquet(str(tmp_path)).where("s >= 'a'"), DataFrame.collect)  # noqa: B023
+        assert made == expected and len(made) == 2
 
 
 @pytest.mark.parametrize("where", ["option", "session", "hadoop"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 
 from pyspark_pipeline.errors import CorruptFileError
 from pyspark_pipeline.operators.scan.parquet.encryption import encrypted_columns
-from pyspark_pipeline.operators.scan.parquet.unscaled import plain_footer
+from pyspark_pipeline.operators.scan.parquet.unscaled import footer_without_arrow_schema, plain_footer
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Footer:
 @lru_cache(maxsize=16)
 def read_footer(path: str, size: int, changed_ns: int) -> Footer:
     """Return the footer of the file of this size and modification time."""
-    metadata = pq.read_metadata(path)
+    metadata = _metadata(path)
     try:
         encrypted = encrypted_columns(path, metadata)
     except (IndexError, KeyError, ValueError, RecursionError, struct.error) as error:
@@ -43,6 +44,16 @@ def read_footer(path: str, size: int, changed_ns: int) -> Footer:
 def read_plain_footer(path: str, size: int, changed_ns: int, leaves: frozenset[int]) -> pq.FileMetaData | None:
     """Return the footer that makes pyarrow read ``leaves`` as stored; None if there are none or the rewrite fails."""
     return plain_footer(path, read_footer(path, size, changed_ns).metadata, leaves)
+
+
+def _metadata(path: str) -> pq.FileMetaData:
+    """Return the metadata of the file, without its Arrow schema if pyarrow cannot decode that: Spark ignores it."""
+    try:
+        return pq.read_metadata(path)
+    except pa.ArrowException:
+        with suppress(IndexError, ValueError, RecursionError, struct.error, pa.ArrowException, OSError):
+            return footer_without_arrow_schema(path)
+        raise
 
 
 def _midpoint(group: pq.RowGroupMetaData) -> int:

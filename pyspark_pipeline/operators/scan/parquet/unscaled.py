@@ -4,9 +4,10 @@ pyarrow converts every decimal to decimal128; for one stored as INT32 or INT64 t
 which a filter may keep few rows. It has no option to read the integers (the C++ library has one for smaller decimals),
 but it accepts the footer of a file as an argument: this module copies the footer's schema without the annotation of
 those columns. Spark reads some columns as a type other than their logical one (the unscaled integers of a decimal as
-bigint): those need the physical values too. The format: Thrift's compact protocol,
+bigint): those need the physical values too. The Arrow schema of the writer is hidden in the same way, if it is damaged
+or newer than pyarrow. The format: Thrift's compact protocol,
 ``parquet.thrift`` (FileMetaData 2 is the list of SchemaElement: 1 type, 5 num_children, 6 converted_type, 7 scale,
-8 precision, 10 logicalType).
+8 precision, 10 logicalType; FileMetaData 5 is the list of KeyValue).
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from pyspark_pipeline.operators.scan.parquet.thrift import footer_bytes as _read
 
 _MAGIC = b"PAR1"
 _SCHEMA, _CHILDREN = 2, 5
+_KEY_VALUES = 5
+_ARROW_SCHEMA, _HIDDEN_SCHEMA = b"ARROW:schema", b"ARROW:SCHEMA"
 _ANNOTATION = (6, 7, 8, 10)
 
 
@@ -33,10 +36,21 @@ def plain_footer(path: str, footer: pq.FileMetaData, leaves: Collection[int]) ->
     if not leaves:
         return None
     try:
-        made = pq.read_metadata(pa.BufferReader(_rewritten(_read_footer(path), leaves)))
+        data = _read_footer(path)
+        if _ARROW_SCHEMA not in (footer.metadata or {}):
+            data = _without_arrow_schema(data)
+        made = pq.read_metadata(pa.BufferReader(_empty_file(_rewritten(data, leaves))))
     except (IndexError, ValueError, RecursionError, struct.error, pa.ArrowException, OSError):
         return None
     return made if _describes_same(footer, made, leaves) else None
+
+
+def footer_without_arrow_schema(path: str) -> pq.FileMetaData:
+    """Return the footer of the file as if its writer had stored no Arrow schema.
+
+    Raises the errors of :func:`struct_fields` if the footer is not understood, and pyarrow's.
+    """
+    return pq.read_metadata(pa.BufferReader(_empty_file(_without_arrow_schema(_read_footer(path)))))
 
 
 def unscaled_leaves(footer: pq.FileMetaData) -> frozenset[int]:
@@ -61,8 +75,20 @@ def _describes_same(footer: pq.FileMetaData, made: pq.FileMetaData, leaves: Coll
     )
 
 
+def _without_arrow_schema(footer: bytes) -> bytes:
+    """Return the footer with another key in place of that of the Arrow schema, of the same length."""
+    for number, _, start, end in struct_fields(footer, 0)[0]:
+        if number == _KEY_VALUES:
+            return footer[:start] + footer[start:end].replace(_ARROW_SCHEMA, _HIDDEN_SCHEMA) + footer[end:]
+    return footer
+
+
+def _empty_file(footer: bytes) -> bytes:
+    return b"".join([_MAGIC, footer, struct.pack("<I", len(footer)), _MAGIC])
+
+
 def _rewritten(footer: bytes, leaves: Collection[int]) -> bytes:
-    """Return an empty file with the footer, its schema rewritten."""
+    """Return the footer, its schema rewritten."""
     fields, after = struct_fields(footer, 0, last=_SCHEMA)
     number, kind, start, _ = fields[-1]
     item, count, at = list_header(footer, start)
@@ -76,8 +102,7 @@ def _rewritten(footer: bytes, leaves: Collection[int]) -> bytes:
         parts.append(_plain(footer, element) if is_leaf and leaf in leaves else footer[at:end])
         leaf += is_leaf
         at = end
-    made = b"".join([*parts, footer[after:]])
-    return b"".join([_MAGIC, made, struct.pack("<I", len(made)), _MAGIC])
+    return b"".join([*parts, footer[after:]])
 
 
 def _plain(data: bytes, element: ThriftFields) -> bytes:
