@@ -119,6 +119,36 @@ def test_unencrypted_columns_are_read_without_keys(spark: SparkSession, tmp_path
     assert made == expected and [row.k for row in made] == [2, 3]
 
 
+_SPLIT = {
+    "f": pa.array([1.5, None, 2.5], pa.float32()), "d": pa.array([1.5, None, 2.5]),
+    "i": pa.array([1, None, 2], pa.int32()), "n": pa.array([1, None, 2]),
+    "fixed": pa.array([b"ab", None, b"cd"], pa.binary(2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "schema",
+    ["f float", "f double", "d double", "i int", "i bigint", "n bigint", "f string", "fixed binary", "plain int"],
+)
+def test_pages_of_split_bytes_are_read_by_both_or_by_neither(spark: SparkSession, tmp_path: Path, schema: str) -> None:
+    """Spark 4.1 refuses BYTE_STREAM_SPLIT, Spark 4.3 reads it."""
+    encodings = dict.fromkeys(_SPLIT, "BYTE_STREAM_SPLIT")
+    data = pa.table({**_SPLIT, "plain": _SPLIT["i"]})
+    pq.write_table(data, tmp_path / _NAME, use_dictionary=False, column_encoding={**encodings, "plain": "PLAIN"})
+    name = schema.split()[0]
+
+    def outcome(frame: DataFrame) -> Any:
+        try:
+            return frame.collect()
+        except Py4JJavaError:
+            return _error(frame)
+
+    reader = spark.read.schema(schema)
+    expected, made = _both(spark, lambda: reader.parquet(str(tmp_path)).where(f"{name} IS NOT NULL"), outcome)
+    assert made == expected
+    assert name != "plain" or [row.plain for row in made] == [1, 2]
+
+
 def test_arrow_schema_that_is_damaged_is_ignored(spark: SparkSession, tmp_path: Path) -> None:
     prices = pa.array([Decimal("1.25"), Decimal("-2.50")], pa.decimal128(9, 2))
     data = pa.table({"k": [1, None], "s": ["a", "b"], "n": prices})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 import pyarrow as pa
@@ -31,7 +31,7 @@ class ParquetFileReader:
     """Reads the data columns ``fields`` of the file at a local path.
 
     If ``unscaled_decimals``, a decimal stored as an integer may be returned as that integer (int32 or int64, unscaled).
-    ``calendar`` is for files in the hybrid Julian calendar.
+    ``calendar`` is for files in the hybrid Julian calendar. ``unread_encodings`` are those that Spark refuses.
     """
 
     def __init__(
@@ -41,8 +41,10 @@ class ParquetFileReader:
         case_sensitive: bool,
         unscaled_decimals: bool = False,
         calendar: ExecutorCalendar | None = None,
+        unread_encodings: Collection[str] = (),
     ) -> None:
         self.path = path
+        self._unread_encodings = unread_encodings
         self._fields = fields
         self._idle: dict[tuple[str, ...], deque[pq.ParquetFile]] = {}
         known = os.stat(self.path)
@@ -154,7 +156,7 @@ class ParquetFileReader:
             readers: list[Column] | None = None
             for batch in self._batches(file, index, batch_rows):
                 if batch.num_rows:
-                    readers = readers or [self._column_reader(i, batch.schema) for i in range(len(self._fields))]
+                    readers = readers or self._column_readers(index, batch.schema)
                     yield make_chunk([read(batch) for read in readers], batch.num_rows)
 
     def close(self) -> None:
@@ -203,7 +205,17 @@ class ParquetFileReader:
         columns = (self.metadata.row_group(group).column(leaf) for group in range(self.metadata.num_row_groups))
         return any("DICTIONARY" in encoding for column in columns for encoding in column.encodings)
 
-    def _column_reader(self, number: int, read: pa.Schema) -> Column:
+    def _check_encodings(self, column: pq.ColumnChunkMetaData) -> None:
+        """Raise :class:`CorruptFileError` if the pages of a column have an encoding that Spark refuses."""
+        refused = [encoding for encoding in self._unread_encodings if encoding in column.encodings]
+        if refused:
+            message = f"{self.path}: this Spark does not read {refused[0]}, the encoding of {column.path_in_schema}"
+            raise CorruptFileError(message, self.path)
+
+    def _column_readers(self, group: int, read: pa.Schema) -> list[Column]:
+        return [self._column_reader(number, group, read) for number in range(len(self._fields))]
+
+    def _column_reader(self, number: int, group: int, read: pa.Schema) -> Column:
         field, place = self._fields[number], self._places[number]
         if place is None:
             nulls = field.type.arrow
@@ -217,6 +229,8 @@ class ParquetFileReader:
         if not spark_reads(stored_type(column), field.type):
             message, found = self._mismatch(field, stored, column.physical_type), stored_type(column).physical
             raise ColumnTypeError(message, self.path, f"[{column.path}]", str(field.type), found)
+        if self._unread_encodings:
+            self._check_encodings(self.metadata.row_group(group).column(leaf))
         if leaf in self._unscaled and pa.types.is_integer(read.field(at).type):
             return lambda batch: batch.column(at)
         int96 = column.physical_type == "INT96"

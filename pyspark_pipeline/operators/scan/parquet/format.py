@@ -23,4 +23,5 @@ def open_parquet(path: str, request: ReadRequest) -> FileReader:
     columns = request.columns
     decimals = {ordinal for ordinal, column in enumerate(columns) if column.type.is_decimal}
     unscaled = bool(decimals) and decimals <= request.required.unscaled
-    return ParquetFileReader(path, columns, request.case_sensitive, unscaled, request.calendar)
+    unread = request.options.get("unreadEncodings", "").split()
+    return ParquetFileReader(path, columns, request.case_sensitive, unscaled, request.calendar, unread)

@@ -1,9 +1,12 @@
 package org.apache.spark.sql.pysparkpipeline
 
+import scala.util.Try
+
 import org.apache.parquet.crypto.DecryptionPropertiesFactory
 
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.util.Utils
 
 /** Parquet files without the row index of a row and without keys of encrypted columns. */
 object ParquetRule extends FileFormatRule {
@@ -14,6 +17,15 @@ object ParquetRule extends FileFormatRule {
     if (scan.requiredSchema.exists(_.name == ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME)) {
       Some("metadata columns are not supported")
     } else None)
+
+  /** The encodings that the vectorized reader of this Spark refuses, and pyarrow reads. */
+  private lazy val unreadEncodings: Seq[String] = {
+    val reader = "org.apache.spark.sql.execution.datasources.parquet.VectorizedByteStreamSplitValuesReader"
+    if (Try(Utils.classForName[AnyRef](reader)).isSuccess) Nil else Seq("BYTE_STREAM_SPLIT")
+  }
+
+  override def options(scan: FileSourceScanExec): Map[String, String] =
+    if (unreadEncodings.isEmpty) Map.empty else Map("unreadEncodings" -> unreadEncodings.mkString(" "))
 
   /** The engine has no keys: a factory of decryption properties may come from the session, Hadoop or the read's options. */
   private def encryption(scan: FileSourceScanExec): Option[String] = {
