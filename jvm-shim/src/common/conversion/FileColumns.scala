@@ -23,7 +23,7 @@ object FileColumns {
   private case class Function(name: String, expression: LeafExpression, value: PartitionedFile => Any)
 
   private val Functions = Seq(
-    Function("input_file_name", InputFileName(), file => UTF8String.fromString(file.urlEncodedPath)),
+    Function("input_file_name", InputFileName(), _.urlEncodedPath),
     Function("input_file_block_start", InputFileBlockStart(), _.start),
     Function("input_file_block_length", InputFileBlockLength(), _.length))
 
@@ -36,8 +36,10 @@ object FileColumns {
   def values(scan: FileSourceScanExec, file: PartitionedFile): InternalRow = {
     val known = scan.relation.fileFormat.fileConstantMetadataExtractors
     InternalRow.fromSeq(of(scan).map { column =>
-      Functions.find(_.name == column.name).map(_.value(file))
-        .getOrElse(FileFormat.getFileConstantMetadataColumnValue(column.name, file, known).value)
+      Functions.find(_.name == column.name).map(_.value).getOrElse(known(column.name))(file) match {
+        case text: String => UTF8String.fromString(text)
+        case other => other
+      }
     })
   }
 
