@@ -1,6 +1,7 @@
 # make demo   TPC-H scale 1, one job through spark-submit without and with the extension
 # make test   the whole test suite, on Spark 4.1: first what needs no session of the extension, then what does: the SQL
 #             suite beside launchers, faults, random queries, and the files that exchange rows with three drivers an instance
+#             (with COMBINATIONS=one five of the files on aggregates and windows)
 # make lint   ruff, mypy --strict, import floors
 # make wheel  sdist and one wheel with the shim compiled for Spark 4.1 and 4.3, into dist/; two runs make the same bytes
 # make test-spark43   the SQL suite on Spark 4.3, each file in one combination of its matrix: not the one that
@@ -12,7 +13,9 @@ EDITABLE = --config-settings editable_mode=compat --editable '.[dev]'
 SCALE ?= 1
 PROCESSES ?= 2
 COMBINATIONS ?= all
-PARALLEL = aggregate or exchanges or unions or shuffled or ranges or window or several_cores or limit_errors or placement_read or samples
+EXCHANGES = exchanges or unions or shuffled or ranges or several_cores or limit_errors or placement_read or samples
+DRIVERS_all = $(EXCHANGES) or aggregate or window
+DRIVERS_one = $(EXCHANGES) or aggregate/basic or aggregate/distinct or aggregate/first_last or aggregate/keys or window/totals
 
 .PHONY: demo test test-gold test-system test-drivers lint wheel test-spark43 clean
 
@@ -36,7 +39,7 @@ test: .venv/ready
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-gold test-system test-drivers
 
 test-drivers: .venv/ready
-	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/gold --task-cpus 3 --combinations one -k "($(PARALLEL)) and not collect_list and not approximate_percentile"
+	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/gold --task-cpus 3 --combinations one -k "($(DRIVERS_$(COMBINATIONS))) and not collect_list and not approximate_percentile"
 
 test-gold: .venv/ready
 	.venv/bin/python -m pytest -n $(PROCESSES) $(PYTEST_ARGS) tests/gold --combinations $(COMBINATIONS)

@@ -55,12 +55,6 @@ def test_spark_runs_a_query_whose_conversion_fails(tmp_path: Path) -> None:
     assert f"{_PACKAGE}" in found["error"]
 
 
-def test_spark_runs_a_query_whose_fragments_cannot_be_formed(tmp_path: Path) -> None:
-    found = run_without(["Fusion$"], tmp_path, "false")
-    assert found["rows"] == _ROWS and found["converted"] == 0
-    assert f"{_PACKAGE}Fusion$" in found["reasons"][0] and f"{_PACKAGE}Fusion$" in found["error"]
-
-
 def test_application_starts_without_an_extension_that_fails_to_start(tmp_path: Path) -> None:
     found = run_without(["QueryLog"], tmp_path, "true")
     assert found["rows"] == _ROWS and found["converted"] == 0
