@@ -65,7 +65,7 @@ object FileColumns {
 
   /** Return `plan` with the functions and the fields of `_metadata` as columns of the scans below. */
   def prepare(plan: SparkPlan): SparkPlan = chain(plan) match {
-    case Some((nodes, scan)) if nodes.exists(n => readsIn(n.expressions) || definesStruct(n)) =>
+    case Some((nodes, scan)) if nodes.exists(n => readsIn(n.expressions)) || structIn(nodes.last).isDefined =>
       rewritten(nodes, scan).getOrElse(plan)
     case Some(_) => plan
     case None => plan.mapChildren(prepare)
@@ -79,8 +79,6 @@ object FileColumns {
     }
     case _ => None
   }
-
-  private def definesStruct(plan: SparkPlan): Boolean = structIn(plan).isDefined
 
   /** Return the column of `plan` that is `_metadata`, and the columns of the scan in its fields. */
   private def structIn(plan: SparkPlan): Option[(ExprId, Seq[Attribute])] = plan match {

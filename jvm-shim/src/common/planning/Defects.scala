@@ -24,7 +24,7 @@ object Defects extends Logging {
   }
 
   def guard[A](conf: SQLConf, otherwise: Throwable => A)(step: => A): A =
-    guard(conf.getConfString(Settings.Strict, "false").trim.equalsIgnoreCase("true"), otherwise)(step)
+    guard(Settings.isStrict(conf), otherwise)(step)
 
   /** Return whether `error` may come from a defect of the extension; a wrong option, and what must end a thread, do not. */
   def isDefect(error: Throwable): Boolean = error match {

@@ -85,6 +85,9 @@ object Settings {
   /** Return whether the application must fail rather than leave queries to Spark; false if the value is no boolean. */
   def isStrict(conf: SparkConf): Boolean = conf.get(Strict, "false").trim.equalsIgnoreCase("true")
 
+  /** Return whether a query must fail rather than be left to Spark; false if the value is no boolean. */
+  def isStrict(conf: SQLConf): Boolean = conf.getConfString(Strict, "false").trim.equalsIgnoreCase("true")
+
   /** Return whether the application starts with the extension enabled; true if the value is no boolean. */
   def startsEnabled(conf: SparkConf): Boolean = !conf.get(Enabled, "true").trim.equalsIgnoreCase("false")
 
