@@ -2,6 +2,7 @@
 
 ``--vanilla`` runs without the extension (gold files are then checked against Spark alone),
 ``--combinations one`` runs each gold file once, ``next`` once in the following combination of its matrix,
+``--every N`` runs one statement of N of each gold file, the first of which rotates by file,
 ``--task-cpus N`` sets the parallelism inside an instance, ``--gold-report FILE`` writes faults
 as JSON lines, ``--write-plans`` the snapshots of plans.
 Random tests run the same cases every time; ``--hypothesis-profile explore`` draws new ones.
@@ -38,6 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--task-cpus", type=int, default=1, help="spark.task.cpus of the session")
     combinations = "run each gold file in all combinations of its matrix, in one, which rotates by file, or in the next"
     group.addoption("--combinations", choices=("all", "one", "next"), default="all", help=combinations)
+    group.addoption("--every", type=int, default=1, metavar="N", help="run one statement of N of each gold file")
     group.addoption("--write-plans", action="store_true", help="write the snapshots of tests/plans")
     group.addoption("--gold-report", help="write every fault of the gold files to this file, one JSON object a line")
 

@@ -136,17 +136,33 @@ def test_pages_of_split_bytes_are_read_by_both_or_by_neither(spark: SparkSession
     data = pa.table({**_SPLIT, "plain": _SPLIT["i"]})
     pq.write_table(data, tmp_path / _NAME, use_dictionary=False, column_encoding={**encodings, "plain": "PLAIN"})
     name = schema.split()[0]
-
-    def outcome(frame: DataFrame) -> Any:
-        try:
-            return frame.collect()
-        except Py4JJavaError:
-            return _error(frame)
-
     reader = spark.read.schema(schema)
-    expected, made = _both(spark, lambda: reader.parquet(str(tmp_path)).where(f"{name} IS NOT NULL"), outcome)
+    expected, made = _both(spark, lambda: reader.parquet(str(tmp_path)).where(f"{name} IS NOT NULL"), _outcome)
     assert made == expected
     assert name != "plain" or [row.plain for row in made] == [1, 2]
+
+
+def _outcome(frame: DataFrame) -> Any:
+    """Return the rows, or the error."""
+    try:
+        return frame.collect()
+    except Py4JJavaError:
+        return _error(frame)
+
+
+@pytest.mark.parametrize("is_case_sensitive", ["true", "false"])
+@pytest.mark.parametrize("second", [[10, None, 30], ["x", "y", None]], ids=["one type", "two types"])
+def test_columns_of_one_name_are_read_by_both_or_by_neither(
+    spark: SparkSession, tmp_path: Path, is_case_sensitive: str, second: list[Any]
+) -> None:
+    """Spark reads the first of several columns of one name and type if case counts."""
+    data = pa.table([pa.array([1, 2, None]), pa.array(second), pa.array(["x", "y", "x"])], names=["k", "k", "s"])
+    pq.write_table(data, tmp_path / _NAME)
+    for schema, condition in (("k bigint", "k > 1"), ("k bigint, s string", "k IS NULL"), ("k string", "k = 'x'")):
+        reader = spark.read.schema(schema)
+        with configured(spark, {"spark.sql.caseSensitive": is_case_sensitive}):
+            expected, made = _both(spark, lambda: reader.parquet(str(tmp_path)).where(condition), _outcome)  # noqa: B023
+        assert made == expected or isinstance(made, tuple) and isinstance(expected, tuple)
 
 
 def test_arrow_schema_that_is_damaged_is_ignored(spark: SparkSession, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,16 @@ Answers = dict[tuple[str, frozenset[tuple[str, str]]], Outcome]
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Parametrize one test per gold file and combination."""
-    chosen = metafunc.config.getoption("--combinations")
+    chosen, every = metafunc.config.getoption("--combinations"), metafunc.config.getoption("--every")
     cases = []
     for number, path in enumerate(sorted(_FOLDER.glob("*/*.sql"))):
         gold = read(path)
         one = (number + (chosen == "next")) % len(gold.combinations)
         for combination in gold.combinations if chosen == "all" else gold.combinations[one : one + 1]:
             text = "-".join(f"{key}={value}" for key, value in combination.items())
-            cases.append(pytest.param(gold, combination, id=f"{path.relative_to(_FOLDER).with_suffix('')}[{text}]"))
+            name = f"{path.relative_to(_FOLDER).with_suffix('')}[{text}]"
+            statements = gold.statements[number % every :: every] or gold.statements
+            cases.append(pytest.param(replace(gold, statements=statements), combination, id=name))
     metafunc.parametrize(("gold", "combination"), cases)
 
 

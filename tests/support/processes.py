@@ -72,12 +72,23 @@ def python_workers(jvm: int) -> list[int]:
 
 
 def kill(process: int) -> bool:
-    """Send SIGKILL to one process; return whether it existed."""
+    """Send SIGKILL to one process and wait until it has closed its files; return whether it existed."""
     try:
         os.kill(process, signal.SIGKILL)
     except ProcessLookupError:
         return False
+    wait_until(lambda: _has_ended(process), f"process {process} ends")
     return True
+
+
+def _has_ended(process: int) -> bool:
+    """Return whether a process is gone, or a zombie none of whose other threads still holds its files."""
+    folder = Path(f"/proc/{process}")
+    try:
+        state = (folder / "stat").read_text().rpartition(") ")[2][:1]
+        return state in "ZX" and len(list((folder / "task").iterdir())) <= 1
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def _children(parent: int) -> list[int]:

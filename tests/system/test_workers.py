@@ -119,7 +119,6 @@ _UDF = "spark.sql.execution.pyspark.udf."
 @pytest.mark.parametrize(
     ("static", "runtime", "variables"),
     [
-        ({"spark.python.use.daemon": "false"}, {}, set()),
         ({"spark.python.daemon.module": "pyspark.daemon"}, {}, set()),
         ({"spark.python.worker.reuse": "false"}, {f"{_UDF}daemonKillWorkerOnFlushFailure": "false"}, set()),
         (
@@ -138,7 +137,7 @@ _UDF = "spark.sql.execution.pyspark.udf."
             {"PYTHON_UNIX_DOMAIN_ENABLED"},
         ),
     ],
-    ids=["no daemon", "the user's daemon", "no reuse", "watched workers", "unix domain sockets"],
+    ids=["the user's daemon", "no reuse", "watched workers", "unix domain sockets"],
 )
 def test_spark_worker_settings_apply_to_fragments(
     spark: SparkSession, short_folder: Path, static: dict[str, str], runtime: dict[str, str], variables: set[str]
@@ -175,6 +174,12 @@ def test_disabled_extension_starts_no_worker_and_checks_no_option() -> None:
     found = _first_query("enable", "spark.pysparkPipeline.enabled=false", *wrong)
     rows = [list(row) for row in _EXPECTED]
     assert found == {"before": [], "after": [], "rows": rows, "enabled": {"rows": rows, "workers": 1}}
+
+
+def test_session_without_daemon_stays_in_spark() -> None:
+    found = _first_query("enable", "spark.python.use.daemon=false")
+    rows = [list(row) for row in _EXPECTED]
+    assert found == {"before": [], "after": [], "rows": rows, "enabled": {"rows": rows, "workers": 0}}
 
 
 def test_queries_after_a_killed_worker_succeed(spark: SparkSession) -> None:

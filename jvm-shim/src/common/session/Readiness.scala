@@ -29,7 +29,7 @@ object Readiness {
   /** Start tracking for a new context. */
   def begin(sc: SparkContext): Readiness = {
     WorkerPython.reset()
-    val missing = WorkerPython.missingMemory(sc.conf)
+    val missing = WorkerPython.unsuitedSettings(sc.conf)
     current = new Readiness(missing, if (sc.isLocal && missing.isEmpty) Some(() => new LocalPython(sc)) else None)
     if (!sc.isLocal) sc.addSparkListener(current)
     current

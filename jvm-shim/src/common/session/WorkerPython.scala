@@ -5,7 +5,7 @@ import java.util.concurrent.ConcurrentHashMap
 import org.apache.spark.{SparkConf, SparkEnv, SparkException, TaskContext, TaskKilledException}
 import org.apache.spark.api.python.{ChainedPythonFunctions, SimplePythonFunction}
 import org.apache.spark.internal.config.EXECUTOR_CORES
-import org.apache.spark.internal.config.Python.PYSPARK_EXECUTOR_MEMORY
+import org.apache.spark.internal.config.Python.{PYSPARK_EXECUTOR_MEMORY, PYTHON_USE_DAEMON}
 import org.apache.spark.util.Utils
 
 /** Checks whether this JVM's Python can run fragments, and adapts a fragment's function to that Python. */
@@ -26,10 +26,13 @@ object WorkerPython {
   /** Drop the probes of Pythons that could not run fragments: the user may have repaired them since. */
   def reset(): Unit = probes.values().removeIf(!_.mayRun)
 
-  /** Return the reason why workers get too little memory; None if they get enough. A worker must hold Python, its
-   * libraries and some data within the limit that Spark sets.
-   */
-  def missingMemory(conf: SparkConf): Option[String] =
+  /** Return the reason why the settings of the application do not suit the workers of fragments; None if they do. */
+  def unsuitedSettings(conf: SparkConf): Option[String] = missingMemory(conf).orElse(
+    Option.when(!conf.get(PYTHON_USE_DAEMON))(s"${PYTHON_USE_DAEMON.key}=false starts a new Python for every task, " +
+      "which takes longer than most tasks"))
+
+  /** A worker must hold Python, its libraries and some data within the limit that Spark sets. */
+  private def missingMemory(conf: SparkConf): Option[String] =
     conf.get(PYSPARK_EXECUTOR_MEMORY).map(_ / conf.get(EXECUTOR_CORES)).filter(_ < LeastWorkerMiB).map { share =>
       s"${PYSPARK_EXECUTOR_MEMORY.key} gives a worker $share MiB, it needs $LeastWorkerMiB or more: Python and its " +
         "libraries take most of them"

@@ -26,17 +26,18 @@ _INT32_KINDS = ("tinyint", "smallint", "int", "bigint", "double", "date")
 def find_column(schema: pa.Schema, field: Field, case_sensitive: bool, path: str) -> int | None:
     """Return the index of the file's column for ``field``, None if it has none.
 
-    Raises :class:`CorruptFileError` if several columns match a case-insensitive name.
+    As in Spark, the first of several columns of exactly that name is read if they have one type and case counts.
+    Raises :class:`CorruptFileError` if the file has several columns of the name otherwise.
     """
     if case_sensitive:
-        places = [i for i, name in enumerate(schema.names) if name == field.name]
+        places = schema.get_all_field_indices(field.name)
     else:
         wanted = field.name.lower()
         places = [i for i, name in enumerate(schema.names) if name.lower() == wanted]
-    if len(places) > 1:
+    if len(places) > 1 and not (case_sensitive and len({schema.field(i).type for i in places}) == 1):
         names = ", ".join(schema.names[i] for i in places)
-        message = f"{path}: more than one column is named {field.name} when case does not count: {names}"
-        raise CorruptFileError(message, path)
+        how = "of different types" if case_sensitive else "when case does not count"
+        raise CorruptFileError(f"{path}: more than one column is named {field.name} {how}: {names}", path)
     return places[0] if places else None
 
 

@@ -54,7 +54,7 @@ class ParquetFileReader:
         self._schema = footer.schema
         self._midpoints = footer.midpoints
         self._places = [find_column(self._schema, field, case_sensitive, self.path) for field in fields]
-        self._leaves = {self.metadata.schema.column(i).path: i for i in range(len(self.metadata.schema))}
+        self._leaves = {self.metadata.schema.column(i).path: i for i in reversed(range(len(self.metadata.schema)))}
         self._names = sorted({self._schema.field(place).name for place in self._places if place is not None})
         self._leaves_read = [leaf for path, leaf in self._leaves.items() if path.split(".")[0] in self._names]
         self._calendar = LegacyCalendar(self.path, self.metadata.metadata, calendar)
@@ -191,7 +191,7 @@ class ParquetFileReader:
 
     def _reads_as_dictionary(self, index: int, name: str) -> bool:
         """Guess from the footer whether all pages of a string column are dictionary encoded (affects only speed)."""
-        stored = self._schema.field(name).type
+        stored = self._schema.field(self._schema.get_all_field_indices(name)[0]).type
         leaf = self._leaves.get(name)
         if leaf is None or not (pa.types.is_string(stored) or pa.types.is_string_view(stored)):
             return False
@@ -221,7 +221,7 @@ class ParquetFileReader:
             nulls = field.type.arrow
             return lambda batch: pa.nulls(batch.num_rows, nulls)
         stored = self._schema.field(place)
-        at = read.get_field_index(stored.name)
+        at = read.get_all_field_indices(stored.name)[0]
         leaf = self._leaves.get(stored.name)
         if leaf is None:
             raise CorruptFileError(self._mismatch(field, stored, "nested"), self.path)
