@@ -151,18 +151,19 @@ def _outcome(frame: DataFrame) -> Any:
 
 
 @pytest.mark.parametrize("is_case_sensitive", ["true", "false"])
-@pytest.mark.parametrize("second", [[10, None, 30], ["x", "y", None]], ids=["one type", "two types"])
 def test_columns_of_one_name_are_read_by_both_or_by_neither(
-    spark: SparkSession, tmp_path: Path, is_case_sensitive: str, second: list[Any]
+    spark: SparkSession, tmp_path: Path, is_case_sensitive: str
 ) -> None:
-    """Spark reads the first of several columns of one name and type if case counts."""
-    data = pa.table([pa.array([1, 2, None]), pa.array(second), pa.array(["x", "y", "x"])], names=["k", "k", "s"])
+    """Spark reads the first of several columns of one name and type if case counts; of several types it may crash."""
+    data = pa.table(
+        [pa.array([1, 2, None]), pa.array([10, None, 30]), pa.array(["x", "y", "x"])], names=["k", "k", "s"]
+    )
     pq.write_table(data, tmp_path / _NAME)
     for schema, condition in (("k bigint", "k > 1"), ("k bigint, s string", "k IS NULL"), ("k string", "k = 'x'")):
         reader = spark.read.schema(schema)
         with configured(spark, {"spark.sql.caseSensitive": is_case_sensitive}):
             expected, made = _both(spark, lambda: reader.parquet(str(tmp_path)).where(condition), _outcome)  # noqa: B023
-        assert made == expected or isinstance(made, tuple) and isinstance(expected, tuple)
+        assert made == expected
 
 
 def test_arrow_schema_that_is_damaged_is_ignored(spark: SparkSession, tmp_path: Path) -> None:
