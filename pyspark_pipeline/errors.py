@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 
+#: The query context of expressions that Spark adds to a query: it has neither text nor position.
+EMPTY_CONTEXT = -2
+
+
 class PipelineError(Exception):
     """Root of every error the engine raises on purpose."""
 
@@ -18,7 +22,8 @@ class SparkConditionError(PipelineError):
 
     ``exception`` is the simple name of Spark's exception class (``SparkArithmeticException``),
     ``condition`` the error condition (``DIVIDE_BY_ZERO``), ``parameters`` its message parameters and
-    ``context`` the index of the query context of the expression, or -1. The JVM raises it.
+    ``context`` the index of the query context of the expression, -1 without one, or :data:`EMPTY_CONTEXT`. The JVM
+    raises it.
     ``rows_before`` is the number of rows of the evaluated chunk before the one that raised: these are valid.
     """
 

@@ -173,6 +173,14 @@ def test_names_that_differ_only_in_case_raise_unless_case_sensitive(tmp_path: Pa
     assert read(scan("A:bigint", case_sensitive=True), whole(path)).column("A").to_pylist() == [2]
 
 
+def test_columns_of_one_name_and_several_types_raise(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table([pa.array([1]), pa.array(["x"]), pa.array([3])], names=["a", "a", "b"]), path)
+    with pytest.raises(CorruptFileError, match="more than one column is named a of different types: a, a"):
+        read(scan("a:bigint", case_sensitive=True), whole(path))
+    assert read(scan("b:bigint", case_sensitive=True), whole(path)).column("b").to_pylist() == [3]
+
+
 @pytest.mark.parametrize("damage", ["truncated", "not parquet", "missing", "garbage inside"])
 def test_damaged_file_raises_with_its_name(numbers: Path, damage: str) -> None:
     data = numbers.read_bytes()

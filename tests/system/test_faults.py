@@ -116,8 +116,7 @@ def test_ansi_errors_equal_spark(spark: SparkSession, tables: TableShelf, query:
             with pytest.raises(PySparkException) as caught:
                 frame.collect()
             error = caught.value
-            # Spark itself loses the fragment of some sums; the engine may report it.
-            fragments = [context.fragment() for context in error.getQueryContext() or []] if "sum(" not in query else []
+            fragments = [context.fragment() for context in error.getQueryContext() or []]
             errors.append(
                 (type(error), error.getCondition(), error.getSqlState(), error.getMessageParameters(), fragments)
             )

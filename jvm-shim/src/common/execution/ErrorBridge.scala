@@ -9,12 +9,16 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark._
 import org.apache.spark.sql.AnalysisException
+import org.apache.spark.sql.catalyst.trees.Origin
 import org.apache.spark.sql.errors.QueryExecutionErrors
 import org.apache.spark.sql.execution.datasources.SchemaColumnConvertNotSupportedException
 import org.apache.spark.util.Utils
 
 /** Converts an error message of a worker into the exception that vanilla Spark would raise. */
 object ErrorBridge {
+
+  /** The number of the query context of expressions that Spark adds to a query. */
+  private val EmptyContext = -2
 
   private type Maker = (String, Map[String, String], Array[QueryContext], String) => Throwable
 
@@ -36,7 +40,10 @@ object ErrorBridge {
 
   def exception(error: JsonNode, contexts: Array[QueryContext]): Throwable = error.path("kind").asText match {
     case "condition" =>
-      val context = contexts.lift(error.path("context").asInt(-1))
+      val context = error.path("context").asInt(-1) match {
+        case EmptyContext => Some(Origin().context)
+        case index => contexts.lift(index)
+      }
       val condition = text(error, "condition")
       val sent = Manifest.fields(error.path("parameters")).map { case (k, v) => k -> v.asText }
       makers.getOrElse(text(error, "exception"), makers("SparkRuntimeException"))(

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_pipeline.datatypes import DataType, parse_type
-from pyspark_pipeline.errors import EngineBugError, SparkConditionError
+from pyspark_pipeline.errors import EMPTY_CONTEXT, EngineBugError, SparkConditionError
 from pyspark_pipeline.kernels.accumulate import (
     add_decimals,
     add_doubles,
@@ -70,8 +70,8 @@ def overflow(message: str, suggestion: str, context: int) -> SparkConditionError
 
 
 def long_overflow() -> SparkConditionError:
-    """Build the error of a bigint sum, without query context: Spark's ``Sum`` creates its addition without one."""
-    return overflow("long overflow", "try_add", -1)
+    """Build the error of a bigint sum, with a query context without text: Spark's ``Sum`` creates its addition so."""
+    return overflow("long overflow", "try_add", EMPTY_CONTEXT)
 
 
 def _frame_values(begin: Array, end: Array, column: pa.Array, dtype: Any, null: float) -> tuple[Array, Array]:
