@@ -7,7 +7,7 @@ processes. Only the driver adds the operator in which an error happened (see ``e
 from __future__ import annotations
 
 from collections.abc import Mapping
-
+from types import TracebackType
 
 #: The query context of expressions that Spark adds to a query: it has neither text nor position.
 EMPTY_CONTEXT = -2
@@ -43,7 +43,12 @@ class SparkConditionError(PipelineError):
 
 
 class UserFunctionError(PipelineError):
-    """A user-defined function raised; the message has the cause and its traceback."""
+    """A user's function raised ``error``, whose ``trace`` begins in Spark's code or the user's."""
+
+    def __init__(self, message: str, error: BaseException, trace: TracebackType | None) -> None:
+        super().__init__(message)
+        self.error = error
+        self.trace = trace
 
 
 class UnsupportedPlanError(PipelineError):

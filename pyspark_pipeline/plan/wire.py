@@ -16,6 +16,7 @@ from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan import coalesces as _coalesces  # noqa: F401
 from pyspark_pipeline.plan import expands as _expands  # noqa: F401
 from pyspark_pipeline.plan import joins as _joins  # noqa: F401
+from pyspark_pipeline.plan import python_functions as _python_functions  # noqa: F401
 from pyspark_pipeline.plan import samples as _samples  # noqa: F401
 from pyspark_pipeline.plan import sorts as _sorts  # noqa: F401
 from pyspark_pipeline.plan import unions as _unions  # noqa: F401
@@ -217,4 +218,3 @@ def _expression_id(node: Json) -> int:
     if "ref" in node:
         return int(node["ref"])
     return int(node["fields"]["exprId"])
-

@@ -6,10 +6,12 @@ The worker reaches it through ``entry.py``.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
+from pyspark import worker as spark_worker
 
+from pyspark_pipeline.errors import UserFunctionError
 from pyspark_pipeline.kernels.buffers import IS_ADDRESS_SPACE_LIMITED
 from pyspark_pipeline.spark.broadcasts import read_broadcast
 from pyspark_pipeline.task import run_fragment
@@ -25,6 +27,27 @@ if IS_ADDRESS_SPACE_LIMITED:
 else:
     with contextlib.suppress(NotImplementedError):
         pa.set_memory_pool(pa.jemalloc_memory_pool())
+
+
+def _reports_user_errors(report: Callable[..., None]) -> Callable[..., None]:
+    """Return Spark's function that reports the error of a task, for errors of user functions without our frames."""
+
+    def report_error(error: BaseException, *args: object, **options: object) -> None:
+        if not isinstance(error, UserFunctionError):
+            report(error, *args, **options)
+            return
+        context, is_suppressed = error.error.__context__, error.error.__suppress_context__
+        try:
+            raise error.error
+        except BaseException as own:  # Spark reports the error that is handled
+            own.__traceback__, own.__context__, own.__suppress_context__ = error.trace, context, is_suppressed
+            report(own, *args, **options)
+
+    return report_error
+
+
+_REPORT = "handle_worker_exception"
+setattr(spark_worker, _REPORT, _reports_user_errors(getattr(spark_worker, _REPORT)))
 
 
 class FragmentFunction:

@@ -2,6 +2,7 @@ package org.apache.spark.sql.pysparkpipeline
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 
+import org.apache.spark.api.python.PythonFunction
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.optimizer.BuildSide
 import org.apache.spark.sql.execution.SparkPlan
@@ -87,6 +88,9 @@ trait OperatorRule[T <: SparkPlan] {
    */
   def assignments(op: T, number: Int, inputs: Seq[Option[Seq[TaskAssignment]]]): Option[Seq[TaskAssignment]] =
     inputs.flatten.reduceOption(TaskAssignments.zip)
+
+  /** Return the user's Python functions that the instances call. */
+  def pythonFunctions(op: T): Seq[PythonFunction] = Nil
 
   // Wire
 

@@ -37,7 +37,8 @@ object FragmentLaunch {
     FragmentMetrics.postFromDriver(sc, listings.values.toSeq)
     val assignments = TaskAssignments.of(layout, scans, inputs, sc).toArray
     val launch = Launch(
-      functions = Seq(ChainedPythonFunctions(Seq(function(sc.conf, "fragment_function", text, broadcasts)))) -> fragment.number.toLong,
+      functions = Seq(ChainedPythonFunctions(Seq(
+        function(sc.conf, "fragment_function", text, broadcasts, layout.pythonFunctions)))) -> fragment.number.toLong,
       timeZone = conf.sessionLocalTimeZone,
       runnerConf = ArrowPythonRunner.getPythonRunnerConfMap(conf),
       metrics = fragment.metrics ++ fragment.hiddenMetrics,
@@ -50,20 +51,25 @@ object FragmentLaunch {
     new FragmentRDD(sc, launch, assignments, inputs)
   }
 
-  /** Return the entry point `name` of workers as a pickled call, which needs no Python driver. */
+  /**
+   * Return the entry point `name` of workers as a pickled call, which needs no Python driver. The worker gets what the
+   * user's functions that it calls need: their modules, broadcast variables and accumulators.
+   */
   def function(
       conf: SparkConf,
       name: String,
       fragment: String = "",
-      broadcasts: Seq[Broadcast[PythonBroadcast]] = Nil): PythonFunction = {
+      broadcasts: Seq[Broadcast[PythonBroadcast]] = Nil,
+      called: Seq[PythonFunction] = Nil): PythonFunction = {
+    val read = (broadcasts ++ called.flatMap(_.broadcastVars.asScala)).distinctBy(_.id)
     SimplePythonFunction(
       PickledCall.command("pyspark_pipeline.spark.entry", name, fragment, ChunkRow.schema.json).toSeq,
       new java.util.HashMap[String, String](), // WorkerPython.adapted sets the executor's variables
-      new java.util.ArrayList[String](),
+      new java.util.ArrayList(called.flatMap(_.pythonIncludes.asScala).distinct.asJava),
       PythonInterpreter.ofDriver(conf),
       "",
-      new java.util.ArrayList(broadcasts.distinctBy(_.id).asJava),
-      null)
+      new java.util.ArrayList(read.asJava),
+      called.map(_.accumulator).find(_ != null).orNull)
   }
 }
 

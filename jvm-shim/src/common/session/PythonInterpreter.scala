@@ -13,6 +13,8 @@ object PythonInterpreter {
   /** The property that `pyspark_pipeline.install` sets in a driver's JVM if `PYSPARK_PYTHON` was set after the JVM started. */
   val Property = "pysparkpipeline.python"
 
+  private val HashSeed = "PYTHONHASHSEED"
+
   private val Setting = "spark.pyspark.python"
 
   /** Return whether a Python program started this JVM (`pyspark/java_gateway.py` sets the variable). */
@@ -33,9 +35,9 @@ object PythonInterpreter {
   /** Return the variables that the user sets for executors; Spark sets them for each worker too. */
   def environment(conf: SparkConf): Map[String, String] = conf.getExecutorEnv.toMap
 
-  /** Return the variables of a worker that has `packages` on its path. */
+  /** Return the variables of a worker that has `packages` on its path. As in Spark, all workers hash strings alike. */
   def environment(conf: SparkConf, packages: Seq[String]): java.util.Map[String, String] = {
-    val own = environment(conf)
+    val own = Map(HashSeed -> sys.env.getOrElse(HashSeed, "0")) ++ environment(conf)
     val path = (packages ++ own.get("PYTHONPATH")).mkString(java.io.File.pathSeparator)
     new java.util.HashMap((if (path.isEmpty) own else own + ("PYTHONPATH" -> path)).asJava)
   }

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.pysparkpipeline
 
+import org.apache.spark.api.python.PythonFunction
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.execution.SparkPlan
 
@@ -64,6 +65,10 @@ class FragmentLayout(fragment: SparkPlan) {
     }
     visit(root)
   }
+
+  /** Return the user's Python functions that the operators call. */
+  def pythonFunctions: Seq[PythonFunction] =
+    nodes.filter(isOperator).flatMap(node => OperatorRules.of(node.plan).pythonFunctions(node.plan))
 
   private def isOperator(node: FragmentNode): Boolean =
     node.kind != NodeKind.Input && node.kind != NodeKind.Broadcast

@@ -1,0 +1,93 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import java.util.Base64
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.spark.{JobArtifactSet, SparkConf}
+import org.apache.spark.api.python.PythonFunction
+import org.apache.spark.sql.catalyst.expressions.{Expression, NamedArgumentExpression, PythonUDF}
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.python.ArrowPythonRunner
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types._
+
+/**
+ * Calls of the user's Python functions over Arrow batches. Spark's own `pyspark/worker.py` calls them in the worker; the
+ * JSON has what Spark's runner would send it.
+ */
+object PythonFunctions {
+  import Json._
+
+  /** Return the reason why the functions of `op` stay in Spark; None if they can run in a fragment. */
+  def limitation(op: SparkPlan, calls: Seq[PythonUDF]): Option[String] = {
+    val conf = op.conf
+    val names = calls.map(_.name).distinct.mkString(", ")
+    val types = calls.map(_.dataType) ++ arguments(calls).map(_.dataType)
+    def other(what: String) = Some(s"Python functions ($names) $what")
+    if (chains(calls).exists(_.arguments.isEmpty)) other("without arguments are not supported")
+    else if (types.exists(isUnsupported)) other("of intervals or of the type void are not supported")
+    else if (conf.pythonUDFProfiler.isDefined) other("are profiled by Spark")
+    else if (conf.arrowUseLargeVarTypes) other(s"with ${SQLConf.ARROW_EXECUTION_USE_LARGE_VAR_TYPES.key} are not supported")
+    else if (conf.arrowMaxRecordsPerBatch <= 0) other("over batches without a limit are not supported")
+    else if (JobArtifactSet.getCurrentJobArtifactState.isDefined) other("with artifacts of a Connect session are not supported")
+    else of(calls).flatMap(obstacle(_, op.session.sparkContext.conf)).headOption.flatMap(other)
+  }
+
+  /** Return the reason why a function needs another Python process than fragments have. */
+  private def obstacle(function: PythonFunction, conf: SparkConf): Option[String] = {
+    val environment = PythonInterpreter.environment(conf, Nil)
+    if (function.pythonExec != PythonInterpreter.ofDriver(conf)) Some(s"run in another Python: ${function.pythonExec}")
+    else {
+      val others = function.envVars.keySet.stream.filter(key => environment.get(key) != function.envVars.get(key))
+      others.findFirst.map[Option[String]](key => Some(s"have an environment variable of their own: $key")).orElse(None)
+    }
+  }
+
+  private def isUnsupported(t: DataType): Boolean =
+    t == NullType || t.isInstanceOf[DayTimeIntervalType] || t.isInstanceOf[YearMonthIntervalType]
+
+  /** Return the functions that `calls` call. */
+  def of(calls: Seq[PythonUDF]): Seq[PythonFunction] = chains(calls).flatMap(_.functions)
+
+  /** Return the distinct expressions whose values the functions get. */
+  def arguments(calls: Seq[PythonUDF]): Seq[Expression] = chains(calls).flatMap(_.arguments.map(_._1)).distinctBy(identity)
+
+  /** A function and those that take its result; the first one takes the arguments, some by name. */
+  private case class Chain(functions: Seq[PythonFunction], arguments: Seq[(Expression, Option[String])])
+
+  private def chains(calls: Seq[PythonUDF]): Seq[Chain] = calls.map { call =>
+    call.children match {
+      case Seq(inner: PythonUDF) =>
+        val Chain(functions, arguments) = chains(Seq(inner)).head
+        Chain(functions :+ call.func, arguments)
+      case children => Chain(Seq(call.func), children.map {
+        case NamedArgumentExpression(name, value) => value -> Some(name)
+        case value => value -> None
+      })
+    }
+  }
+
+  /** Add the calls to the operator's JSON `node`. */
+  def describe(calls: Seq[PythonUDF], evalType: Int, node: ObjectNode, plan: PlanJson): Unit = {
+    val read = arguments(calls)
+    val schema = StructType(read.zipWithIndex.map { case (e, i) => StructField(s"_$i", e.dataType) })
+    val conf = obj()
+    ArrowPythonRunner.getPythonRunnerConfMap(plan.conf).foreach { case (key, value) => conf.put(key, value) }
+    node.put("evalType", evalType).put("maxRows", plan.conf.arrowMaxRecordsPerBatch).put("inputType", schema.json)
+    node.set[ObjectNode]("conf", conf)
+    node.set[ObjectNode]("arguments", arr(read.map(e => plan.expressions.write(e): JsonNode)))
+    node.set[ObjectNode]("calls", arr(chains(calls).zip(calls).map { case (chain, call) =>
+      val json = obj().put("name", call.name)
+      json.set[ObjectNode]("arguments", arr(chain.arguments.map { case (e, name) =>
+        val argument = obj().put("column", read.indexOf(e))
+        name.foreach(argument.put("name", _))
+        argument
+      }))
+      json.set[ObjectNode]("commands", arr(chain.functions.map(function =>
+        text(Base64.getEncoder.encodeToString(function.command.toArray)))))
+      json
+    }))
+  }
+}

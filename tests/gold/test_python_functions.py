@@ -1,0 +1,183 @@
+"""The user's Python functions over Arrow batches: rows, errors and side effects are those of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyspark import TaskContext
+from pyspark.errors import PythonException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql.functions import arrow_udf, pandas_udf, udf
+from pyspark.sql.types import DoubleType, LongType, StringType
+
+from tests.support.compare import difference
+from tests.support.conversion import summary_of
+from tests.support.sessions import ENABLED, configured
+from tests.support.tables import TableShelf
+
+
+@pytest.fixture(autouse=True)
+def _engine(vanilla_only: bool) -> None:
+    if vanilla_only:
+        pytest.skip("needs the extension")
+
+
+def _both(spark: SparkSession, make: Callable[[], DataFrame], settings: dict[str, str] | None = None) -> list[Any]:
+    """Return the rows of both engines, which are equal; the functions run in the engine."""
+    rows = []
+    for engine in ("false", "true"):
+        with configured(spark, {**(settings or {}), ENABLED: engine}):
+            frame = make()
+            rows.append(frame.collect())
+    summary = summary_of(frame)
+    assert "ArrowEvalPython" not in str(summary.reasons), summary.reasons
+    assert summary.converted > 1
+    assert difference(rows[0], rows[1]) is None
+    return rows[1]
+
+
+@pandas_udf(LongType())
+def _plus(a: pd.Series, b: pd.Series) -> pd.Series:
+    return a + b
+
+
+@arrow_udf(DoubleType())
+def _half(a: pa.Array) -> pa.Array:
+    return pc.divide(a, 2.0)
+
+
+@udf(StringType(), useArrow=True)
+def _shown(*values: Any) -> str:
+    return " ".join(map(repr, values))
+
+
+def _identity(kind: str) -> list[Any]:
+    """Return one function of each form that returns its argument."""
+    return [
+        pandas_udf(lambda a: a, kind),
+        arrow_udf(lambda a: a, kind),
+        udf(lambda a: a, kind, useArrow=True),
+    ]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu"])
+@pytest.mark.parametrize("rows", ["10000", "7"])
+def test_values_of_all_types_equal_spark(spark: SparkSession, tables: TableShelf, zone: str, rows: str) -> None:
+    settings = {"spark.sql.session.timeZone": zone, "spark.sql.execution.arrow.maxRecordsPerBatch": rows}
+    made = {
+        "b": "boolean", "i": "int", "l": "bigint", "f": "float", "d": "double", "n": "decimal(38,18)", "s": "string",
+        "x": "binary", "day": "date", "at": "timestamp", "local": "timestamp_ntz",
+    }  # fmt: skip
+    columns = [
+        "id % 2 = 0 AS b", "CAST(id AS INT) AS i", "id - 9223372036854775807 AS l", "CAST(id AS FLOAT) / 3 AS f",
+        "CASE id WHEN 3 THEN double('NaN') WHEN 4 THEN -0.0D WHEN 5 THEN double('-Infinity') ELSE id / 7D END AS d",
+        "CAST(id * 1e17 AS DECIMAL(38,18)) / 3 AS n", "CASE id WHEN 6 THEN '' ELSE concat('ü', id % 4, '𝄞') END AS s",
+        "CAST(concat('a', id) AS BINARY) AS x", "DATE'1500-01-01' + CAST(id * 30000 AS INT) AS day",
+        "timestamp_micros(id * 123456789012345 - 999999999999999) AS at",
+        "TIMESTAMP_NTZ'1901-01-01 00:00:00.123456' + make_dt_interval(CAST(id * 365 AS INT)) AS local",
+    ]  # fmt: skip
+    base = spark.range(0, 40, 1, 2).selectExpr("id", *columns)
+    nullable = ["id", *(f"IF(id % 9 = 8, NULL, {name}) AS {name}" for name in made)]
+
+    def called() -> DataFrame:
+        forms = zip(*(_identity(kind) for kind in made.values()), strict=True)
+        calls = [function(name) for form in forms for function, name in zip(form, made, strict=True)]
+        return base.selectExpr(*nullable).select("id", _shown(*made), *calls)
+
+    assert len(_both(spark, called, settings)) == 40
+
+
+def test_functions_in_all_places_equal_spark(spark: SparkSession, tables: TableShelf) -> None:
+    tables.use(["tame"])
+    frame = lambda: spark.table("tame")  # noqa: E731
+    _both(spark, lambda: frame().select("id", _plus("id", "i"), (_half(f.col("id") * 2.0) + 1).alias("h")))
+    _both(spark, lambda: frame().select(_plus(_plus("id", "i"), f.col("i") + 1)))
+    _both(spark, lambda: frame().where(_half("id") > 3).select("id"))
+    _both(spark, lambda: frame().groupBy(_plus(f.col("id") % 3, f.lit(1))).agg(f.sum(_half("id")), f.count("*")))
+    _both(spark, lambda: frame().select(_plus(b="id", a=f.col("i"))))
+    _both(spark, lambda: frame().where("id < 0").select(_plus("id", "i")))
+    _both(spark, lambda: frame().orderBy("id").limit(3).select("id", _shown("id", "i")))
+    joined = lambda: frame().alias("a").join(frame().alias("b"), _plus("a.id", "b.i") == f.col("a.i"))  # noqa: E731
+    _both(spark, lambda: joined().select("a.id", "b.id"))
+
+
+def test_batches_have_the_rows_that_spark_sends(spark: SparkSession) -> None:
+    @pandas_udf("string")
+    def batch(a: pd.Series) -> pd.Series:
+        return pd.Series([f"{len(a)} from {a.iloc[0]}"] * len(a))
+
+    settings = {"spark.sql.execution.arrow.maxRecordsPerBatch": "1000"}
+    rows = _both(spark, lambda: spark.range(0, 25000, 1, 2).where("id % 3 > 0").select("id", batch("id")), settings)
+    assert {row[1].split()[0] for row in rows} == {"1000", "333"}
+
+
+def test_accumulators_broadcasts_and_task_context_work(spark: SparkSession) -> None:
+    counts, factors = spark.sparkContext.accumulator(0), spark.sparkContext.broadcast([10, 20])
+
+    @udf("bigint", useArrow=True)
+    def scaled(a: int) -> int:
+        counts.add(1)
+        return a * factors.value[TaskContext.get().partitionId()]
+
+    rows = _both(spark, lambda: spark.range(0, 100, 1, 2).where("id > 0").select(scaled("id")))
+    assert counts.value == 2 * 99
+    assert sum(row[0] for row in rows) == 10 * sum(range(50)) + 20 * sum(range(50, 100))
+
+
+def _error(frame: DataFrame) -> str:
+    with pytest.raises(PythonException) as caught:
+        frame.collect()
+    return str(caught.value)
+
+
+def test_errors_have_the_text_of_spark(spark: SparkSession) -> None:
+    def inverse(a: int) -> float:
+        try:
+            return 1 / (a - 7)
+        except ZeroDivisionError as error:
+            raise ValueError(f"no inverse of {a}") from error
+
+    functions = [
+        udf(inverse, "double", useArrow=True),
+        pandas_udf(lambda a: a.map(inverse), "double"),
+        pandas_udf(lambda a: a[:1], "bigint"),
+        pandas_udf(lambda a: 3, "bigint"),
+        arrow_udf(lambda a: pa.array(["x"] * len(a)), "bigint"),
+        udf(lambda a: next(iter([])), "bigint", useArrow=True),
+    ]
+    for function in functions:
+        errors = []
+        for engine in ("false", "true"):
+            with configured(spark, {ENABLED: engine}):
+                frame = spark.range(0, 20, 1, 1).where("id > 2").select(function("id"))
+                errors.append(_error(frame))
+        assert summary_of(frame).converted > 1
+        assert errors[0].splitlines()[-1] == errors[1].splitlines()[-1]
+        assert "pyspark_pipeline" not in errors[1]
+    assert "no inverse of 7" in _error(spark.range(10).select(functions[0]("id")))
+
+
+@pytest.mark.parametrize(
+    ("function", "setting", "reason"),
+    [
+        (udf(lambda: 3, LongType(), useArrow=True), {}, "without arguments"),
+        (_plus, {"spark.sql.pyspark.udf.profiler": "perf"}, "are profiled by Spark"),
+        (_plus, {"spark.sql.execution.arrow.useLargeVarTypes": "true"}, "useLargeVarTypes"),
+        (_plus, {"spark.sql.execution.arrow.maxRecordsPerBatch": "0"}, "over batches without a limit"),
+    ],
+    ids=["no arguments", "profiler", "large types", "no limit"],
+)
+def test_other_functions_stay_in_spark(
+    spark: SparkSession, function: Any, setting: dict[str, str], reason: str
+) -> None:
+    with configured(spark, {**setting, ENABLED: "true"}):
+        arguments = [] if reason == "without arguments" else ["id", "id"]
+        frame = spark.range(10).where("id > 3").select(function(*arguments))
+        assert len(frame.collect()) == 6
+        assert reason in str(summary_of(frame).reasons)
