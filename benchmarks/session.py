@@ -1,10 +1,10 @@
 """One engine's Spark session in a process of its own, controlled by JSON lines on its standard input.
 
-Commands, one object a line: ``views`` (register Parquet files), ``run`` (execute a query, timed; its rows
-go to a pickle file on request), ``instances`` (the metrics of that query's fragment instances), ``names``
-(of the functions and operators of a query), ``storage`` (of cached relations), ``configure`` (set options),
-``save`` (write a query's rows) and ``stop``. Each is answered by one JSON line on a pipe that the parent passes.
-The signal :data:`CANCEL` cancels the running query.
+Commands, one object a line: ``views`` (register Parquet files), ``functions`` (register Python functions), ``run``
+(execute a query, timed; its rows go to a pickle file on request), ``instances`` (the metrics of that query's fragment
+instances), ``names`` (of the functions and operators of a query), ``storage`` (of cached relations), ``configure`` (set
+options), ``save`` (write the rows of a query) and ``stop``. Each is answered by one JSON line on a pipe that the parent
+passes. The signal :data:`CANCEL` cancels the running query.
 """
 
 from __future__ import annotations
@@ -51,6 +51,12 @@ class Session:
         self._spark = spark
         self._watch = Watch(spark)
         self._frame: DataFrame | None = None
+
+    def functions(self, module: str) -> dict[str, Any]:
+        """Register the Python functions that ``module.functions()`` returns by name."""
+        for name, function in importlib.import_module(module).functions().items():
+            self._spark.udf.register(name, function)
+        return {}
 
     def views(self, tables: dict[str, str]) -> dict[str, Any]:
         """Register each Parquet file or folder as a view of its name."""

@@ -1,0 +1,133 @@
+"""Compares the user's Python functions in fragments with Spark's, over lineitem of TPC-H.
+
+``python -m benchmarks.udf --scale 10 --json FILE``: 60 M rows. Both engines run each query in turn in one run, warm.
+The operators of each query that run in the engine are counted; a form that stays in Spark is a record of that.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchmarks.command_line import configuration, emit_document, make_parser
+from benchmarks.engine import Engine
+from benchmarks.report import versions
+from benchmarks.session import PIPELINE, SPARK
+from benchmarks.tpch import data
+
+_QUERIES = {
+    "arrow_udf of a column": "select sum(taxed(l_tax_d)) from items",
+    "arrow_udf into groups": "select l_returnflag, sum(taxed(l_tax_d)), count(*) from items group by l_returnflag",
+    "pandas_udf of three columns": "select sum(net(l_price_d, l_discount_d, l_tax_d)) from items",
+    "pandas_udf of a string": "select lowered(l_shipmode), count(*) from items group by 1",
+    "arrow_udf in a filter": "select count(*), sum(l_partkey) from items where taxed(l_tax_d) > 1.5",
+    "udf(useArrow=True)": "select max(code(l_returnflag, l_linestatus)) from few_items",
+    "udf, pickled": "select max(pickled_code(l_returnflag, l_linestatus)) from few_items",
+    "a wide table": "select count(*), max(x) from (select *, taxed(l_tax_d) as x from few_items)",
+}
+_ITEMS = """select *, cast(l_tax as double) as l_tax_d, cast(l_extendedprice as double) as l_price_d,
+    cast(l_discount as double) as l_discount_d from lineitem"""
+
+
+def functions() -> dict[str, Any]:
+    """Return the functions of the queries by name; needs a session."""
+    forms: Any = importlib.import_module("pyspark.sql.functions")
+
+    def taxed(tax: pa.Array) -> pa.Array:
+        return pc.multiply(pc.add(tax, 1.0), 1.5)
+
+    def net(price: pd.Series, discount: pd.Series, tax: pd.Series) -> pd.Series:
+        return price * (1 - discount) * (1 + tax)
+
+    def lowered(text: pd.Series) -> pd.Series:
+        return text.str.lower()
+
+    def code(flag: str, status: str) -> str:
+        return f"{flag}-{status}"
+
+    return {
+        "taxed": forms.arrow_udf(taxed, "double"),
+        "net": forms.pandas_udf(net, "double"),
+        "lowered": forms.pandas_udf(lowered, "string"),
+        "code": forms.udf(code, "string", useArrow=True),
+        "pickled_code": forms.udf(code, "string", useArrow=False),
+    }
+
+
+def main(words: list[str] | None = None) -> int:
+    """Run the benchmark and print the JSON document."""
+    parser = make_parser("udf", __doc__)
+    parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor of lineitem (default 1)")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--memory", default="4g", help="spark.driver.memory of both sessions (default 4g)")
+    arguments = parser.parse_args(words)
+    conf = configuration(arguments, {"spark.driver.memory": arguments.memory})
+    table = data.tables(data.make(arguments.scale))["lineitem"]
+    queries: dict[str, Any] = {}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Engine(SPARK, conf, log=arguments.log) as spark,
+        Engine(PIPELINE, conf, log=arguments.log) as pipeline,
+    ):
+        for engine in (spark, pipeline):
+            engine.call("views", tables={"lineitem": table})
+            engine.call("functions", module="benchmarks.udf")
+            engine.call("run", sql=f"create or replace temporary view items as {_ITEMS}", sink="collect")
+            few = "create or replace temporary view few_items as select * from items where l_orderkey % 10 = 0"
+            engine.call("run", sql=few, sink="collect")
+        for label, sql in _QUERIES.items():
+            queries[label] = _measured(label, sql, {SPARK: spark, PIPELINE: pipeline}, arguments.runs, Path(folder))
+    ratios = {label: query["times_faster"] for label, query in queries.items()}
+    document = {
+        "meta": {"versions": versions(), "scale": arguments.scale, "runs": arguments.runs},
+        "times_faster": ratios,
+        "different": [label for label, query in queries.items() if not query["equal"]],
+        "queries": queries,
+    }
+    emit_document(document, arguments.json)
+    return 0
+
+
+def _measured(label: str, sql: str, engines: dict[str, Engine], runs: int, folder: Path) -> dict[str, Any]:
+    """Run a query on both engines in turn; return the medians of the warm runs and whether the rows are equal."""
+    seconds: dict[str, list[float]] = {name: [] for name in engines}
+    rows: dict[str, list[Any]] = {}
+    summary: dict[str, Any] = {}
+    for run in range(runs + 1):
+        for name, engine in engines.items():
+            answer = str(folder / name)
+            made = engine.call("run", sql=sql, sink="collect", **({} if run else {"answer": answer}))
+            if run:
+                seconds[name].append(made["seconds"])
+            else:
+                rows[name] = sorted(pickle.loads(Path(answer).read_bytes())[2], key=repr)
+                summary = made.get("summary") or summary
+    medians = {name: statistics.median(times) for name, times in seconds.items()}
+    return {
+        "sql": sql,
+        "seconds": {name: round(value, 3) for name, value in medians.items()},
+        "times_faster": round(medians[SPARK] / medians[PIPELINE], 2),
+        "equal": _are_close(rows[SPARK], rows[PIPELINE]),
+        **{key: summary[key] for key in ("operators", "converted") if key in summary},
+    }
+
+
+def _are_close(expected: list[Any], made: list[Any]) -> bool:
+    """Return whether rows are equal, sums of doubles up to the order of their additions."""
+    values = [(a, b) for row, other in zip(expected, made, strict=True) for a, b in zip(row, other, strict=True)]
+    return len(expected) == len(made) and all(
+        abs(a - b) <= 1e-9 * abs(a) if isinstance(a, float) else a == b for a, b in values
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
