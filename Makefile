@@ -1,11 +1,11 @@
 # make demo   TPC-H scale 1, one job through spark-submit without and with the extension
 # make test   the whole test suite, on Spark 4.1: first what needs no session of the extension, then what does: the SQL
 #             suite beside launchers, faults, random queries, and the files that exchange rows with three drivers an instance
-#             (with COMBINATIONS=one five of the files on aggregates and windows)
+#             (with COMBINATIONS=one five of the files on aggregates and windows; with EVERY=2 half of each file's statements)
 # make lint   ruff, mypy --strict, import floors
 # make wheel  sdist and one wheel with the shim compiled for Spark 4.1 and 4.3, into dist/; two runs make the same bytes
 # make test-spark43   the SQL suite on Spark 4.3, each file in one combination of its matrix: not the one that
-#             COMBINATIONS=one takes on Spark 4.1, if the matrix has more (with EVERY=2 half of each file's statements)
+#             COMBINATIONS=one takes on Spark 4.1, if the matrix has more (with EVERY=2 the other half of the statements)
 
 PYTHON ?= python3
 SOURCES = setup.cfg setup.py pyproject.toml build_backend/pipeline_build.py
@@ -43,7 +43,7 @@ test-drivers: .venv/ready
 	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/gold --task-cpus 3 --combinations one -k "($(DRIVERS_$(COMBINATIONS))) and not collect_list and not approximate_percentile"
 
 test-gold: .venv/ready
-	.venv/bin/python -m pytest -n $(PROCESSES) $(PYTEST_ARGS) tests/gold --combinations $(COMBINATIONS)
+	.venv/bin/python -m pytest -n $(PROCESSES) $(PYTEST_ARGS) tests/gold --combinations $(COMBINATIONS) --every $(EVERY)
 
 test-system: .venv/ready
 	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/fuzz tests/system tests/plans

@@ -2,7 +2,7 @@
 
 ``--vanilla`` runs without the extension (gold files are then checked against Spark alone),
 ``--combinations one`` runs each gold file once, ``next`` once in the following combination of its matrix,
-``--every N`` runs one statement of N of each gold file, the first of which rotates by file,
+``--every N`` runs one statement of N of each gold file, the first of which rotates by file (another with ``next``),
 ``--task-cpus N`` sets the parallelism inside an instance, ``--gold-report FILE`` writes faults
 as JSON lines, ``--write-plans`` the snapshots of plans.
 Random tests run the same cases every time; ``--hypothesis-profile explore`` draws new ones.

@@ -30,11 +30,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     cases = []
     for number, path in enumerate(sorted(_FOLDER.glob("*/*.sql"))):
         gold = read(path)
-        one = (number + (chosen == "next")) % len(gold.combinations)
+        turn = number + (chosen == "next")
+        one = turn % len(gold.combinations)
         for combination in gold.combinations if chosen == "all" else gold.combinations[one : one + 1]:
             text = "-".join(f"{key}={value}" for key, value in combination.items())
             name = f"{path.relative_to(_FOLDER).with_suffix('')}[{text}]"
-            statements = gold.statements[number % every :: every] or gold.statements
+            statements = gold.statements[turn % every :: every] or gold.statements
             cases.append(pytest.param(replace(gold, statements=statements), combination, id=name))
     metafunc.parametrize(("gold", "combination"), cases)
 
