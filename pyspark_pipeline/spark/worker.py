@@ -13,7 +13,9 @@ from pyspark import worker as spark_worker
 
 from pyspark_pipeline.errors import UserFunctionError
 from pyspark_pipeline.kernels.buffers import IS_ADDRESS_SPACE_LIMITED
+from pyspark_pipeline.operators.python_functions.calls import use_calls_of
 from pyspark_pipeline.spark.broadcasts import read_broadcast
+from pyspark_pipeline.spark.python_calls import load_calls
 from pyspark_pipeline.task import run_fragment
 
 # Spark already runs a task per core: Arrow's own thread pools would oversubscribe the cores.
@@ -45,6 +47,8 @@ def _reports_user_errors(report: Callable[..., None]) -> Callable[..., None]:
 
     return report_error
 
+
+use_calls_of(load_calls)
 
 _REPORT = "handle_worker_exception"
 setattr(spark_worker, _REPORT, _reports_user_errors(getattr(spark_worker, _REPORT)))

@@ -13,14 +13,21 @@ from pyspark.sql.types import LongType
 from pyspark.util import PythonEvalType
 
 from pyspark_pipeline.errors import UserFunctionError
+from pyspark_pipeline.operators.python_functions.calls import use_calls_of
 from pyspark_pipeline.plan.expr import ColumnRef
 from pyspark_pipeline.plan.python_functions import EvalPython, PythonCall
+from pyspark_pipeline.spark.python_calls import load_calls
 from tests.operators.aggregate_kit import chunks_of, leaf
 from tests.operators.kit import Chunks, fields, run
 
 _INPUT = '{"type":"struct","fields":[{"name":"_0","type":"long","nullable":true,"metadata":{}}]}'
 
 Function = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def _calls() -> None:
+    use_calls_of(load_calls)
 
 
 def numbers(rows: int, chunk_rows: int = 7) -> Chunks:

@@ -51,7 +51,7 @@ class PythonFunctions:
 
 def _without_own_frames(trace: TracebackType | None) -> TracebackType | None:
     """Return the traceback from the first frame on that is not the engine's."""
-    while trace is not None and trace.tb_frame.f_globals.get("__package__") == __package__:
+    while trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith("pyspark_pipeline."):
         trace = trace.tb_next
     return trace
 
