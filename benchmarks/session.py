@@ -53,9 +53,12 @@ class Session:
         self._frame: DataFrame | None = None
 
     def functions(self, module: str) -> dict[str, Any]:
-        """Register the Python functions that ``module.functions()`` returns by name."""
-        for name, function in importlib.import_module(module).functions().items():
+        """Register the Python functions that ``module.functions()`` returns, and the views of ``module.frames(…)``."""
+        source = importlib.import_module(module)
+        for name, function in source.functions().items():
             self._spark.udf.register(name, function)
+        for name, frame in source.frames(self._spark).items():
+            frame.createOrReplaceTempView(name)
         return {}
 
     def views(self, tables: dict[str, str]) -> dict[str, Any]:

@@ -11,12 +11,14 @@ import pickle
 import statistics
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.command_line import configuration, emit_document, make_parser
 from benchmarks.engine import Engine
@@ -30,6 +32,8 @@ _QUERIES = {
     "pandas_udf of three columns": "select sum(net(l_price_d, l_discount_d, l_tax_d)) from items",
     "pandas_udf of a string": "select lowered(l_shipmode), count(*) from items group by 1",
     "arrow_udf in a filter": "select count(*), sum(l_partkey) from items where taxed(l_tax_d) > 1.5",
+    "mapInArrow into groups": "select flag, sum(x), count(*) from arrow_items group by flag",
+    "mapInPandas into groups": "select flag, sum(x), count(*) from pandas_items group by flag",
     "udf(useArrow=True)": "select max(code(l_returnflag, l_linestatus)) from few_items",
     "udf, pickled": "select max(pickled_code(l_returnflag, l_linestatus)) from few_items",
     "a wide table": "select count(*), max(x) from (select *, taxed(l_tax_d) as x from few_items)",
@@ -63,6 +67,28 @@ def functions() -> dict[str, Any]:
     }
 
 
+def frames(spark: SparkSession) -> dict[str, DataFrame]:
+    """Return the views of the queries by name."""
+
+    def taxed(batches: Any) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            x = pc.multiply(pc.add(batch["tax"], 1.0), 1.5)
+            yield pa.RecordBatch.from_arrays([batch["flag"], x], ["flag", "x"])
+
+    def taxed_frames(batches: Any) -> Iterator[Any]:
+        for batch in batches:
+            yield pd.DataFrame({"flag": batch["flag"], "x": (batch["tax"] + 1.0) * 1.5})
+
+    items = spark.sql(_ITEMS)
+    columns = items.selectExpr("l_returnflag as flag", "l_tax_d as tax")
+    return {
+        "items": items,
+        "few_items": items.where("l_orderkey % 10 = 0"),
+        "arrow_items": columns.mapInArrow(taxed, "flag string, x double"),
+        "pandas_items": columns.mapInPandas(taxed_frames, "flag string, x double"),
+    }
+
+
 def main(words: list[str] | None = None) -> int:
     """Run the benchmark and print the JSON document."""
     parser = make_parser("udf", __doc__)
@@ -81,9 +107,6 @@ def main(words: list[str] | None = None) -> int:
         for engine in (spark, pipeline):
             engine.call("views", tables={"lineitem": table})
             engine.call("functions", module="benchmarks.udf")
-            engine.call("run", sql=f"create or replace temporary view items as {_ITEMS}", sink="collect")
-            few = "create or replace temporary view few_items as select * from items where l_orderkey % 10 = 0"
-            engine.call("run", sql=few, sink="collect")
         for label, sql in _QUERIES.items():
             queries[label] = _measured(label, sql, {SPARK: spark, PIPELINE: pipeline}, arguments.runs, Path(folder))
     ratios = {label: query["times_faster"] for label, query in queries.items()}

@@ -22,18 +22,21 @@ class BackgroundWork:
     An executor with nothing else to do waits at most ``stall_seconds`` for a task to begin or end.
     """
 
-    __slots__ = ("stall_seconds", "changes", "_counts", "_lock", "_ended")
+    __slots__ = ("stall_seconds", "changes", "_counts", "_lock", "_ended", "_may_take_long")
 
     def __init__(self, stall_seconds: float = _STALL_SECONDS) -> None:
         self.stall_seconds = stall_seconds
         self.changes = 0
         self._counts: dict[str, int] = {}
+        self._may_take_long: set[str] = set()
         self._lock = threading.Lock()
         self._ended = threading.Condition(self._lock)
 
-    def started(self, name: str) -> None:
-        """Register one task."""
+    def started(self, name: str, *, may_take_long: bool = False) -> None:
+        """Register one task; a user's function ``may_take_long``: it never counts as a bug."""
         with self._lock:
+            if may_take_long:
+                self._may_take_long.add(name)
             self.changes += 1
             self._counts[name] = self._counts.get(name, 0) + 1
 
@@ -46,7 +49,12 @@ class BackgroundWork:
                 self._counts[name] = left
             else:
                 del self._counts[name]
+                self._may_take_long.discard(name)
                 self._ended.notify_all()
+
+    def is_limited(self) -> bool:
+        """Return whether the running tasks should end within ``stall_seconds``."""
+        return not self._may_take_long
 
     def is_idle(self) -> bool:
         """Return whether no task is running."""
@@ -92,7 +100,7 @@ class StallDetector:
         now, changes = time.monotonic(), self._background.changes
         if self._since is None or changes != self._changes:
             self._since, self._changes = now, changes
-        return now - self._since > self._background.stall_seconds
+        return self._background.is_limited() and now - self._since > self._background.stall_seconds
 
     def message(self) -> str:
         """Return the error message that names the running tasks."""

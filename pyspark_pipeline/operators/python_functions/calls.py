@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 
-from pyspark_pipeline.errors import UnsupportedPlanError
-from pyspark_pipeline.plan.python_functions import EvalPython
+from pyspark_pipeline.datatypes import DataType
+from pyspark_pipeline.errors import UnsupportedPlanError, UserFunctionError
+from pyspark_pipeline.plan.python_functions import PythonNode
 
-#: From a batch of the functions' arguments to a batch of their results.
-Evaluate = Callable[[pa.RecordBatch], pa.RecordBatch]
-LoadCalls = Callable[[EvalPython], Evaluate]
+#: From batches of the functions' arguments to batches of their results; the first argument is the partition's index.
+Evaluate = Callable[[int, Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+LoadCalls = Callable[[PythonNode], Evaluate]
 
 _loaders: list[LoadCalls] = []
 
@@ -21,8 +22,21 @@ def use_calls_of(load: LoadCalls) -> None:
     _loaders[:] = [load]
 
 
-def load_calls(node: EvalPython) -> Evaluate:
+def load_calls(node: PythonNode) -> Evaluate:
     """Unpickle the functions of a node; raise what the import of their modules raises."""
     if not _loaders:
         raise UnsupportedPlanError("Python functions run in Spark's workers only")
     return _loaders[0](node)
+
+
+def spark_arrow_type(type_: DataType, time_zone: str) -> pa.DataType:
+    """Return the Arrow type of an argument in Spark: its timestamps are in the time zone of the session."""
+    return pa.timestamp("us", tz=time_zone) if type_.kind == "timestamp" else type_.arrow
+
+
+def user_error(names: str, error: BaseException) -> UserFunctionError:
+    """Return the error that the engine raises if one of the functions ``names`` raised ``error``."""
+    trace = error.__traceback__
+    while trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith("pyspark_pipeline."):
+        trace = trace.tb_next
+    return UserFunctionError(f"{names}: {type(error).__name__}: {error}", error, trace)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from types import TracebackType
 
 import pyarrow as pa
 
-from pyspark_pipeline.datatypes import DataType
-from pyspark_pipeline.errors import UserFunctionError
-from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import make_chunk
-from pyspark_pipeline.operators.python_functions.calls import Evaluate, load_calls
+from pyspark_pipeline.operators.python_functions.calls import Evaluate, load_calls, spark_arrow_type, user_error
+from pyspark_pipeline.operators.python_functions.row_batches import RowBatches
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.expr import columns_read
 from pyspark_pipeline.plan.nodes import Settings
@@ -29,31 +26,23 @@ class PythonFunctions:
         self._node = node
         self._names = ", ".join(call.name for call in node.calls)
         self._schema = pa.schema(
-            [(f"_{i}", _spark_arrow_type(argument.type, time_zone)) for i, argument in enumerate(node.arguments)]
+            [(f"_{i}", spark_arrow_type(argument.type, time_zone)) for i, argument in enumerate(node.arguments)]
         )
         self._types = [field.type.arrow for field in node.output[len(node.child.output) :]]
         self._lock = threading.Lock()
         self._evaluate: Evaluate | None = None
 
     def results(self, arguments: Sequence[pa.Array]) -> list[pa.Array]:
-        """Return the results for a batch; raise :class:`UserFunctionError`, whose cause is the function's error."""
+        """Return the results for a batch; raise :func:`user_error`, whose cause is the function's error."""
         columns = [_cast(column, type_) for column, type_ in zip(arguments, self._schema.types, strict=True)]
         batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
         with self._lock:
             try:
                 self._evaluate = self._evaluate or load_calls(self._node)
-                made = self._evaluate(batch)
+                (made,) = self._evaluate(0, iter([batch]))
             except (Exception, SystemExit) as error:
-                message = f"{self._names}: {type(error).__name__}: {error}"
-                raise UserFunctionError(message, error, _without_own_frames(error.__traceback__)) from error
+                raise user_error(self._names, error) from error
         return [_cast(column, type_) for column, type_ in zip(made.columns, self._types, strict=True)]
-
-
-def _without_own_frames(trace: TracebackType | None) -> TracebackType | None:
-    """Return the traceback from the first frame on that is not the engine's."""
-    while trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith("pyspark_pipeline."):
-        trace = trace.tb_next
-    return trace
 
 
 class EvalPythonOperator(Operator):
@@ -62,47 +51,35 @@ class EvalPythonOperator(Operator):
     def __init__(self, arguments: CompiledExpressions, functions: PythonFunctions, max_rows: int) -> None:
         self._arguments = arguments
         self._functions = functions
-        self._max_rows = max_rows
-        self._chunks: list[Chunk] = []
-        self._num_rows = 0
+        self._rows = RowBatches(max_rows)
         self._finishing = False
 
     def need_input(self) -> bool:
-        return not self._finishing and self._num_rows < self._max_rows
+        return not self._finishing and not self._rows.has_batch()
 
     def push_chunk(self, chunk: Chunk) -> None:
-        self._chunks.append(chunk)
-        self._num_rows += chunk.num_rows
+        self._rows.add(chunk)
 
     def has_output(self) -> bool:
-        return self._num_rows >= self._max_rows or (self._finishing and self._num_rows > 0)
+        return self._rows.has_batch() or (self._finishing and self._rows.num_rows > 0)
 
     def pull_chunk(self) -> Chunk:
-        batch = self._next_batch()
+        batch = self._rows.take()
         results = self._functions.results(self._arguments.evaluate(batch))
         return make_chunk([*batch.columns, *results], batch.num_rows)
 
-    def _next_batch(self) -> Chunk:
-        """Remove the first rows, at most ``max_rows``."""
-        rows = concat_chunks(self._chunks)
-        rest = rows.slice(self._max_rows)
-        self._chunks = [rest] if rest.num_rows else []
-        self._num_rows = rest.num_rows
-        return rows.slice(0, self._max_rows)
-
     def is_finished(self) -> bool:
-        return self._finishing and not self._num_rows
+        return self._finishing and not self._rows.num_rows
 
     def set_finishing(self) -> None:
         self._finishing = True
 
     def set_finished(self) -> None:
         self._finishing = True
-        self.close()
+        self._rows.clear()
 
     def close(self) -> None:
-        self._chunks = []
-        self._num_rows = 0
+        self._rows.clear()
 
 
 class EvalPythonFactory(OperatorFactory):
@@ -118,11 +95,6 @@ class EvalPythonFactory(OperatorFactory):
 
     def create(self, dop: int, driver_sequence: int) -> EvalPythonOperator:
         return EvalPythonOperator(self._arguments, self._functions, self._max_rows)
-
-
-def _spark_arrow_type(type_: DataType, time_zone: str) -> pa.DataType:
-    """Return the Arrow type of an argument in Spark: its timestamps are in the time zone of the session."""
-    return pa.timestamp("us", tz=time_zone) if type_.kind == "timestamp" else type_.arrow
 
 
 def _cast(column: pa.Array, type_: pa.DataType) -> pa.Array:
