@@ -34,6 +34,11 @@ def spark_arrow_type(type_: DataType, time_zone: str) -> pa.DataType:
     return pa.timestamp("us", tz=time_zone) if type_.kind == "timestamp" else type_.arrow
 
 
+def as_type(column: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Return the column, cast if it has another type."""
+    return column if column.type == type_ else column.cast(type_)
+
+
 def user_error(names: str, error: BaseException) -> UserFunctionError:
     """Return the error that the engine raises if one of the functions ``names`` raised ``error``."""
     trace = error.__traceback__

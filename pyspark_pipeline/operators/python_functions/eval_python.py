@@ -10,7 +10,13 @@ import pyarrow as pa
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import make_chunk
-from pyspark_pipeline.operators.python_functions.calls import Evaluate, load_calls, spark_arrow_type, user_error
+from pyspark_pipeline.operators.python_functions.calls import (
+    Evaluate,
+    as_type,
+    load_calls,
+    spark_arrow_type,
+    user_error,
+)
 from pyspark_pipeline.operators.python_functions.row_batches import RowBatches
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.expr import columns_read
@@ -34,7 +40,7 @@ class PythonFunctions:
 
     def results(self, arguments: Sequence[pa.Array]) -> list[pa.Array]:
         """Return the results for a batch; raise :func:`user_error`, whose cause is the function's error."""
-        columns = [_cast(column, type_) for column, type_ in zip(arguments, self._schema.types, strict=True)]
+        columns = [as_type(column, type_) for column, type_ in zip(arguments, self._schema.types, strict=True)]
         batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
         with self._lock:
             try:
@@ -42,7 +48,7 @@ class PythonFunctions:
                 (made,) = self._evaluate(0, iter([batch]))
             except (Exception, SystemExit) as error:
                 raise user_error(self._names, error) from error
-        return [_cast(column, type_) for column, type_ in zip(made.columns, self._types, strict=True)]
+        return [as_type(column, type_) for column, type_ in zip(made.columns, self._types, strict=True)]
 
 
 class EvalPythonOperator(Operator):
@@ -86,7 +92,6 @@ class EvalPythonFactory(OperatorFactory):
     """Makes the operators, which share the functions."""
 
     name = "EvalPython"
-    maps_rows = False  # a function sees whole batches
 
     def __init__(self, node: EvalPython, settings: Settings) -> None:
         self._arguments = compile_expressions(node.arguments, ExpressionSettings.of(settings))
@@ -95,10 +100,6 @@ class EvalPythonFactory(OperatorFactory):
 
     def create(self, dop: int, driver_sequence: int) -> EvalPythonOperator:
         return EvalPythonOperator(self._arguments, self._functions, self._max_rows)
-
-
-def _cast(column: pa.Array, type_: pa.DataType) -> pa.Array:
-    return column if column.type == type_ else column.cast(type_)
 
 
 def _required_input(node: EvalPython, required: RequiredOutput) -> tuple[RequiredOutput]:

@@ -10,7 +10,7 @@ from pyspark_pipeline.errors import PipelineError
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.kernels.buffers import make_chunk
-from pyspark_pipeline.operators.python_functions.calls import load_calls, spark_arrow_type, user_error
+from pyspark_pipeline.operators.python_functions.calls import as_type, load_calls, spark_arrow_type, user_error
 from pyspark_pipeline.operators.python_functions.function_thread import FunctionThread
 from pyspark_pipeline.operators.python_functions.row_batches import RowBatches
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
@@ -53,7 +53,7 @@ class MapPythonOperator(Operator):
     def _send_batch(self) -> None:
         rows = self._rows.take()
         types = [field.type for field in self._fields]
-        columns = [_cast(column, type_) for column, type_ in zip(rows.columns, types, strict=True)]
+        columns = [as_type(column, type_) for column, type_ in zip(rows.columns, types, strict=True)]
         struct = pa.StructArray.from_arrays(columns, fields=self._fields)
         self._thread.put(pa.RecordBatch.from_arrays([struct], ["struct"]))
 
@@ -95,10 +95,6 @@ class MapPythonOperator(Operator):
         self._rows.clear()
         if hasattr(self, "_thread"):  # prepared
             self._thread.stop()
-
-
-def _cast(column: pa.Array, type_: pa.DataType) -> pa.Array:
-    return column if column.type == type_ else column.cast(type_)
 
 
 def _columns(struct: pa.StructArray, output: tuple[Field, ...]) -> list[pa.Array]:
