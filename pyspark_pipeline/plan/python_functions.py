@@ -1,12 +1,12 @@
-"""The nodes EvalPython and MapPython: calls of the user's Python functions over Arrow batches."""
+"""The nodes EvalPython and MapPython: calls of the user's Python functions over batches."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
 
+from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Field, Node, PartitionDependentNode
 from pyspark_pipeline.plan.registry import decodes
@@ -25,80 +25,76 @@ class PythonCall:
     commands: tuple[bytes, ...]
 
 
-class PythonNode(Protocol):
-    """The properties of a node that calls functions which Spark's worker needs.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonFunctions:
+    """Calls of one form, and the properties that Spark's worker needs for them.
 
     ``eval_type`` is Spark's ``PythonEvalType``, ``input_type`` the type of a batch (a struct, JSON), ``conf`` has the
-    settings that Spark sends to its Python workers.
-    """
-
-    @property
-    def eval_type(self) -> int: ...
-    @property
-    def input_type(self) -> str: ...
-    @property
-    def conf(self) -> Mapping[str, str]: ...
-    @property
-    def calls(self) -> tuple[PythonCall, ...]: ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvalPython(Node):
-    """Appends the results of ``calls`` to the columns of ``child``; a :class:`PythonNode`.
-
-    The calls read ``arguments``, bound to the child, in batches of at most ``max_rows`` rows.
+    settings that Spark sends to its Python workers. The functions get batches of at most ``max_rows`` rows and return
+    columns of ``result_types``.
     """
 
     eval_type: int
     max_rows: int
     input_type: str
     conf: Mapping[str, str]
-    arguments: tuple[Expr, ...]
     calls: tuple[PythonCall, ...]
+    result_types: tuple[DataType, ...]
+
+    @property
+    def names(self) -> str:
+        """The names of the functions, for messages."""
+        return ", ".join(call.name for call in self.calls)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvalPython(Node):
+    """Appends the results of ``functions``, which read ``arguments``, bound to ``child``, to its columns."""
+
+    functions: PythonFunctions
+    arguments: tuple[Expr, ...]
     child: Node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapPython(PartitionDependentNode):
-    """The batches that a function returns for an iterator over those of ``child``; a :class:`PythonNode`.
+    """The batches that a function returns for an iterator over those of ``child``, as a struct of all columns."""
 
-    The function gets a struct of all columns, in batches of at most ``max_rows`` rows.
-    """
-
-    eval_type: int
-    max_rows: int
-    input_type: str
-    conf: Mapping[str, str]
-    calls: tuple[PythonCall, ...]
+    functions: PythonFunctions
     child: Node
 
 
-@decodes("ArrowEvalPythonExec")
+@decodes("ArrowEvalPythonExec", "BatchEvalPythonExec")
 def _eval_python(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
+    (child,) = children
     return EvalPython(
         output=output,
-        eval_type=node["evalType"],
-        max_rows=node["maxRows"],
-        input_type=node["inputType"],
-        conf=node["conf"],
-        arguments=ExpressionDecoder(children[0].output).decode_all(node["arguments"]),
-        calls=tuple(_call(call) for call in node["calls"]),
-        child=children[0],
+        functions=_functions(node, output[len(child.output) :]),
+        arguments=ExpressionDecoder(child.output).decode_all(node["arguments"]),
+        child=child,
     )
 
 
 @decodes("MapInArrowExec", "MapInPandasExec")
 def _map_python(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
-    (call,) = (_call(call) for call in node["calls"])
+    functions = _functions(node, output)
+    (call,) = functions.calls
     return MapPython(
         output=output,
         number=node["partitionDependent"],
+        functions=replace(functions, calls=(replace(call, arguments=((0, None),)),)),
+        child=children[0],
+    )
+
+
+def _functions(node: Json, results: tuple[Field, ...]) -> PythonFunctions:
+    return PythonFunctions(
         eval_type=node["evalType"],
         max_rows=node["maxRows"],
         input_type=node["inputType"],
         conf=node["conf"],
-        calls=(replace(call, arguments=((0, None),)),),
-        child=children[0],
+        calls=tuple(_call(call) for call in node["calls"]),
+        result_types=tuple(field.type for field in results),
     )
 
 

@@ -9,37 +9,89 @@ from __future__ import annotations
 import importlib
 import io
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 from pyspark import worker
 from pyspark.sql.pandas.serializers import ArrowStreamSerializer
+from pyspark.sql.types import _parse_datatype_json_string
 from pyspark.util import PythonEvalType
 
 from pyspark_pipeline.operators.python_functions.calls import Evaluate
-from pyspark_pipeline.plan.python_functions import PythonCall, PythonNode
+from pyspark_pipeline.operators.python_functions.row_values import column_of, python_values
+from pyspark_pipeline.plan.nodes import Settings
+from pyspark_pipeline.plan.python_functions import PythonCall, PythonFunctions
 
 _WORKER: Any = worker
+#: Whether Spark's worker reads functions and settings from objects, as since Spark 4.2.
+_TAKES_OBJECTS = hasattr(_WORKER, "RunnerConf")
+#: The forms whose arguments have no names.
+_WITHOUT_NAMES = (PythonEvalType.SQL_MAP_ARROW_ITER_UDF, PythonEvalType.SQL_MAP_PANDAS_ITER_UDF)
+
+#: The ordinals of a function's arguments, and the function of their values.
+RowCall = tuple[Sequence[int], Callable[..., Any]]
 
 
-def load_calls(node: PythonNode) -> Evaluate:
+def load_calls(functions: PythonFunctions, settings: Settings) -> Evaluate:
     """Unpickle the functions; return the function from batches of their arguments to batches of their results.
 
     Raises what the module of a function raises when it is imported.
     """
-    return _calls_of_objects(node) if hasattr(_WORKER, "RunnerConf") else _calls_of_stream(node)
+    if functions.eval_type == PythonEvalType.SQL_BATCHED_UDF:
+        return _calls_of_rows(functions, settings)
+    return _calls_of_objects(functions) if _TAKES_OBJECTS else _calls_of_stream(functions)
 
 
-def _calls_of_objects(node: PythonNode) -> Evaluate:
+def _calls_of_rows(functions: PythonFunctions, settings: Settings) -> Evaluate:
+    """Return the calls of functions that Spark pickles the rows for: they get and return values of Python."""
+    calls = _read_single_objects(functions) if _TAKES_OBJECTS else _read_single_stream(functions)
+    schema: Any = _parse_datatype_json_string(functions.input_type)
+    types = [field.dataType for field in schema.fields]
+
+    def evaluate(_partition: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            arguments = [_values(column, type_) for column, type_ in zip(batch.columns, types, strict=True)]
+            results = [_called(function, [arguments[i] for i in read], batch.num_rows) for read, function in calls]
+            rows = zip(*results, strict=True)  # calls all functions with a row before the next one
+            columns = zip(zip(*rows, strict=True), functions.result_types, strict=True)
+            made = [column_of(values, type_, settings.java) for values, type_ in columns]
+            yield pa.RecordBatch.from_arrays(made, [f"_{i}" for i in range(len(made))])
+
+    return evaluate
+
+
+def _called(function: Callable[..., Any], arguments: list[list[Any]], rows: int) -> Iterator[Any]:
+    """Return an iterator that calls the function with each row in turn."""
+    return map(function, *arguments) if arguments else (function() for _ in range(rows))
+
+
+def _values(column: pa.Array, type_: Any) -> list[Any]:
+    """Return the values that a function gets for a column of a type of Spark."""
+    values = python_values(column)
+    return list(map(type_.fromInternal, values)) if type_.needConversion() else values
+
+
+def _calls_of_objects(functions: PythonFunctions) -> Evaluate:
     """Return the calls by the worker of Spark 4.2 and later, whose functions take and return batches."""
-    info = importlib.import_module("pyspark.worker_message").UDFInfo
-    conf = _WORKER.RunnerConf(dict(node.conf))
-    eval_conf = _WORKER.EvalConf({"input_type": node.input_type})
-    infos = [_info(info, call) for call in node.calls]
-    function, *_ = _WORKER.read_udfs(_WORKER.pickleSer, infos, node.eval_type, conf, eval_conf)
+    conf, eval_conf = _WORKER.RunnerConf(dict(functions.conf)), _WORKER.EvalConf({"input_type": functions.input_type})
+    function, *_ = _WORKER.read_udfs(_WORKER.pickleSer, _infos(functions), functions.eval_type, conf, eval_conf)
     evaluate: Evaluate = function
     return evaluate
+
+
+def _read_single_objects(functions: PythonFunctions) -> list[RowCall]:
+    """Return each function, as the worker of Spark 4.2 and later wraps it, with the ordinals of its arguments."""
+    conf = _WORKER.RunnerConf(dict(functions.conf))
+    return [
+        _WORKER.read_single_udf(_WORKER.pickleSer, info, functions.eval_type, conf, udf_index=i)
+        for i, info in enumerate(_infos(functions))
+    ]
+
+
+def _infos(functions: PythonFunctions) -> list[Any]:
+    made = importlib.import_module("pyspark.worker_message").UDFInfo
+    return [_info(made, call) for call in functions.calls]
 
 
 def _info(info: Any, call: PythonCall) -> Any:
@@ -61,10 +113,10 @@ class _Batches:
         """Ignore the marker before the first batch."""
 
 
-def _calls_of_stream(node: PythonNode) -> Evaluate:
+def _calls_of_stream(functions: PythonFunctions) -> Evaluate:
     """Return the calls by the worker of Spark 4.1, whose serializers read and write the stream of a task."""
-    source = io.BytesIO(b"".join(_message(node)))
-    function, _, deserializer, serializer = _WORKER.read_udfs(_WORKER.pickleSer, source, node.eval_type)
+    source = io.BytesIO(b"".join(_message(functions)))
+    function, _, deserializer, serializer = _WORKER.read_udfs(_WORKER.pickleSer, source, functions.eval_type)
 
     def evaluate(partition: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         output = _Batches()
@@ -72,6 +124,17 @@ def _calls_of_stream(node: PythonNode) -> Evaluate:
         return output.batches
 
     return evaluate
+
+
+def _read_single_stream(functions: PythonFunctions) -> list[RowCall]:
+    """Return each function, as the worker of Spark 4.1 wraps it, with the ordinals of its arguments."""
+    eval_type = functions.eval_type
+    return [
+        _WORKER.read_single_udf(
+            _WORKER.pickleSer, io.BytesIO(b"".join(_call_message(call, eval_type))), eval_type, {}, i, None
+        )
+        for i, call in enumerate(functions.calls)
+    ]
 
 
 def _exchange_batches(serializer: Any) -> None:
@@ -93,27 +156,30 @@ def _exchange_batches(serializer: Any) -> None:
 _exchange_batches(ArrowStreamSerializer)
 
 
-def _message(node: PythonNode) -> Iterator[bytes]:
+def _message(functions: PythonFunctions) -> Iterator[bytes]:
     """Yield what Spark's runner writes to a worker: settings, the type of the input, and the functions."""
-    is_map = node.eval_type in (PythonEvalType.SQL_MAP_ARROW_ITER_UDF, PythonEvalType.SQL_MAP_PANDAS_ITER_UDF)
-    yield _int(len(node.conf))
-    for key, value in node.conf.items():
+    yield _int(len(functions.conf))
+    for key, value in functions.conf.items():
         yield _text(key) + _text(value)
-    if node.eval_type == PythonEvalType.SQL_ARROW_BATCHED_UDF:
-        yield _text(node.input_type)
+    if functions.eval_type == PythonEvalType.SQL_ARROW_BATCHED_UDF:
+        yield _text(functions.input_type)
     yield _bool(False)  # no profiler
-    yield _int(len(node.calls))
-    for call in node.calls:
-        yield _int(len(call.arguments))
-        for column, name in call.arguments:
-            yield _int(column)
-            if not is_map:  # a map's argument has no name
-                yield _bool(name is not None)
-            if name is not None:
-                yield _text(name)
-        yield _int(len(call.commands))
-        for command in call.commands:
-            yield _int(len(command)) + command
+    yield _int(len(functions.calls))
+    for call in functions.calls:
+        yield from _call_message(call, functions.eval_type)
+
+
+def _call_message(call: PythonCall, eval_type: int) -> Iterator[bytes]:
+    yield _int(len(call.arguments))
+    for column, name in call.arguments:
+        yield _int(column)
+        if eval_type not in _WITHOUT_NAMES:
+            yield _bool(name is not None)
+        if name is not None:
+            yield _text(name)
+    yield _int(len(call.commands))
+    for command in call.commands:
+        yield _int(len(command)) + command
 
 
 def _int(value: int) -> bytes:

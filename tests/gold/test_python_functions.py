@@ -36,7 +36,7 @@ def _both(spark: SparkSession, make: Callable[[], DataFrame], settings: dict[str
             frame = make()
             rows.append(frame.collect())
     summary = summary_of(frame)
-    assert "ArrowEvalPython" not in str(summary.reasons), summary.reasons
+    assert "EvalPython" not in str(summary.reasons), summary.reasons
     assert summary.converted > 1
     assert difference(rows[0], rows[1]) is None
     return rows[1]
@@ -63,6 +63,7 @@ def _identity(kind: str) -> list[Any]:
         pandas_udf(lambda a: a, kind),
         arrow_udf(lambda a: a, kind),
         udf(lambda a: a, kind, useArrow=True),
+        udf(lambda a: a, kind, useArrow=False),
     ]
 
 

@@ -12,10 +12,11 @@ from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.types import LongType
 from pyspark.util import PythonEvalType
 
+from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.errors import UserFunctionError
 from pyspark_pipeline.operators.python_functions.calls import use_calls_of
 from pyspark_pipeline.plan.expr import ColumnRef
-from pyspark_pipeline.plan.python_functions import EvalPython, PythonCall
+from pyspark_pipeline.plan.python_functions import EvalPython, PythonCall, PythonFunctions
 from pyspark_pipeline.spark.python_calls import load_calls
 from tests.operators.aggregate_kit import chunks_of, leaf
 from tests.operators.kit import Chunks, fields, run
@@ -44,12 +45,15 @@ def eval_python(child: Chunks, calls: Sequence[PythonCall], *, row_wise: bool = 
     form = PythonEvalType.SQL_ARROW_BATCHED_UDF if row_wise else PythonEvalType.SQL_SCALAR_ARROW_UDF
     return EvalPython(
         output=(*child.output, *fields(", ".join(f"r{i}:bigint" for i in range(len(calls))))),
-        eval_type=form,
-        max_rows=10,
-        input_type=_INPUT,
-        conf={"spark.sql.session.timeZone": "UTC"},
+        functions=PythonFunctions(
+            eval_type=form,
+            max_rows=10,
+            input_type=_INPUT,
+            conf={"spark.sql.session.timeZone": "UTC"},
+            calls=tuple(calls),
+            result_types=(parse_type("bigint"),) * len(calls),
+        ),
         arguments=(ColumnRef(ordinal=0, type=child.output[0].type),),
-        calls=tuple(calls),
         child=child,
     )
 

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import UnsupportedPlanError, UserFunctionError
-from pyspark_pipeline.plan.python_functions import PythonNode
+from pyspark_pipeline.plan.nodes import Settings
+from pyspark_pipeline.plan.python_functions import PythonFunctions
 
 #: From batches of the functions' arguments to batches of their results; the first argument is the partition's index.
 Evaluate = Callable[[int, Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-LoadCalls = Callable[[PythonNode], Evaluate]
+LoadCalls = Callable[[PythonFunctions, Settings], Evaluate]
 
 _loaders: list[LoadCalls] = []
 
 
 def use_calls_of(load: LoadCalls) -> None:
-    """Set the function that unpickles the functions of all nodes in this process."""
+    """Set the function that unpickles all functions in this process."""
     _loaders[:] = [load]
 
 
-def load_calls(node: PythonNode) -> Evaluate:
-    """Unpickle the functions of a node; raise what the import of their modules raises."""
+def load_calls(functions: PythonFunctions, settings: Settings) -> Evaluate:
+    """Unpickle the functions; raise what the import of their modules raises."""
     if not _loaders:
         raise UnsupportedPlanError("Python functions run in Spark's workers only")
-    return _loaders[0](node)
+    return _loaders[0](functions, settings)
 
 
 def spark_arrow_type(type_: DataType, time_zone: str) -> pa.DataType:
@@ -37,6 +38,13 @@ def spark_arrow_type(type_: DataType, time_zone: str) -> pa.DataType:
 def as_type(column: pa.Array, type_: pa.DataType) -> pa.Array:
     """Return the column, cast if it has another type."""
     return column if column.type == type_ else column.cast(type_)
+
+
+def batch_of(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:
+    """Return a batch of ``rows`` rows, of which there may be some without columns."""
+    if not columns:
+        return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def user_error(names: str, error: BaseException) -> UserFunctionError:

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from pyspark_pipeline.errors import PipelineError
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.operators.python_functions.calls import (
     Evaluate,
     as_type,
+    batch_of,
     load_calls,
     spark_arrow_type,
     user_error,
@@ -25,36 +27,41 @@ from pyspark_pipeline.plan.properties import RequiredOutput
 from pyspark_pipeline.plan.python_functions import EvalPython
 
 
-class PythonFunctions:
+class LoadedFunctions:
     """The functions of a node, loaded by the first batch. One driver at a time calls them: they may share state."""
 
-    def __init__(self, node: EvalPython, time_zone: str) -> None:
-        self._node = node
-        self._names = ", ".join(call.name for call in node.calls)
+    def __init__(self, node: EvalPython, settings: Settings) -> None:
+        self._functions = node.functions
+        self._settings = settings
         self._schema = pa.schema(
-            [(f"_{i}", spark_arrow_type(argument.type, time_zone)) for i, argument in enumerate(node.arguments)]
+            [
+                (f"_{i}", spark_arrow_type(argument.type, settings.time_zone))
+                for i, argument in enumerate(node.arguments)
+            ]
         )
-        self._types = [field.type.arrow for field in node.output[len(node.child.output) :]]
         self._lock = threading.Lock()
         self._evaluate: Evaluate | None = None
 
-    def results(self, arguments: Sequence[pa.Array]) -> list[pa.Array]:
+    def results(self, arguments: Sequence[pa.Array], rows: int) -> list[pa.Array]:
         """Return the results for a batch; raise :func:`user_error`, whose cause is the function's error."""
         columns = [as_type(column, type_) for column, type_ in zip(arguments, self._schema.types, strict=True)]
-        batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        batch = batch_of(columns, self._schema, rows)
         with self._lock:
             try:
-                self._evaluate = self._evaluate or load_calls(self._node)
+                self._evaluate = self._evaluate or load_calls(self._functions, self._settings)
                 (made,) = self._evaluate(0, iter([batch]))
+            except PipelineError:
+                raise
             except (Exception, SystemExit) as error:
-                raise user_error(self._names, error) from error
-        return [as_type(column, type_) for column, type_ in zip(made.columns, self._types, strict=True)]
+                raise user_error(self._functions.names, error) from error
+        types = [type_.arrow for type_ in self._functions.result_types]
+        return [as_type(column, type_) for column, type_ in zip(made.columns, types, strict=True)]
 
 
 class EvalPythonOperator(Operator):
     """Collects rows until they are a batch; the last batch of the driver may have fewer rows."""
 
-    def __init__(self, arguments: CompiledExpressions, functions: PythonFunctions, max_rows: int) -> None:
+    def __init__(self, arguments: CompiledExpressions, functions: LoadedFunctions, max_rows: int) -> None:
         self._arguments = arguments
         self._functions = functions
         self._rows = RowBatches(max_rows)
@@ -71,7 +78,7 @@ class EvalPythonOperator(Operator):
 
     def pull_chunk(self) -> Chunk:
         batch = self._rows.take()
-        results = self._functions.results(self._arguments.evaluate(batch))
+        results = self._functions.results(self._arguments.evaluate(batch), batch.num_rows)
         return make_chunk([*batch.columns, *results], batch.num_rows)
 
     def is_finished(self) -> bool:
@@ -95,8 +102,8 @@ class EvalPythonFactory(OperatorFactory):
 
     def __init__(self, node: EvalPython, settings: Settings) -> None:
         self._arguments = compile_expressions(node.arguments, ExpressionSettings.of(settings))
-        self._functions = PythonFunctions(node, settings.time_zone)
-        self._max_rows = node.max_rows
+        self._functions = LoadedFunctions(node, settings)
+        self._max_rows = node.functions.max_rows
 
     def create(self, dop: int, driver_sequence: int) -> EvalPythonOperator:
         return EvalPythonOperator(self._arguments, self._functions, self._max_rows)
@@ -108,7 +115,9 @@ def _required_input(node: EvalPython, required: RequiredOutput) -> tuple[Require
     return (RequiredOutput(unused=(required.unused & below) - columns_read(node.arguments)),)
 
 
-@implements(EvalPython, execs=["ArrowEvalPythonExec"], pipeline=["EvalPython"], requires=_required_input)
+@implements(
+    EvalPython, execs=["ArrowEvalPythonExec", "BatchEvalPythonExec"], pipeline=["EvalPython"], requires=_required_input
+)
 def decompose_eval_python(node: EvalPython, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the functions to the child's pipeline."""
     return [*builder.decompose(node.child), EvalPythonFactory(node, builder.settings)]

@@ -24,13 +24,14 @@ class MapPythonOperator(Operator):
     def __init__(self, node: MapPython, partition: int, settings: Settings) -> None:
         self._node = node
         self._partition = partition
-        self._name = node.calls[0].name
+        self._settings = settings
+        self._name = node.functions.names
         self._chunk_rows = settings.options.batch_rows
         self._fields = [
             pa.field(field.name, spark_arrow_type(field.type, settings.time_zone), field.nullable)
             for field in node.child.output
         ]
-        self._rows = RowBatches(node.max_rows)
+        self._rows = RowBatches(node.functions.max_rows)
         self._chunks: list[Chunk] = []  # cut from one batch of output, the first one last
         self._finishing = False
         self._thread: FunctionThread
@@ -40,7 +41,7 @@ class MapPythonOperator(Operator):
         self._thread = FunctionThread(self._name, self._evaluate, context.background, context.wake)
 
     def _evaluate(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return load_calls(self._node)(self._partition, batches)
+        return load_calls(self._node.functions, self._settings)(self._partition, batches)
 
     def need_input(self) -> bool:
         return not self._finishing and self._thread.needs_input()

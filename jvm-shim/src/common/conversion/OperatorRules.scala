@@ -4,7 +4,7 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, HashAggregateExec, ObjectHashAggregateExec, SortAggregateExec}
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.joins._
-import org.apache.spark.sql.execution.python.{ArrowEvalPythonExec, MapInArrowExec, MapInPandasExec}
+import org.apache.spark.sql.execution.python.{ArrowEvalPythonExec, BatchEvalPythonExec, MapInArrowExec, MapInPandasExec}
 import org.apache.spark.sql.execution.window.{WindowExec, WindowGroupLimitExec}
 
 /** Maps each Catalyst operator to its rule. The engine supports an operator if it has a rule and the manifest lists it. */
@@ -18,6 +18,7 @@ object OperatorRules {
     classOf[ExpandExec] -> ExpandRule,
     classOf[SampleExec] -> SampleRule,
     classOf[ArrowEvalPythonExec] -> ArrowEvalPythonRule,
+    classOf[BatchEvalPythonExec] -> BatchEvalPythonRule,
     classOf[MapInArrowExec] -> MapInArrowRule,
     classOf[MapInPandasExec] -> MapInPandasRule,
     classOf[CoalesceExec] -> CoalesceRule,

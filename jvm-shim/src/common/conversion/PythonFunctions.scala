@@ -2,6 +2,8 @@ package org.apache.spark.sql.pysparkpipeline
 
 import java.util.Base64
 
+import scala.jdk.CollectionConverters._
+
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
@@ -14,34 +16,40 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
 /**
- * Calls of the user's Python functions over Arrow batches. Spark's own `pyspark/worker.py` calls them in the worker; the
+ * Calls of the user's Python functions. Spark's own `pyspark/worker.py` calls them in the worker; the
  * JSON has what Spark's runner would send it.
  */
 object PythonFunctions {
   import Json._
 
-  /** Return the reason why the functions of `op` stay in Spark; None if they can run in a fragment. */
-  def limitation(op: SparkPlan, calls: Seq[PythonUDF]): Option[String] = {
+  /** Return the reason why functions over Arrow batches stay in Spark; None if they can run in a fragment. */
+  def arrowLimitation(op: SparkPlan, calls: Seq[PythonUDF]): Option[String] = {
     val conf = op.conf
-    val names = calls.map(_.name).distinct.mkString(", ")
-    val types = calls.map(_.dataType) ++ arguments(calls).map(_.dataType)
-    def other(what: String) = Some(s"Python functions ($names) $what")
-    if (chains(calls).exists(_.arguments.isEmpty)) other("without arguments are not supported")
-    else if (types.exists(isUnsupported)) other("of intervals or of the type void are not supported")
-    else if (conf.pythonUDFProfiler.isDefined) other("are profiled by Spark")
-    else if (conf.arrowUseLargeVarTypes) other(s"with ${SQLConf.ARROW_EXECUTION_USE_LARGE_VAR_TYPES.key} are not supported")
-    else if (conf.arrowMaxRecordsPerBatch <= 0) other("over batches without a limit are not supported")
-    else if (JobArtifactSet.getCurrentJobArtifactState.isDefined) other("with artifacts of a Connect session are not supported")
-    else of(calls).flatMap(obstacle(_, op.session.sparkContext.conf)).headOption.flatMap(other)
+    if (chains(calls).exists(_.arguments.isEmpty)) other(calls, "without arguments are not supported")
+    else if (conf.arrowUseLargeVarTypes) other(calls, s"with ${SQLConf.ARROW_EXECUTION_USE_LARGE_VAR_TYPES.key} are not supported")
+    else if (conf.arrowMaxRecordsPerBatch <= 0) other(calls, "over batches without a limit are not supported")
+    else limitation(op, calls)
   }
+
+  /** Return the reason why functions of any form stay in Spark; None if they can run in a fragment. */
+  def limitation(op: SparkPlan, calls: Seq[PythonUDF]): Option[String] = {
+    val types = calls.map(_.dataType) ++ arguments(calls).map(_.dataType)
+    if (types.exists(isUnsupported)) other(calls, "of intervals or of the type void are not supported")
+    else if (op.conf.pythonUDFProfiler.isDefined) other(calls, "are profiled by Spark")
+    else if (JobArtifactSet.getCurrentJobArtifactState.isDefined) other(calls, "with artifacts of a Connect session are not supported")
+    else of(calls).flatMap(obstacle(_, op.session.sparkContext.conf)).headOption.flatMap(other(calls, _))
+  }
+
+  private def other(calls: Seq[PythonUDF], what: String): Option[String] =
+    Some(s"Python functions (${calls.map(_.name).distinct.mkString(", ")}) $what")
 
   /** Return the reason why a function needs another Python process than fragments have. */
   private def obstacle(function: PythonFunction, conf: SparkConf): Option[String] = {
     val environment = PythonInterpreter.environment(conf, Nil)
     if (function.pythonExec != PythonInterpreter.ofDriver(conf)) Some(s"run in another Python: ${function.pythonExec}")
     else {
-      val others = function.envVars.keySet.stream.filter(key => environment.get(key) != function.envVars.get(key))
-      others.findFirst.map[Option[String]](key => Some(s"have an environment variable of their own: $key")).orElse(None)
+      val others = function.envVars.asScala.keys.filter(key => environment.get(key) != function.envVars.get(key))
+      others.headOption.map(key => s"have an environment variable of their own: $key")
     }
   }
 
@@ -70,12 +78,12 @@ object PythonFunctions {
   }
 
   /** Add the calls to the operator's JSON `node`. */
-  def describe(calls: Seq[PythonUDF], evalType: Int, node: ObjectNode, plan: PlanJson): Unit = {
+  def describe(calls: Seq[PythonUDF], evalType: Int, maxRows: Int, node: ObjectNode, plan: PlanJson): Unit = {
     val read = arguments(calls)
     val schema = StructType(read.zipWithIndex.map { case (e, i) => StructField(s"_$i", e.dataType) })
     val conf = obj()
     ArrowPythonRunner.getPythonRunnerConfMap(plan.conf).foreach { case (key, value) => conf.put(key, value) }
-    node.put("evalType", evalType).put("maxRows", plan.conf.arrowMaxRecordsPerBatch).put("inputType", schema.json)
+    node.put("evalType", evalType).put("maxRows", maxRows).put("inputType", schema.json)
     node.set[ObjectNode]("conf", conf)
     node.set[ObjectNode]("arguments", arr(read.map(e => plan.expressions.write(e): JsonNode)))
     node.set[ObjectNode]("calls", arr(chains(calls).zip(calls).map { case (chain, call) =>

@@ -35,7 +35,7 @@ abstract class MapInBatchRule[T <: SparkPlan](evalType: Int) extends OperatorRul
     if (needsOwnTasks(op)) other("in barrier mode or with a resource profile")
     else if (op.conf.pysparkArrowValidateSchema) other("whose schema Spark validates")
     else if (names.distinct.length < names.length) other("over columns of one name")
-    else PythonFunctions.limitation(op, Seq(call(op)))
+    else PythonFunctions.arrowLimitation(op, Seq(call(op)))
   }
 
   override def expressions(op: T): Seq[Expression] = Nil
@@ -49,7 +49,7 @@ abstract class MapInBatchRule[T <: SparkPlan](evalType: Int) extends OperatorRul
   override def pythonFunctions(op: T): Seq[PythonFunction] = PythonFunctions.of(Seq(call(op)))
 
   override def describe(op: T, node: ObjectNode, plan: PlanJson): Unit =
-    PythonFunctions.describe(Seq(call(op)), evalType, node, plan)
+    PythonFunctions.describe(Seq(call(op)), evalType, op.conf.arrowMaxRecordsPerBatch, node, plan)
 
   override def label(op: T): String = s"[${call(op).name}]"
 }

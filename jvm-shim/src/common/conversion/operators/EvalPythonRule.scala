@@ -1,0 +1,61 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.spark.api.python.{PythonEvalType, PythonFunction}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.execution.python.{ArrowEvalPythonExec, BatchEvalPythonExec, EvalPythonExec}
+import org.apache.spark.sql.types.BinaryType
+
+/** Evaluates Python functions over Arrow batches: `pandas_udf`, `arrow_udf` and `udf(useArrow=True)`. */
+object ArrowEvalPythonRule extends EvalPythonRule[ArrowEvalPythonExec] {
+
+  private val EvalTypes = Set(
+    PythonEvalType.SQL_ARROW_BATCHED_UDF, PythonEvalType.SQL_SCALAR_PANDAS_UDF, PythonEvalType.SQL_SCALAR_ARROW_UDF)
+
+  override def limitation(op: ArrowEvalPythonExec): Option[String] =
+    if (EvalTypes.contains(op.evalType)) PythonFunctions.arrowLimitation(op, op.udfs)
+    else Some(s"Python functions (${op.udfs.map(_.name).mkString(", ")}) over iterators are not supported")
+
+  override protected def evalType(op: ArrowEvalPythonExec): Int = op.evalType
+
+  override protected def maxRows(op: ArrowEvalPythonExec): Int = op.conf.arrowMaxRecordsPerBatch
+}
+
+/** Evaluates Python functions of rows: `udf`. The size of a batch does not reach them. */
+object BatchEvalPythonRule extends EvalPythonRule[BatchEvalPythonExec] {
+
+  private val MaxRows = 10000
+
+  private val BinaryAsBytes = "spark.sql.execution.pyspark.binaryAsBytes"
+
+  override def limitation(op: BatchEvalPythonExec): Option[String] = PythonFunctions.limitation(op, op.udfs).orElse {
+    val hasBinary = expressions(op).exists(_.dataType == BinaryType)
+    Option.when(hasBinary && !op.conf.getConfString(BinaryAsBytes, "true").toBoolean)(
+      s"Python functions of binary columns with $BinaryAsBytes=false are not supported")
+  }
+
+  override protected def evalType(op: BatchEvalPythonExec): Int = PythonEvalType.SQL_BATCHED_UDF
+
+  override protected def maxRows(op: BatchEvalPythonExec): Int = MaxRows
+}
+
+/** Appends the results of Python functions to the rows. */
+abstract class EvalPythonRule[T <: EvalPythonExec] extends OperatorRule[T] {
+
+  protected def evalType(op: T): Int
+
+  protected def maxRows(op: T): Int
+
+  override def expressions(op: T): Seq[Expression] = PythonFunctions.arguments(op.udfs)
+
+  /** Spark too would send the rows to Python. */
+  override def isHeavy(op: T): Boolean = true
+
+  override def pythonFunctions(op: T): Seq[PythonFunction] = PythonFunctions.of(op.udfs)
+
+  override def describe(op: T, node: ObjectNode, plan: PlanJson): Unit =
+    PythonFunctions.describe(op.udfs, evalType(op), maxRows(op), node, plan)
+
+  override def label(op: T): String = op.udfs.map(_.name).mkString("[", ", ", "]")
+}
