@@ -36,9 +36,15 @@ _QUERIES = {
     "mapInPandas into groups": "select flag, sum(x), count(*) from pandas_items group by flag",
     "udf(useArrow=True)": "select max(code(l_returnflag, l_linestatus)) from few_items",
     "udf, pickled": "select max(pickled_code(l_returnflag, l_linestatus)) from few_items",
+    "applyInPandas of 100 000 groups": "select count(*), sum(x) from pandas_groups",
+    "applyInArrow of 100 000 groups": "select count(*), sum(x) from arrow_groups",
+    "pandas_udf of 100 000 groups": "select count(*), sum(x) from (select middle(l_tax_d) x from items group by k)",
+    "arrow_udf of 100 000 groups": "select count(*), sum(x) from (select arrow_mean(l_tax_d) x from items group by k)",
+    "pandas_udf of 3 groups": "select l_returnflag, middle(l_tax_d) as x from items group by l_returnflag",
     "a wide table": "select count(*), max(x) from (select *, taxed(l_tax_d) as x from few_items)",
 }
-_ITEMS = """select *, cast(l_tax as double) as l_tax_d, cast(l_extendedprice as double) as l_price_d,
+_ITEMS = """select *, l_orderkey % 100000 as k, cast(l_tax as double) as l_tax_d,
+    cast(l_extendedprice as double) as l_price_d,
     cast(l_discount as double) as l_discount_d from lineitem"""
 
 
@@ -55,10 +61,21 @@ def functions() -> dict[str, Any]:
     def lowered(text: pd.Series) -> pd.Series:
         return text.str.lower()
 
+    def middle(values: pd.Series) -> float:
+        return float(values.mean())
+
+    def arrow_mean(values: pa.Array) -> float:
+        return float(pc.mean(values).as_py())
+
     def code(flag: str, status: str) -> str:
         return f"{flag}-{status}"
 
+    # Spark reads the kind of a function from its annotations, which are strings here.
+    middle.__annotations__ = {"values": pd.Series, "return": float}
+    arrow_mean.__annotations__ = {"values": pa.Array, "return": float}
     return {
+        "middle": forms.pandas_udf(middle, "double"),
+        "arrow_mean": forms.arrow_udf(arrow_mean, "double"),
         "taxed": forms.arrow_udf(taxed, "double"),
         "net": forms.pandas_udf(net, "double"),
         "lowered": forms.pandas_udf(lowered, "string"),
@@ -79,12 +96,21 @@ def frames(spark: SparkSession) -> dict[str, DataFrame]:
         for batch in batches:
             yield pd.DataFrame({"flag": batch["flag"], "x": (batch["tax"] + 1.0) * 1.5})
 
+    def centered(group: Any) -> Any:
+        return pd.DataFrame({"x": group["x"] - group["x"].min()})
+
+    def centered_table(group: pa.Table) -> pa.Table:
+        return pa.table({"x": pc.subtract(group["x"], pc.min(group["x"]))})
+
     items = spark.sql(_ITEMS)
+    groups = items.selectExpr("k", "l_tax_d as x").groupBy("k")
     columns = items.selectExpr("l_returnflag as flag", "l_tax_d as tax")
     return {
         "items": items,
         "few_items": items.where("l_orderkey % 10 = 0"),
         "arrow_items": columns.mapInArrow(taxed, "flag string, x double"),
+        "pandas_groups": groups.applyInPandas(centered, "x double"),
+        "arrow_groups": groups.applyInArrow(centered_table, "x double"),
         "pandas_items": columns.mapInPandas(taxed_frames, "flag string, x double"),
     }
 

@@ -50,6 +50,13 @@ def vanilla_only(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--vanilla"))
 
 
+@pytest.fixture
+def extension(vanilla_only: bool) -> None:
+    """Skip the test if the extension is left out."""
+    if vanilla_only:
+        pytest.skip("needs the extension")
+
+
 @pytest.fixture(scope="session")
 def spark(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, vanilla_only: bool

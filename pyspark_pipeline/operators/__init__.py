@@ -8,7 +8,7 @@ from pyspark_pipeline.operators import range as range_source
 from pyspark_pipeline.operators.aggregation import aggregate
 from pyspark_pipeline.operators.aggregation.functions import aggregate_manifest
 from pyspark_pipeline.operators.nondeterministic import nondeterministic_manifest
-from pyspark_pipeline.operators.python_functions import eval_python, map_python
+from pyspark_pipeline.operators.python_functions import eval_python, groups, map_python
 from pyspark_pipeline.operators.registry import (
     PipelineBuilder,
     decompose_node,
@@ -31,6 +31,7 @@ __all__ = [
     "expand",
     "file_scan",
     "filter_rows",
+    "groups",
     "implements",
     "is_implemented",
     "joins",

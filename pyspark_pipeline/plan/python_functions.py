@@ -1,4 +1,4 @@
-"""The nodes EvalPython and MapPython: calls of the user's Python functions over batches."""
+"""The nodes of the user's Python functions: calls over batches, iterators and groups."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.plan.expr import Expr
-from pyspark_pipeline.plan.nodes import Field, Node, PartitionDependentNode
+from pyspark_pipeline.plan.nodes import Field, Node, PartitionDependentNode, Project
 from pyspark_pipeline.plan.registry import decodes
-from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json
+from pyspark_pipeline.plan.windows import WindowSpec
+from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, decode_fields, strip_alias
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +65,32 @@ class MapPython(PartitionDependentNode):
     child: Node
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapGroups(Node):
+    """The batches that a function returns for each group of rows of ``child``, in the order of ``spec``.
+
+    The function gets ``arguments``, bound to the child, as columns ``names``, or (``takes_struct``) as a struct of
+    these; its call has the ordinals of keys and values as Spark sends them.
+    """
+
+    functions: PythonFunctions
+    spec: WindowSpec
+    arguments: tuple[Expr, ...]
+    names: tuple[str, ...]
+    takes_struct: bool
+    child: Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AggregatePython(Node):
+    """The keys of each group of rows of ``child`` and a value of each of ``functions``, in the order of ``spec``."""
+
+    functions: PythonFunctions
+    spec: WindowSpec
+    arguments: tuple[Expr, ...]
+    child: Node
+
+
 @decodes("ArrowEvalPythonExec", "BatchEvalPythonExec")
 def _eval_python(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
     (child,) = children
@@ -85,6 +112,39 @@ def _map_python(node: Json, output: tuple[Field, ...], children: tuple[Node, ...
         functions=replace(functions, calls=(replace(call, arguments=((0, None),)),)),
         child=children[0],
     )
+
+
+@decodes("FlatMapGroupsInPandasExec", "FlatMapGroupsInArrowExec")
+def _map_groups(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
+    (child,) = children
+    decoder = ExpressionDecoder(child.output)
+    functions = _functions(node, output)
+    (call,) = functions.calls
+    offsets = tuple((offset, None) for offset in node["offsets"])
+    return MapGroups(
+        output=output,
+        functions=replace(functions, calls=(replace(call, arguments=offsets),)),
+        spec=WindowSpec(partition=decoder.decode_all(node["keys"]), order=()),
+        arguments=decoder.decode_all(node["sent"]),
+        names=tuple(node["names"]),
+        takes_struct=node["op"] == "FlatMapGroupsInArrowExec",
+        child=child,
+    )
+
+
+@decodes("ArrowAggregatePythonExec")
+def _aggregate_python(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
+    (child,) = children
+    decoder = ExpressionDecoder(child.output)
+    keys, columns = decoder.decode_all([strip_alias(key) for key in node["keys"]]), decode_fields(node["columns"])
+    groups = AggregatePython(
+        output=columns,
+        functions=_functions(node, columns[len(keys) :]),
+        spec=WindowSpec(partition=keys, order=()),
+        arguments=decoder.decode_all(node["arguments"]),
+        child=child,
+    )
+    return Project(output=output, exprs=ExpressionDecoder(columns).decode_all(node["results"]), child=groups)
 
 
 def _functions(node: Json, results: tuple[Field, ...]) -> PythonFunctions:

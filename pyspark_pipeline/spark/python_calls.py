@@ -27,7 +27,23 @@ _WORKER: Any = worker
 #: Whether Spark's worker reads functions and settings from objects, as since Spark 4.2.
 _TAKES_OBJECTS = hasattr(_WORKER, "RunnerConf")
 #: The forms whose arguments have no names.
-_WITHOUT_NAMES = (PythonEvalType.SQL_MAP_ARROW_ITER_UDF, PythonEvalType.SQL_MAP_PANDAS_ITER_UDF)
+_WITHOUT_NAMES = (
+    PythonEvalType.SQL_MAP_ARROW_ITER_UDF,
+    PythonEvalType.SQL_MAP_PANDAS_ITER_UDF,
+    PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF,
+    PythonEvalType.SQL_GROUPED_MAP_PANDAS_ITER_UDF,
+    PythonEvalType.SQL_GROUPED_MAP_ARROW_UDF,
+    PythonEvalType.SQL_GROUPED_MAP_ARROW_ITER_UDF,
+)
+#: The forms that get groups of batches.
+_OF_GROUPS = (
+    PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF,
+    PythonEvalType.SQL_GROUPED_MAP_PANDAS_ITER_UDF,
+    PythonEvalType.SQL_GROUPED_MAP_ARROW_UDF,
+    PythonEvalType.SQL_GROUPED_MAP_ARROW_ITER_UDF,
+    PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF,
+    PythonEvalType.SQL_GROUPED_AGG_ARROW_UDF,
+)
 
 #: The ordinals of a function's arguments, and the function of their values.
 RowCall = tuple[Sequence[int], Callable[..., Any]]
@@ -113,14 +129,30 @@ class _Batches:
         """Ignore the marker before the first batch."""
 
 
+class _Groups(_Batches):
+    """Stands for the stream of a task whose data is in groups: before each one, the number of its tables."""
+
+    def __init__(self, groups: Iterator[Sequence[pa.RecordBatch]]) -> None:
+        super().__init__()
+        self._groups = groups
+
+    def read(self, _length: int) -> bytes:
+        """Begin the next group and return 1; return 0 if there is none."""
+        group = next(self._groups, None)
+        self.batches = iter(group or ())
+        return _int(0 if group is None else 1)
+
+
 def _calls_of_stream(functions: PythonFunctions) -> Evaluate:
     """Return the calls by the worker of Spark 4.1, whose serializers read and write the stream of a task."""
     source = io.BytesIO(b"".join(_message(functions)))
     function, _, deserializer, serializer = _WORKER.read_udfs(_WORKER.pickleSer, source, functions.eval_type)
 
-    def evaluate(partition: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    make = _Groups if functions.eval_type in _OF_GROUPS else _Batches
+
+    def evaluate(partition: int, data: Iterator[Any]) -> Iterator[pa.RecordBatch]:
         output = _Batches()
-        serializer.dump_stream(function(partition, deserializer.load_stream(_Batches(batches))), output)
+        serializer.dump_stream(function(partition, deserializer.load_stream(make(data))), output)
         return output.batches
 
     return evaluate

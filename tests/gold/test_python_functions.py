@@ -10,36 +10,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from pyspark import TaskContext
-from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.functions import arrow_udf, pandas_udf, udf
 from pyspark.sql.types import DoubleType, LongType, StringType
 
-from tests.support.compare import difference
 from tests.support.conversion import summary_of
+from tests.support.python_functions import python_error, rows_of_both
 from tests.support.sessions import ENABLED, configured
 from tests.support.tables import TableShelf
 
-
-@pytest.fixture(autouse=True)
-def _engine(vanilla_only: bool) -> None:
-    if vanilla_only:
-        pytest.skip("needs the extension")
+pytestmark = pytest.mark.usefixtures("extension")
 
 
-def _both(spark: SparkSession, make: Callable[[], DataFrame], settings: dict[str, str] | None = None) -> list[Any]:
-    """Return the rows of both engines, which are equal; the functions run in the engine."""
-    rows = []
-    for engine in ("false", "true"):
-        with configured(spark, {**(settings or {}), ENABLED: engine}):
-            frame = make()
-            rows.append(frame.collect())
-    summary = summary_of(frame)
-    assert "EvalPython" not in str(summary.reasons), summary.reasons
-    assert summary.converted > 1
-    assert difference(rows[0], rows[1]) is None
-    return rows[1]
+def _rows(spark: SparkSession, make: Callable[[], DataFrame], settings: dict[str, str] | None = None) -> list[Any]:
+    return rows_of_both(spark, make, "EvalPython", settings)
 
 
 @pandas_udf(LongType())
@@ -90,21 +75,21 @@ def test_values_of_all_types_equal_spark(spark: SparkSession, zone: str, rows: s
         calls = [function(name) for form in forms for function, name in zip(form, made, strict=True)]
         return base.selectExpr(*nullable).select("id", _shown(*made), *calls)
 
-    assert len(_both(spark, called, settings)) == 40
+    assert len(_rows(spark, called, settings)) == 40
 
 
 def test_functions_in_all_places_equal_spark(spark: SparkSession, tables: TableShelf) -> None:
     tables.use(["tame"])
     frame = lambda: spark.table("tame")  # noqa: E731
-    _both(spark, lambda: frame().select("id", _plus("id", "i"), (_half(f.col("id") * 2.0) + 1).alias("h")))
-    _both(spark, lambda: frame().select(_plus(_plus("id", "i"), f.col("i") + 1)))
-    _both(spark, lambda: frame().where(_half("id") > 3).select("id"))
-    _both(spark, lambda: frame().groupBy(_plus(f.col("id") % 3, f.lit(1))).agg(f.sum(_half("id")), f.count("*")))
-    _both(spark, lambda: frame().select(_plus(b="id", a=f.col("i"))))
-    _both(spark, lambda: frame().where("id < 0").select(_plus("id", "i")))
-    _both(spark, lambda: frame().orderBy("id").limit(3).select("id", _shown("id", "i")))
+    _rows(spark, lambda: frame().select("id", _plus("id", "i"), (_half(f.col("id") * 2.0) + 1).alias("h")))
+    _rows(spark, lambda: frame().select(_plus(_plus("id", "i"), f.col("i") + 1)))
+    _rows(spark, lambda: frame().where(_half("id") > 3).select("id"))
+    _rows(spark, lambda: frame().groupBy(_plus(f.col("id") % 3, f.lit(1))).agg(f.sum(_half("id")), f.count("*")))
+    _rows(spark, lambda: frame().select(_plus(b="id", a=f.col("i"))))
+    _rows(spark, lambda: frame().where("id < 0").select(_plus("id", "i")))
+    _rows(spark, lambda: frame().orderBy("id").limit(3).select("id", _shown("id", "i")))
     joined = lambda: frame().alias("a").join(frame().alias("b"), _plus("a.id", "b.i") == f.col("a.i"))  # noqa: E731
-    _both(spark, lambda: joined().select("a.id", "b.id"))
+    _rows(spark, lambda: joined().select("a.id", "b.id"))
 
 
 def test_batches_have_the_rows_that_spark_sends(spark: SparkSession) -> None:
@@ -113,7 +98,7 @@ def test_batches_have_the_rows_that_spark_sends(spark: SparkSession) -> None:
         return pd.Series([f"{len(a)} from {a.iloc[0]}"] * len(a))
 
     settings = {"spark.sql.execution.arrow.maxRecordsPerBatch": "1000"}
-    rows = _both(spark, lambda: spark.range(0, 25000, 1, 2).where("id % 3 > 0").select("id", batch("id")), settings)
+    rows = _rows(spark, lambda: spark.range(0, 25000, 1, 2).where("id % 3 > 0").select("id", batch("id")), settings)
     assert {row[1].split()[0] for row in rows} == {"1000", "333"}
 
 
@@ -125,15 +110,9 @@ def test_accumulators_broadcasts_and_task_context_work(spark: SparkSession) -> N
         counts.add(1)
         return a * factors.value[TaskContext.get().partitionId()]
 
-    rows = _both(spark, lambda: spark.range(0, 100, 1, 2).where("id > 0").select(scaled("id")))
+    rows = _rows(spark, lambda: spark.range(0, 100, 1, 2).where("id > 0").select(scaled("id")))
     assert counts.value == 2 * 99
     assert sum(row[0] for row in rows) == 10 * sum(range(50)) + 20 * sum(range(50, 100))
-
-
-def _error(frame: DataFrame) -> str:
-    with pytest.raises(PythonException) as caught:
-        frame.collect()
-    return str(caught.value)
 
 
 def test_errors_have_the_text_of_spark(spark: SparkSession) -> None:
@@ -156,11 +135,11 @@ def test_errors_have_the_text_of_spark(spark: SparkSession) -> None:
         for engine in ("false", "true"):
             with configured(spark, {ENABLED: engine}):
                 frame = spark.range(0, 20, 1, 1).where("id > 2").select(function("id"))
-                errors.append(_error(frame))
+                errors.append(python_error(frame))
         assert summary_of(frame).converted > 1
         assert errors[0].splitlines()[-1] == errors[1].splitlines()[-1]
         assert "pyspark_pipeline" not in errors[1]
-    assert "no inverse of 7" in _error(spark.range(10).select(functions[0]("id")))
+    assert "no inverse of 7" in python_error(spark.range(10).select(functions[0]("id")))
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from pyspark import TaskContext
-from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from tests.support.compare import difference
 from tests.support.conversion import summary_of
+from tests.support.python_functions import python_error, rows_of_both
 from tests.support.sessions import ENABLED, configured
 
 Batches = Iterator[pa.RecordBatch]
@@ -30,27 +29,15 @@ _COLUMNS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def _engine(vanilla_only: bool) -> None:
-    if vanilla_only:
-        pytest.skip("needs the extension")
+pytestmark = pytest.mark.usefixtures("extension")
+
+
+def _rows(spark: SparkSession, make: Callable[[], DataFrame], settings: dict[str, str] | None = None) -> list[Any]:
+    return rows_of_both(spark, make, "MapIn", {**_BATCH, **(settings or {})})
 
 
 def _source(spark: SparkSession) -> DataFrame:
     return spark.range(0, 5500, 1, 2).selectExpr(*_COLUMNS)
-
-
-def _both(spark: SparkSession, make: Callable[[], DataFrame], settings: dict[str, str] | None = None) -> list[Any]:
-    """Return the rows of both engines, which are equal; the function runs in the engine."""
-    rows = []
-    for engine in ("false", "true"):
-        with configured(spark, {**_BATCH, **(settings or {}), ENABLED: engine}):
-            frame = make()
-            rows.append(frame.collect())
-    summary = summary_of(frame)
-    assert summary.converted > 1 and "MapIn" not in str(summary.reasons), summary.reasons
-    assert difference(rows[0], rows[1]) is None
-    return rows[1]
 
 
 def _same(batches: Iterator[Any]) -> Iterator[Any]:
@@ -67,15 +54,15 @@ def _counts(batches: Batches) -> Batches:
 def test_values_of_all_types_equal_spark(spark: SparkSession, zone: str) -> None:
     settings = {"spark.sql.session.timeZone": zone}
     schema = _source(spark).schema
-    assert len(_both(spark, lambda: _source(spark).mapInArrow(_same, schema), settings)) == 5500
-    assert len(_both(spark, lambda: _source(spark).mapInPandas(_same, schema), settings)) == 5500
+    assert len(_rows(spark, lambda: _source(spark).mapInArrow(_same, schema), settings)) == 5500
+    assert len(_rows(spark, lambda: _source(spark).mapInPandas(_same, schema), settings)) == 5500
 
 
 def test_function_is_called_once_a_partition_with_batches_of_spark(spark: SparkSession) -> None:
     schema = "partition BIGINT, sizes STRING"
-    rows = _both(spark, lambda: _source(spark).mapInArrow(_counts, schema))
+    rows = _rows(spark, lambda: _source(spark).mapInArrow(_counts, schema))
     assert sorted(rows) == [(0, "[1000, 1000, 750]"), (1, "[1000, 1000, 750]")]
-    rows = _both(spark, lambda: _source(spark).where("id < 0").mapInArrow(_counts, schema))
+    rows = _rows(spark, lambda: _source(spark).where("id < 0").mapInArrow(_counts, schema))
     assert sorted(rows) == [(0, "[]"), (1, "[]")]
 
 
@@ -92,12 +79,12 @@ def test_functions_between_other_operators_equal_spark(spark: SparkSession) -> N
     def mapped() -> DataFrame:
         return _source(spark).where("i > 5").mapInArrow(positive, "id BIGINT, s STRING")
 
-    _both(spark, lambda: mapped().groupBy("s").agg(f.count("*"), f.sum("id")))
-    _both(spark, lambda: mapped().join(_source(spark).where("b"), "id").select("id", "f"))
-    _both(spark, lambda: mapped().mapInArrow(lambda batches: batches, "id BIGINT, s STRING").orderBy("id").limit(7))
-    _both(spark, lambda: _source(spark).mapInPandas(doubled, "id BIGINT, f DOUBLE").where("id % 3 = 1"))
+    _rows(spark, lambda: mapped().groupBy("s").agg(f.count("*"), f.sum("id")))
+    _rows(spark, lambda: mapped().join(_source(spark).where("b"), "id").select("id", "f"))
+    _rows(spark, lambda: mapped().mapInArrow(lambda batches: batches, "id BIGINT, s STRING").orderBy("id").limit(7))
+    _rows(spark, lambda: _source(spark).mapInPandas(doubled, "id BIGINT, f DOUBLE").where("id % 3 = 1"))
     ordered = _source(spark).repartition(3, "i").sortWithinPartitions("id")
-    _both(spark, lambda: ordered.select("*").mapInPandas(doubled, "id INT, f FLOAT"))
+    _rows(spark, lambda: ordered.select("*").mapInPandas(doubled, "id INT, f FLOAT"))
 
 
 def test_function_may_return_less_more_or_nothing(spark: SparkSession) -> None:
@@ -109,9 +96,9 @@ def test_function_may_return_less_more_or_nothing(spark: SparkSession) -> None:
             yield pa.RecordBatch.from_pydict({"id": pa.array(range(300_000)), "other": pa.array([1] * 300_000)})
             assert batch.num_rows
 
-    assert len(_both(spark, lambda: _source(spark).mapInArrow(first, "id BIGINT"))) == 6
-    assert _both(spark, lambda: _source(spark).mapInArrow(lambda _: iter([]), "id BIGINT")) == []
-    rows = _both(spark, lambda: _source(spark).mapInArrow(wide, "id BIGINT").agg(f.count("*"), f.sum("id")))
+    assert len(_rows(spark, lambda: _source(spark).mapInArrow(first, "id BIGINT"))) == 6
+    assert _rows(spark, lambda: _source(spark).mapInArrow(lambda _: iter([]), "id BIGINT")) == []
+    rows = _rows(spark, lambda: _source(spark).mapInArrow(wide, "id BIGINT").agg(f.count("*"), f.sum("id")))
     assert rows[0][0] == 6 * 300_000
 
 
@@ -121,7 +108,7 @@ def test_limit_ends_a_function_that_never_ends(spark: SparkSession) -> None:
         while True:
             yield batch.select(["id"])
 
-    assert len(_both(spark, lambda: _source(spark).mapInArrow(endless, "id BIGINT").limit(10))) == 10
+    assert len(_rows(spark, lambda: _source(spark).mapInArrow(endless, "id BIGINT").limit(10))) == 10
 
 
 def test_slow_function_is_waited_for(spark: SparkSession) -> None:
@@ -130,13 +117,7 @@ def test_slow_function_is_waited_for(spark: SparkSession) -> None:
             time.sleep(0.3)
             yield batch.select(["id"])
 
-    assert len(_both(spark, lambda: _source(spark).mapInArrow(slow, "id BIGINT"))) == 5500
-
-
-def _error(frame: DataFrame) -> str:
-    with pytest.raises(PythonException) as caught:
-        frame.collect()
-    return str(caught.value)
+    assert len(_rows(spark, lambda: _source(spark).mapInArrow(slow, "id BIGINT"))) == 5500
 
 
 def test_errors_have_the_text_of_spark(spark: SparkSession) -> None:
@@ -157,13 +138,13 @@ def test_errors_have_the_text_of_spark(spark: SparkSession) -> None:
         for engine in ("false", "true"):
             with configured(spark, {**_BATCH, ENABLED: engine}):
                 frame = _source(spark).mapInArrow(function, schema)
-                errors.append(_error(frame))
+                errors.append(python_error(frame))
         assert summary_of(frame).converted > 1
         assert errors[0].splitlines()[-1] == errors[1].splitlines()[-1]
         assert "pyspark_pipeline" not in errors[1]
     with configured(spark, {ENABLED: "true"}):
         returned = _source(spark).mapInArrow(lambda batches: (b.select(["s"]) for b in batches), "id BIGINT")
-        assert "the function returned id as string, it declares bigint" in _error(returned)
+        assert "the function returned id as string, it declares bigint" in python_error(returned)
 
 
 def test_barrier_mode_stays_in_spark(spark: SparkSession) -> None:

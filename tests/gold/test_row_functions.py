@@ -10,40 +10,25 @@ from typing import Any
 
 import numpy as np
 import pytest
-from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.functions import udf
 
-from tests.support.compare import difference
-from tests.support.conversion import summary_of
+from tests.support.python_functions import errors_of_both, rows_of_both
 from tests.support.sessions import ENABLED, configured
 from tests.support.tables import TableShelf
 
-
-@pytest.fixture(autouse=True)
-def _engine(vanilla_only: bool) -> None:
-    if vanilla_only:
-        pytest.skip("needs the extension")
+pytestmark = pytest.mark.usefixtures("extension")
 
 
-def _frames(spark: SparkSession, make: Callable[[], DataFrame], settings: dict[str, str] | None = None) -> list[Any]:
-    """Return the rows of both engines, which are equal; the functions run in the engine."""
-    rows = []
-    for engine in ("false", "true"):
-        with configured(spark, {**(settings or {}), ENABLED: engine}):
-            frame = make()
-            rows.append(frame.collect())
-    summary = summary_of(frame)
-    assert "EvalPython" not in str(summary.reasons), summary.reasons
-    assert summary.converted > 1
-    assert difference(rows[0], rows[1]) is None
-    return rows[1]
+def _rows(spark: SparkSession, make: Callable[[], DataFrame], settings: dict[str, str] | None = None) -> list[Any]:
+    return rows_of_both(spark, make, "EvalPython", settings)
 
 
 _VALUES: list[Any] = [
     None, True, False, 5, -129, 2**31, 2**63 - 1, 2**63, -(2**63) - 1, 10**30, 1.5, -0.0, 0.0, 1e10, 1e-5, 1e23,
     float("nan"), float("inf"), "é𝄞", "", "a\ud800b", "\ud83d\ude00", b"ab\xff", bytearray(b"xy"),
-    Decimal("1.25"), Decimal("-0.00"), Decimal("1E-9"), Decimal("NaN"), [1, "a", None, 2.5, [True]], [], {"b": 1, "a": None}, {},
+    Decimal("1.25"), Decimal("-0.00"), Decimal("1E-9"), Decimal("NaN"), [1, "a", None, 2.5, [True]], [],
+    {"b": 1, "a": None}, {},
     {f"k{i}": i for i in range(20)}, {*range(10), 16, 11}, frozenset([*range(10), 16, 11]),
     dict.fromkeys([*range(10), 16, 11]),
     {1.5: "x", -1: "y", 2**40: "z", True: "t", None: [{}]}, {3, 17}, frozenset([2]),
@@ -72,8 +57,8 @@ def test_results_of_all_classes_equal_spark(spark: SparkSession, kind: str) -> N
     values += [Decimal("999.94"), Decimal("1E+3")] if kind == "decimal(38,18)" else []
     whole = udf(lambda i: values[i], kind, useArrow=False)
     single = [udf(lambda _, value=value: value, kind, useArrow=False)("id") for value in values]
-    _frames(spark, lambda: spark.range(len(values)).select("id", whole("id")))
-    _frames(spark, lambda: spark.range(2).select("id", *single))
+    _rows(spark, lambda: spark.range(len(values)).select("id", whole("id")))
+    _rows(spark, lambda: spark.range(2).select("id", *single))
 
 
 class _Letter(enum.IntEnum):
@@ -102,16 +87,6 @@ def test_classes_that_spark_does_not_unpickle_fail(spark: SparkSession, value: A
             spark.range(1).select(udf(lambda _: value, "int", useArrow=False)("id")).collect()
 
 
-def _texts(spark: SparkSession, make: Callable[[], DataFrame]) -> list[str]:
-    """Return the texts of the errors of both engines, without the addresses of frames."""
-    texts = []
-    for engine in ("false", "true"):
-        with configured(spark, {ENABLED: engine}), pytest.raises(PythonException) as caught:
-            make().collect()
-        texts.append(str(caught.value).split("Traceback", 1)[1].split("JVM stacktrace")[0])
-    return texts
-
-
 def test_errors_equal_spark(spark: SparkSession) -> None:
     def inverse(a: int) -> float:
         return 1 / a
@@ -124,7 +99,7 @@ def test_errors_equal_spark(spark: SparkSession) -> None:
         udf(stopped, "int", useArrow=False),
         udf(lambda a: a, "date", useArrow=False),
     ):
-        vanilla, engine = _texts(spark, lambda function=function: spark.range(3).select(function("id")))
+        vanilla, engine = errors_of_both(spark, lambda function=function: spark.range(3).select(function("id")))
         assert vanilla.splitlines()[-2:] == engine.splitlines()[-2:]
 
 
@@ -150,12 +125,12 @@ def test_functions_without_arguments_and_by_keyword_equal_spark(spark: SparkSess
     constant = udf(lambda: 7, "int", useArrow=False)
     joined = udf(lambda a, b=0: f"{a}/{b}", "string", useArrow=False)
     length = udf(len, "int", useArrow=False)
-    _frames(spark, lambda: spark.table("tame").select("id", constant(), joined(b="id", a="i"), length(joined("i"))))
-    _frames(spark, lambda: spark.table("tame").where(constant() == 7).groupBy(joined("i")).count())
-    _frames(spark, lambda: spark.table("tame").where("id < 0").select(constant(), joined("id")))
+    _rows(spark, lambda: spark.table("tame").select("id", constant(), joined(b="id", a="i"), length(joined("i"))))
+    _rows(spark, lambda: spark.table("tame").where(constant() == 7).groupBy(joined("i")).count())
+    _rows(spark, lambda: spark.table("tame").where("id < 0").select(constant(), joined("id")))
 
 
 def test_strings_that_are_not_utf8_equal_spark(spark: SparkSession) -> None:
     shown = udf(lambda a: a.encode().hex(), "string", useArrow=False)
     texts = "CAST(unhex(hex(id * 7919 + 12345678901)) AS STRING)"
-    _frames(spark, lambda: spark.range(0, 300, 1, 2).selectExpr("id", f"{texts} AS t").select("id", shown("t")))
+    _rows(spark, lambda: spark.range(0, 300, 1, 2).selectExpr("id", f"{texts} AS t").select("id", shown("t")))

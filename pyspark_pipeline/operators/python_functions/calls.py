@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -11,8 +12,9 @@ from pyspark_pipeline.errors import UnsupportedPlanError, UserFunctionError
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonFunctions
 
-#: From batches of the functions' arguments to batches of their results; the first argument is the partition's index.
-Evaluate = Callable[[int, Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+#: From batches of the functions' arguments, or groups (lists) of such batches, to batches of their results; the first
+#: argument is the partition's index.
+Evaluate = Callable[[int, Iterator[Any]], Iterator[pa.RecordBatch]]
 LoadCalls = Callable[[PythonFunctions, Settings], Evaluate]
 
 _loaders: list[LoadCalls] = []

@@ -13,8 +13,9 @@ from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.operators.python_functions.calls import as_type, load_calls, spark_arrow_type, user_error
 from pyspark_pipeline.operators.python_functions.function_thread import FunctionThread
 from pyspark_pipeline.operators.python_functions.row_batches import RowBatches
+from pyspark_pipeline.operators.python_functions.struct_columns import struct_columns
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
-from pyspark_pipeline.plan.nodes import Field, Settings
+from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import MapPython
 
 
@@ -71,7 +72,7 @@ class MapPythonOperator(Operator):
         if not self._chunks:
             try:
                 batch = self._thread.take()
-                columns = _columns(batch.column(0), self._node.output)
+                columns = struct_columns(batch.column(0), self._node.output)
             except PipelineError:
                 raise
             except BaseException as error:
@@ -96,29 +97,6 @@ class MapPythonOperator(Operator):
         self._rows.clear()
         if hasattr(self, "_thread"):  # prepared
             self._thread.stop()
-
-
-def _columns(struct: pa.StructArray, output: tuple[Field, ...]) -> list[pa.Array]:
-    """Return the columns of the output; raise ``TypeError`` if the function returned other types than it declares."""
-    if struct.type.num_fields < len(output):
-        raise TypeError(f"the function returned {struct.type.num_fields} columns, it declares {len(output)}")
-    return [_column(column, field) for column, field in zip(struct.flatten(), output, strict=False)]
-
-
-def _column(column: pa.Array, field: Field) -> pa.Array:
-    wanted = field.type.arrow
-    if column.type == wanted or pa.types.is_null(column.type):
-        return column.cast(wanted)
-    is_moment = pa.types.is_timestamp(wanted) and pa.types.is_timestamp(column.type) and column.type.unit == "us"
-    if is_moment:
-        return column.cast(pa.timestamp("us", tz=column.type.tz)).view(wanted)
-    if column.type in (pa.large_string(), pa.large_binary()) and column.type == _large(wanted):
-        return column.cast(wanted)
-    raise TypeError(f"the function returned {field.name} as {column.type}, it declares {field.type}")
-
-
-def _large(type_: pa.DataType) -> pa.DataType | None:
-    return {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}.get(type_)
 
 
 class MapPythonFactory(OperatorFactory):

@@ -4,7 +4,7 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, HashAggregateExec, ObjectHashAggregateExec, SortAggregateExec}
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.joins._
-import org.apache.spark.sql.execution.python.{ArrowEvalPythonExec, BatchEvalPythonExec, MapInArrowExec, MapInPandasExec}
+import org.apache.spark.sql.execution.python._
 import org.apache.spark.sql.execution.window.{WindowExec, WindowGroupLimitExec}
 
 /** Maps each Catalyst operator to its rule. The engine supports an operator if it has a rule and the manifest lists it. */
@@ -21,6 +21,9 @@ object OperatorRules {
     classOf[BatchEvalPythonExec] -> BatchEvalPythonRule,
     classOf[MapInArrowExec] -> MapInArrowRule,
     classOf[MapInPandasExec] -> MapInPandasRule,
+    classOf[FlatMapGroupsInPandasExec] -> FlatMapGroupsInPandasRule,
+    classOf[FlatMapGroupsInArrowExec] -> FlatMapGroupsInArrowRule,
+    classOf[ArrowAggregatePythonExec] -> ArrowAggregatePythonRule,
     classOf[CoalesceExec] -> CoalesceRule,
     classOf[LocalLimitExec] -> LimitRule,
     classOf[GlobalLimitExec] -> LimitRule,

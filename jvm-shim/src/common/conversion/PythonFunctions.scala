@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import org.apache.spark.{JobArtifactSet, SparkConf}
 import org.apache.spark.api.python.PythonFunction
-import org.apache.spark.sql.catalyst.expressions.{Expression, NamedArgumentExpression, PythonUDF}
+import org.apache.spark.sql.catalyst.expressions.{Expression, NamedArgumentExpression, PythonFuncExpression}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.python.ArrowPythonRunner
 import org.apache.spark.sql.internal.SQLConf
@@ -23,7 +23,7 @@ object PythonFunctions {
   import Json._
 
   /** Return the reason why functions over Arrow batches stay in Spark; None if they can run in a fragment. */
-  def arrowLimitation(op: SparkPlan, calls: Seq[PythonUDF]): Option[String] = {
+  def arrowLimitation(op: SparkPlan, calls: Seq[PythonFuncExpression]): Option[String] = {
     val conf = op.conf
     if (chains(calls).exists(_.arguments.isEmpty)) other(calls, "without arguments are not supported")
     else if (conf.arrowUseLargeVarTypes) other(calls, s"with ${SQLConf.ARROW_EXECUTION_USE_LARGE_VAR_TYPES.key} are not supported")
@@ -32,7 +32,7 @@ object PythonFunctions {
   }
 
   /** Return the reason why functions of any form stay in Spark; None if they can run in a fragment. */
-  def limitation(op: SparkPlan, calls: Seq[PythonUDF]): Option[String] = {
+  def limitation(op: SparkPlan, calls: Seq[PythonFuncExpression]): Option[String] = {
     val types = calls.map(_.dataType) ++ arguments(calls).map(_.dataType)
     if (types.exists(isUnsupported)) other(calls, "of intervals or of the type void are not supported")
     else if (op.conf.pythonUDFProfiler.isDefined) other(calls, "are profiled by Spark")
@@ -40,7 +40,8 @@ object PythonFunctions {
     else of(calls).flatMap(obstacle(_, op.session.sparkContext.conf)).headOption.flatMap(other(calls, _))
   }
 
-  private def other(calls: Seq[PythonUDF], what: String): Option[String] =
+  /** Return a reason against the functions of `calls`. */
+  def other(calls: Seq[PythonFuncExpression], what: String): Option[String] =
     Some(s"Python functions (${calls.map(_.name).distinct.mkString(", ")}) $what")
 
   /** Return the reason why a function needs another Python process than fragments have. */
@@ -57,17 +58,17 @@ object PythonFunctions {
     t == NullType || t.isInstanceOf[DayTimeIntervalType] || t.isInstanceOf[YearMonthIntervalType]
 
   /** Return the functions that `calls` call. */
-  def of(calls: Seq[PythonUDF]): Seq[PythonFunction] = chains(calls).flatMap(_.functions)
+  def of(calls: Seq[PythonFuncExpression]): Seq[PythonFunction] = chains(calls).flatMap(_.functions)
 
   /** Return the distinct expressions whose values the functions get. */
-  def arguments(calls: Seq[PythonUDF]): Seq[Expression] = chains(calls).flatMap(_.arguments.map(_._1)).distinctBy(identity)
+  def arguments(calls: Seq[PythonFuncExpression]): Seq[Expression] = chains(calls).flatMap(_.arguments.map(_._1)).distinctBy(identity)
 
   /** A function and those that take its result; the first one takes the arguments, some by name. */
   private case class Chain(functions: Seq[PythonFunction], arguments: Seq[(Expression, Option[String])])
 
-  private def chains(calls: Seq[PythonUDF]): Seq[Chain] = calls.map { call =>
+  private def chains(calls: Seq[PythonFuncExpression]): Seq[Chain] = calls.map { call =>
     call.children match {
-      case Seq(inner: PythonUDF) =>
+      case Seq(inner: PythonFuncExpression) =>
         val Chain(functions, arguments) = chains(Seq(inner)).head
         Chain(functions :+ call.func, arguments)
       case children => Chain(Seq(call.func), children.map {
@@ -78,7 +79,7 @@ object PythonFunctions {
   }
 
   /** Add the calls to the operator's JSON `node`. */
-  def describe(calls: Seq[PythonUDF], evalType: Int, maxRows: Int, node: ObjectNode, plan: PlanJson): Unit = {
+  def describe(calls: Seq[PythonFuncExpression], evalType: Int, maxRows: Int, node: ObjectNode, plan: PlanJson): Unit = {
     val read = arguments(calls)
     val schema = StructType(read.zipWithIndex.map { case (e, i) => StructField(s"_$i", e.dataType) })
     val conf = obj()

@@ -1,0 +1,95 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.ObjectNode
+
+import org.apache.spark.api.python.{PythonEvalType, PythonFunction}
+import org.apache.spark.sql.catalyst.expressions.{Expression, PythonFuncExpression, PythonUDF}
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.python._
+
+/** Calls Python functions with the rows of each group. The engine sorts the input by the keys itself, as for a window. */
+trait GroupedPythonRule[T <: SparkPlan] extends WindowLikeRule[T] {
+  import Json._
+
+  protected def keys(op: T): Seq[Expression]
+
+  protected def calls(op: T): Seq[PythonFuncExpression]
+
+  override def limitation(op: T): Option[String] =
+    if (PipelineShuffleExchangeExec.drivers(op.session.sparkContext.conf) > 1)
+      PythonFunctions.other(calls(op), "over groups are not supported with spark.task.cpus above 1: the rows of a group have an order")
+    else PythonFunctions.arrowLimitation(op, calls(op))
+
+  override def pythonFunctions(op: T): Seq[PythonFunction] = PythonFunctions.of(calls(op))
+
+  override def label(op: T): String = calls(op).map(_.name).mkString("[", ", ", "]")
+
+  protected def describeGroups(op: T, evalType: Int, node: ObjectNode, plan: PlanJson): Unit = {
+    PythonFunctions.describe(calls(op), evalType, op.conf.arrowMaxRecordsPerBatch, node, plan)
+    node.set[ObjectNode]("keys", arr(keys(op).map(e => plan.expressions.write(e): JsonNode)))
+  }
+}
+
+object FlatMapGroupsInPandasRule extends FlatMapGroupsRule[FlatMapGroupsInPandasExec]
+
+object FlatMapGroupsInArrowRule extends FlatMapGroupsRule[FlatMapGroupsInArrowExec]
+
+/** `applyInPandas` and `applyInArrow`: a function from the rows of a group to any number of rows. */
+abstract class FlatMapGroupsRule[T <: FlatMapGroupsInBatchExec] extends GroupedPythonRule[T] {
+  import Json._
+
+  private def call(op: T): PythonUDF = op.func.asInstanceOf[PythonUDF]
+
+  override protected def keys(op: T): Seq[Expression] = op.groupingAttributes
+
+  override protected def calls(op: T): Seq[PythonFuncExpression] = Seq(call(op))
+
+  override def limitation(op: T): Option[String] = {
+    val names = op.children.head.output.drop(op.groupingAttributes.length).map(_.name)
+    if (op.conf.pysparkArrowValidateSchema) PythonFunctions.other(calls(op), "whose schema Spark validates are not supported")
+    else if (names.distinct.length < names.length) PythonFunctions.other(calls(op), "over columns of one name are not supported")
+    else super.limitation(op)
+  }
+
+  override def expressions(op: T): Seq[Expression] = op.groupingAttributes
+
+  override def describe(op: T, node: ObjectNode, plan: PlanJson): Unit = {
+    describeGroups(op, call(op).evalType, node, plan)
+    val data = op.children.head.output.drop(op.groupingAttributes.length)
+    val sent = op.groupingAttributes.filterNot(key => data.exists(_.semanticEquals(key))) ++ data
+    node.set[ObjectNode]("sent", arr(sent.map(a => plan.expressions.write(a): JsonNode)))
+    node.set[ObjectNode]("names", arr(sent.map(a => text(a.name))))
+    val offsets = node.putArray("offsets") // as `PandasGroupUtils` sends them
+    val places = op.groupingAttributes.map(key => sent.indexWhere(_.semanticEquals(key))) ++ (sent.length - data.length until sent.length)
+    (Seq(places.length + 1, op.groupingAttributes.length) ++ places).foreach(offsets.add)
+  }
+}
+
+/** `pandas_udf` and `arrow_udf` that aggregate: a function from columns of a group to one value. */
+object ArrowAggregatePythonRule extends GroupedPythonRule[ArrowAggregatePythonExec] {
+  import Json._
+
+  private val EvalTypes = Set(PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF, PythonEvalType.SQL_GROUPED_AGG_ARROW_UDF)
+
+  override protected def keys(op: ArrowAggregatePythonExec): Seq[Expression] = op.groupingExpressions
+
+  override protected def calls(op: ArrowAggregatePythonExec): Seq[PythonFuncExpression] = op.udfExpressions
+
+  override def limitation(op: ArrowAggregatePythonExec): Option[String] =
+    if (op.sessionWindowOption.isDefined) PythonFunctions.other(calls(op), "over session windows are not supported")
+    else if (!EvalTypes.contains(op.evalType)) PythonFunctions.other(calls(op), "over iterators are not supported")
+    else if (op.aggExpressions.exists(a => a.isDistinct || a.filter.isDefined))
+      PythonFunctions.other(calls(op), "over distinct or filtered rows are not supported")
+    else super.limitation(op)
+
+  override def expressions(op: ArrowAggregatePythonExec): Seq[Expression] =
+    op.groupingExpressions ++ PythonFunctions.arguments(calls(op)) ++ op.resultExpressions
+
+  override def describe(op: ArrowAggregatePythonExec, node: ObjectNode, plan: PlanJson): Unit = {
+    describeGroups(op, op.evalType, node, plan)
+    val columns = op.groupingExpressions.map(_.toAttribute) ++ op.aggExpressions.map(_.resultAttribute)
+    node.set[ObjectNode]("columns", arr(columns.map(a => attribute(a): JsonNode)))
+    node.set[ObjectNode]("results", arr(op.resultExpressions.map(e => plan.expressions.write(e): JsonNode)))
+  }
+}

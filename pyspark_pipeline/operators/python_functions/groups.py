@@ -1,0 +1,249 @@
+"""MapGroups and AggregatePython: functions of the rows of a group. The input is sorted by the keys."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from pyspark_pipeline.errors import PipelineError
+from pyspark_pipeline.exec.chunk_concat import concat_chunks
+from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
+from pyspark_pipeline.kernels.buffers import make_chunk
+from pyspark_pipeline.operators.python_functions.calls import (
+    Evaluate,
+    as_type,
+    load_calls,
+    spark_arrow_type,
+    user_error,
+)
+from pyspark_pipeline.operators.python_functions.struct_columns import struct_columns
+from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.operators.windows.boundaries import Boundaries
+from pyspark_pipeline.operators.windows.sorted_input import sorted_input
+from pyspark_pipeline.plan.nodes import Settings
+from pyspark_pipeline.plan.python_functions import AggregatePython, MapGroups
+
+Group = list[pa.RecordBatch]
+
+
+class GroupCalls:
+    """Calls the functions of a node with groups: batches of at most ``max_rows`` rows of their arguments."""
+
+    def __init__(self, node: MapGroups | AggregatePython, names: Sequence[str], settings: Settings) -> None:
+        self._functions = node.functions
+        self._settings = settings
+        self._compiled = compile_expressions(node.arguments, ExpressionSettings.of(settings))
+        self._is_struct = isinstance(node, MapGroups) and node.takes_struct
+        types = [spark_arrow_type(argument.type, settings.time_zone) for argument in node.arguments]
+        self._schema = pa.schema(list(zip(names, types, strict=True)))
+        self._evaluate: Evaluate | None = None
+
+    def arguments(self, chunk: Chunk) -> pa.RecordBatch:
+        """Return the columns of which the functions get the rows of groups."""
+        columns = [
+            as_type(column, type_)
+            for column, type_ in zip(self._compiled.evaluate(chunk), self._schema.types, strict=True)
+        ]
+        if not self._is_struct:
+            return pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        return pa.RecordBatch.from_arrays([pa.StructArray.from_arrays(columns, fields=list(self._schema))], ["struct"])
+
+    def results(self, groups: Sequence[Group]) -> Iterator[pa.RecordBatch]:
+        """Yield the results of the groups in order; raise :func:`user_error`."""
+        most = self._functions.max_rows
+        cut = ([part for batch in group for part in _parts(batch, most)] for group in map(_whole, groups))
+        try:
+            self._evaluate = self._evaluate or load_calls(self._functions, self._settings)
+            yield from self._evaluate(0, cut)
+        except PipelineError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise user_error(self._functions.names, error) from error
+
+
+def _whole(group: Group) -> Group:
+    """Return a group of several batches as one, so that its parts have the rows that Spark would send."""
+    return group if len(group) == 1 else [pa.Table.from_batches(group).combine_chunks().to_batches()[0]]
+
+
+def _parts(batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
+    return (batch.slice(start, most) for start in range(0, batch.num_rows, most))
+
+
+class GroupOperator(Operator):
+    """Cuts sorted rows into groups and outputs what the functions return for them."""
+
+    def __init__(self, node: MapGroups | AggregatePython, calls: GroupCalls, settings: Settings) -> None:
+        self._calls = calls
+        self._boundaries = Boundaries(node.spec, settings)
+        self._batch_rows: int = settings.options.batch_rows
+        self._open: Group = []
+        self._ready: deque[Group] = deque()
+        self._results: Iterator[pa.RecordBatch] | None = None
+        self._finishing = False
+
+    def need_input(self) -> bool:
+        return not self._finishing and not self.has_output()
+
+    def push_chunk(self, chunk: Chunk) -> None:
+        arguments = self._calls.arguments(chunk)
+        starts = np.flatnonzero(self._boundaries.rows(chunk).partition_starts)
+        self._add_starts(chunk, starts)
+        ends = [*starts, chunk.num_rows]
+        if ends[0]:
+            self._open.append(arguments.slice(0, ends[0]))
+        for start, end in zip(ends, ends[1:], strict=False):
+            self._end_group()
+            self._open = [arguments.slice(start, end - start)]
+        self.context.memory.reserve_unchecked(sum(batch.nbytes for batch in self._open) + arguments.nbytes)
+
+    def _add_starts(self, chunk: Chunk, starts: np.ndarray) -> None:
+        """Receive the first rows of groups."""
+
+    def _end_group(self) -> None:
+        if self._open:
+            self._ready.append(self._open)
+            self._open = []
+
+    def has_output(self) -> bool:
+        return bool(self._ready) or self._results is not None
+
+    def pull_chunk(self) -> Chunk | None:
+        if self._results is None:
+            self._results = self._calls.results(self._take_groups())
+        batches: list[pa.RecordBatch] = []
+        rows = 0
+        while rows < self._batch_rows:
+            batch = next(self._results, None)
+            if batch is None:
+                self._results = None
+                break
+            if batch.num_rows:
+                batches.append(batch)
+                rows += batch.num_rows
+        return self._chunk(batches) if batches else None
+
+    def _take_groups(self) -> list[Group]:
+        groups: list[Group] = []
+        rows = 0
+        while self._ready and rows < self._batch_rows:
+            groups.append(self._ready.popleft())
+            rows += sum(batch.num_rows for batch in groups[-1])
+        return groups
+
+    def _chunk(self, batches: list[pa.RecordBatch]) -> Chunk:
+        """Return the rows of batches of results, of which there are some."""
+        raise NotImplementedError
+
+    def is_finished(self) -> bool:
+        return self._finishing and not self.has_output()
+
+    def set_finishing(self) -> None:
+        self._finishing = True
+        self._end_group()
+
+    def set_finished(self) -> None:
+        self._finishing = True
+        self.close()
+
+    def close(self) -> None:
+        self._open, self._results = [], None
+        self._ready.clear()
+
+
+class MapGroupsOperator(GroupOperator):
+    """Outputs the rows that a function returns for a group."""
+
+    def __init__(self, node: MapGroups, calls: GroupCalls, settings: Settings) -> None:
+        super().__init__(node, calls, settings)
+        self._node = node
+
+    def _chunk(self, batches: list[pa.RecordBatch]) -> Chunk:
+        try:
+            parts = [struct_columns(batch.column(0), self._node.output) for batch in batches]
+        except TypeError as error:
+            raise user_error(self._node.functions.names, error) from error
+        return make_chunk(
+            [pa.concat_arrays(pieces) for pieces in zip(*parts, strict=True)], sum(batch.num_rows for batch in batches)
+        )
+
+
+class AggregatePythonOperator(GroupOperator):
+    """Outputs the keys of a group and a value of each function."""
+
+    def __init__(self, node: AggregatePython, calls: GroupCalls, settings: Settings) -> None:
+        super().__init__(node, calls, settings)
+        self._keys = compile_expressions(node.spec.partition, ExpressionSettings.of(settings))
+        self._types = [type_.arrow for type_ in node.functions.result_types]
+        self._has_keys = bool(node.spec.partition)
+        self._first_rows: list[Chunk] = []
+
+    def _add_starts(self, chunk: Chunk, starts: np.ndarray) -> None:
+        if self._has_keys and len(starts):
+            first = chunk.take(pa.array(starts))
+            self._first_rows.append(make_chunk(self._keys.evaluate(first), first.num_rows))
+
+    def _chunk(self, batches: list[pa.RecordBatch]) -> Chunk:
+        made = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+        values = [as_type(column, type_) for column, type_ in zip(made.columns, self._types, strict=True)]
+        if not self._has_keys:
+            return make_chunk(values, made.num_rows)
+        keys = concat_chunks(self._first_rows)
+        self._first_rows = [keys.slice(made.num_rows)] if keys.num_rows > made.num_rows else []
+        return make_chunk([*keys.slice(0, made.num_rows).columns, *values], made.num_rows)
+
+    def close(self) -> None:
+        super().close()
+        self._first_rows = []
+
+
+class MapGroupsFactory(OperatorFactory):
+    """Creates the operators; one gets all rows of a group."""
+
+    name = "MapGroups"
+
+    def __init__(self, node: MapGroups, settings: Settings) -> None:
+        self._node = node
+        self._settings = settings
+        self._calls = GroupCalls(node, node.names, settings)
+
+    def create(self, dop: int, driver_sequence: int) -> MapGroupsOperator:
+        return MapGroupsOperator(self._node, self._calls, self._settings)
+
+
+class AggregatePythonFactory(OperatorFactory):
+    """Creates the operators; one gets all rows of a group."""
+
+    name = "AggregatePython"
+
+    def __init__(self, node: AggregatePython, settings: Settings) -> None:
+        self._node = node
+        self._settings = settings
+        self._calls = GroupCalls(node, [f"_{i}" for i in range(len(node.arguments))], settings)
+
+    def create(self, dop: int, driver_sequence: int) -> AggregatePythonOperator:
+        return AggregatePythonOperator(self._node, self._calls, self._settings)
+
+
+@implements(
+    MapGroups,
+    execs=["FlatMapGroupsInPandasExec", "FlatMapGroupsInArrowExec"],
+    pipeline=["SortSink", "SortSource", "MapGroups"],
+)
+def decompose_map_groups(node: MapGroups, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Append the function to the pipeline that sorts its input."""
+    return [*sorted_input(node.spec, node.child, builder), MapGroupsFactory(node, builder.settings)]
+
+
+@implements(
+    AggregatePython,
+    execs=["ArrowAggregatePythonExec"],
+    pipeline=["SortSink", "SortSource", "AggregatePython"],
+)
+def decompose_aggregate_python(node: AggregatePython, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Append the functions to the pipeline that sorts their input."""
+    return [*sorted_input(node.spec, node.child, builder), AggregatePythonFactory(node, builder.settings)]

@@ -1,0 +1,214 @@
+"""Functions of a group (`applyInPandas`, `applyInArrow`, aggregates): rows and errors are those of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql.functions import arrow_udf, pandas_udf
+
+from tests.support.conversion import summary_of
+from tests.support.python_functions import errors_of_both, rows_of_both
+from tests.support.sessions import ENABLED, configured
+
+_FREE = {"spark.pysparkPipeline.cost.minScanBytes": "0"}
+_AS_PLANNED = {"spark.sql.adaptive.enabled": "false"}
+_SMALL = {"spark.sql.execution.arrow.maxRecordsPerBatch": "7"}
+_VALUES = [
+    "id", "IF(id % 7 = 3, NULL, CAST(id AS INT)) AS i", "CAST(id AS DOUBLE) / 7 AS f", "id % 2 = 0 AS b",
+    "CASE id % 5 WHEN 0 THEN NULL ELSE concat('ü', id % 11) END AS s", "CAST(id / 3 AS DECIMAL(12,2)) AS d",
+    "timestamp_seconds(id * 100000) AS at", "DATE'1960-01-01' + CAST(id AS INT) AS day", "X'00FF' AS x",
+    "TIMESTAMP_NTZ'2020-02-29 12:00:00.5' AS local", "IF(id < 40, CAST(NULL AS BIGINT), id) AS l",
+]  # fmt: skip
+_KEYS = {
+    "a bigint": "IF(id % 50 = 7, NULL, id % 50) AS k",
+    "a double": "CASE id % 4 WHEN 0 THEN double('NaN') WHEN 1 THEN -0.0D WHEN 2 THEN 0.0D ELSE 1.5D END AS k",
+    "a string": "IF(id % 3 = 0, NULL, repeat('ß', CAST(id % 20 AS INT))) AS k",
+    "one value": "1 AS k",
+    "a row each": "id AS k",
+}
+
+pytestmark = pytest.mark.usefixtures("extension")
+
+
+@pytest.fixture(autouse=True)
+def _one_driver(spark: SparkSession) -> None:
+    if spark.conf.get("spark.task.cpus", "1") != "1":
+        pytest.skip("stays in Spark with several drivers")
+
+
+def _rows(spark: SparkSession, make: Callable[[], DataFrame], settings: dict[str, str] | None = None) -> list[Any]:
+    return rows_of_both(spark, make, "Python", {**_FREE, **(settings or {})})
+
+
+def _source(spark: SparkSession, key: str = "id % 50 AS k", rows: int = 1500) -> DataFrame:
+    return spark.range(0, rows, 1, 3).selectExpr(key, *_VALUES)
+
+
+def _shown(key: tuple[Any, ...], group: pd.DataFrame) -> pd.DataFrame:
+    """Return the key, the types, the index and all values of a group as text.
+
+    Spark's radix sort moves the rows of all groups if some keys are NULL, so they are in the order of ``id`` here.
+    """
+    group = group.sort_values("id", ignore_index=True)
+    types = " ".join(map(str, group.dtypes))
+    return pd.DataFrame({"t": [f"{key!r} {types} {group.index} {group.columns} {group.to_dict('list')!r}"]})
+
+
+def _shown_table(key: tuple[Any, ...], group: pa.Table) -> pa.Table:
+    return pa.table({"t": [f"{key!r} {group.schema} {group.sort_by('id').to_pydict()}"]})
+
+
+@pytest.mark.parametrize("key", _KEYS)
+def test_functions_get_the_groups_of_spark(spark: SparkSession, key: str) -> None:
+    rows = 300 if key == "a row each" else 1500
+    grouped = lambda: _source(spark, _KEYS[key], rows).groupBy("k")  # noqa: E731
+    for settings in ({}, _SMALL):
+        _rows(spark, lambda: grouped().applyInPandas(_shown, "t string"), settings)
+        _rows(spark, lambda: grouped().applyInArrow(_shown_table, "t string"), settings)
+
+
+def test_rows_of_all_types_return(spark: SparkSession) -> None:
+    schema = _source(spark).schema
+    _rows(spark, lambda: _source(spark).groupBy("k").applyInArrow(lambda group: group, schema))
+    for settings in ({}, {"spark.sql.session.timeZone": "Asia/Kathmandu"}):
+        _rows(spark, lambda: _source(spark).groupBy("k").applyInPandas(lambda group: group, schema), settings)
+        _rows(spark, lambda: _source(spark).groupBy("k", "b").applyInPandas(lambda g: g[g.id > 700], schema), settings)
+
+
+def test_keys_may_be_expressions_none_or_many(spark: SparkSession) -> None:
+    frame = lambda: _source(spark)  # noqa: E731
+    _rows(spark, lambda: frame().groupBy((f.col("k") % 7).alias("q")).applyInPandas(_shown, "t string"))
+    _rows(spark, lambda: frame().groupBy("k", f.col("s")).applyInArrow(_shown_table, "t string"))
+    _rows(spark, lambda: frame().groupBy().applyInPandas(lambda g: pd.DataFrame({"n": [len(g)]}), "n bigint"))
+    none = lambda: frame().where(f.col("s") == "none").groupBy("k")  # noqa: E731
+    assert not _rows(spark, lambda: none().applyInPandas(_shown, "t string"), _AS_PLANNED)
+    _rows(spark, lambda: frame().groupBy("k").applyInPandas(_shown, "t string").where("t like '%3%'").groupBy().count())
+
+
+def test_groups_are_in_the_order_of_the_rows(spark: SparkSession) -> None:
+    def numbered(group: pd.DataFrame) -> pd.DataFrame:
+        return group.assign(n=range(len(group)))[["id", "n"]]
+
+    frame = lambda: spark.range(0, 4000, 1, 4).selectExpr("id", "hash(id) % 9 AS k").orderBy("id")  # noqa: E731
+    rows = _rows(spark, lambda: frame().groupBy("k").applyInPandas(numbered, "id bigint, n bigint"))
+    assert len(rows) == 4000
+
+
+def test_functions_over_iterators_of_a_group(spark: SparkSession) -> None:
+    def counts(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        for batch in batches:
+            yield pd.DataFrame({"n": [len(batch)]})
+
+    def counts_of_key(key: tuple[Any, ...], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.record_batch({"k": [key[0].as_py()], "n": [batch.num_rows]})
+
+    counts.__annotations__ = {"batches": Iterator[pd.DataFrame], "return": Iterator[pd.DataFrame]}
+    counts_of_key.__annotations__ = {
+        "key": tuple[Any, ...], "batches": Iterator[pa.RecordBatch], "return": Iterator[pa.RecordBatch],
+    }  # fmt: skip
+    for settings in ({}, _SMALL):
+        _rows(spark, lambda: _source(spark).groupBy("k").applyInPandas(counts, "n bigint"), settings)
+        _rows(spark, lambda: _source(spark).groupBy("k").applyInArrow(counts_of_key, "k bigint, n bigint"), settings)
+
+
+def _sum(a: pd.Series, b: pd.Series) -> float:
+    return float((a * b).sum())
+
+
+def _first(a: pd.Series) -> Any:
+    return a.iloc[0]
+
+
+def _types(a: pd.Series) -> str:
+    return f"{a.dtype} {a.name} {a.index} {len(a)}"
+
+
+def _mean(a: pd.Series) -> float:
+    return float(a.mean())
+
+
+def _arrow_first(a: pa.Array) -> Any:
+    return a[0]
+
+
+for _function in (_sum, _first, _types, _mean):
+    _function.__annotations__ = {name: pd.Series for name in _function.__annotations__} | {"return": float}
+_arrow_first.__annotations__ = {"a": pa.Array, "return": pa.Scalar}
+
+
+@pytest.mark.parametrize("key", _KEYS)
+def test_aggregates_equal_spark(spark: SparkSession, key: str) -> None:
+    total = pandas_udf(_sum, "double")
+    types = pandas_udf(_types, "string")
+    frame = lambda: _source(spark, _KEYS[key], 300).groupBy("k")  # noqa: E731
+    for settings in ({}, _SMALL):
+        _rows(spark, lambda: frame().agg(total("id", "l"), types("i"), types(f.col("id") + 1)), settings)
+        _rows(spark, lambda: frame().agg((total(b="id", a=f.col("l")) + 1).alias("t"), f.lit(3)), settings)
+
+
+@pytest.mark.parametrize("name", ["id", "i", "f", "b", "s", "d", "at", "day", "x", "local", "l"])
+def test_aggregates_of_all_types(spark: SparkSession, name: str) -> None:
+    kind = _source(spark).schema[name].dataType
+    first, arrow_first = pandas_udf(_first, kind), arrow_udf(_arrow_first, kind)
+    if name not in ("x", "d"):
+        _rows(spark, lambda: _source(spark).groupBy("k").agg(first(name)))
+    _rows(spark, lambda: _source(spark).groupBy(f.col("k") % 3, "b").agg(arrow_first(name), f.lit("one")))
+
+
+def test_aggregates_without_keys_and_of_no_rows(spark: SparkSession) -> None:
+    total = pandas_udf(_sum, "double")
+    none = lambda: _source(spark).where(f.col("s") == "none")  # noqa: E731
+    assert _rows(spark, lambda: _source(spark).agg(total("l", "id")))
+    assert not _rows(spark, lambda: none().agg(total("l", "id")), _AS_PLANNED)
+    assert not _rows(spark, lambda: none().groupBy("k").agg(total("l", "id")), _AS_PLANNED)
+
+
+def test_errors_equal_spark(spark: SparkSession) -> None:
+    def failing(group: pd.DataFrame) -> pd.DataFrame:
+        return 1 / (len(group) - len(group))
+
+    def one_column(group: pd.DataFrame) -> pd.DataFrame:
+        return group[["id"]]
+
+    frames = [
+        lambda: _source(spark).groupBy("k").applyInPandas(failing, "n bigint"),
+        lambda: _source(spark).groupBy("k").applyInPandas(one_column, "id bigint, k bigint"),
+        lambda: _source(spark).groupBy("k").applyInPandas(lambda group: 7, "id bigint"),
+        lambda: _source(spark).groupBy("k").applyInArrow(lambda group: group.select(["s"]), "id bigint"),
+        lambda: _source(spark).groupBy("k").agg(pandas_udf(_first, "int")("s")),
+    ]
+    for make in frames:
+        vanilla, engine = errors_of_both(spark, make)
+        assert vanilla.splitlines()[-2:] == engine.splitlines()[-2:]
+        assert "pyspark_pipeline" not in engine
+
+
+def test_several_forms_of_one_query(spark: SparkSession) -> None:
+    mean = pandas_udf(_mean, "double")
+
+    def query() -> DataFrame:
+        centered = _source(spark).groupBy("k").applyInPandas(
+            lambda group: group.assign(f=group.f - group.f.mean())[["k", "f"]], "k bigint, f double"
+        )
+        return centered.join(_source(spark).groupBy("k").agg(mean("f").alias("m")), "k").groupBy("k").agg(f.sum("m"))
+
+    _rows(spark, query)
+
+
+def test_large_groups_and_a_limit(spark: SparkSession) -> None:
+    large = lambda: spark.range(0, 200_000, 1, 2).selectExpr("id", "id % 3 AS k")  # noqa: E731
+    counted = lambda: large().groupBy("k").applyInPandas(lambda g: pd.DataFrame({"n": [len(g)]}), "n bigint")  # noqa: E731
+    _rows(spark, counted)
+    with configured(spark, {**_FREE, ENABLED: "true"}):
+        added = lambda t: t.append_column("n", pc.add(t["k"], 1))  # noqa: E731
+        frame = large().groupBy("id").applyInArrow(added, "id bigint, k bigint, n bigint")
+        assert len(frame.limit(5).collect()) == 5
+        assert summary_of(frame).converted > 1
