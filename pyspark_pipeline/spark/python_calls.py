@@ -22,6 +22,7 @@ from pyspark_pipeline.operators.python_functions.calls import Evaluate
 from pyspark_pipeline.operators.python_functions.row_values import column_of, python_values
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonCall, PythonFunctions
+from pyspark_pipeline.spark.pandas_groups import GroupSeries, merged_results
 
 _WORKER: Any = worker
 #: Whether Spark's worker reads functions and settings from objects, as since Spark 4.2.
@@ -35,13 +36,14 @@ _WITHOUT_NAMES = (
     PythonEvalType.SQL_GROUPED_MAP_ARROW_UDF,
     PythonEvalType.SQL_GROUPED_MAP_ARROW_ITER_UDF,
 )
+#: The forms that get each group as series of pandas.
+_OF_PANDAS_GROUPS = (PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF, PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF)
 #: The forms that get groups of batches.
 _OF_GROUPS = (
-    PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF,
+    *_OF_PANDAS_GROUPS,
     PythonEvalType.SQL_GROUPED_MAP_PANDAS_ITER_UDF,
     PythonEvalType.SQL_GROUPED_MAP_ARROW_UDF,
     PythonEvalType.SQL_GROUPED_MAP_ARROW_ITER_UDF,
-    PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF,
     PythonEvalType.SQL_GROUPED_AGG_ARROW_UDF,
 )
 
@@ -92,7 +94,12 @@ def _calls_of_objects(functions: PythonFunctions) -> Evaluate:
     """Return the calls by the worker of Spark 4.2 and later, whose functions take and return batches."""
     conf, eval_conf = _WORKER.RunnerConf(dict(functions.conf)), _WORKER.EvalConf({"input_type": functions.input_type})
     function, *_ = _WORKER.read_udfs(_WORKER.pickleSer, _infos(functions), functions.eval_type, conf, eval_conf)
-    evaluate: Evaluate = function
+
+    def evaluate(partition: int, data: Iterator[Any]) -> Iterator[pa.RecordBatch]:
+        groups = (group.batches(functions.max_rows) for group in data) if functions.eval_type in _OF_GROUPS else data
+        results: Iterator[pa.RecordBatch] = function(partition, groups)
+        return results
+
     return evaluate
 
 
@@ -148,11 +155,19 @@ def _calls_of_stream(functions: PythonFunctions) -> Evaluate:
     source = io.BytesIO(b"".join(_message(functions)))
     function, _, deserializer, serializer = _WORKER.read_udfs(_WORKER.pickleSer, source, functions.eval_type)
 
-    make = _Groups if functions.eval_type in _OF_GROUPS else _Batches
+    most = functions.max_rows
 
     def evaluate(partition: int, data: Iterator[Any]) -> Iterator[pa.RecordBatch]:
         output = _Batches()
-        serializer.dump_stream(function(partition, deserializer.load_stream(make(data))), output)
+        if functions.eval_type in _OF_PANDAS_GROUPS:
+            results = merged_results(
+                function(partition, map(GroupSeries(deserializer.arrow_to_pandas, most).series, data))
+            )
+        elif functions.eval_type in _OF_GROUPS:
+            results = function(partition, deserializer.load_stream(_Groups(group.batches(most) for group in data)))
+        else:
+            results = function(partition, deserializer.load_stream(_Batches(data)))
+        serializer.dump_stream(results, output)
         return output.batches
 
     return evaluate

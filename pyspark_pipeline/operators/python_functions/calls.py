@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -12,12 +13,32 @@ from pyspark_pipeline.errors import UnsupportedPlanError, UserFunctionError
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonFunctions
 
-#: From batches of the functions' arguments, or groups (lists) of such batches, to batches of their results; the first
-#: argument is the partition's index.
+#: From batches of the functions' arguments, or groups (:class:`Group`), to batches of their results; the first argument
+#: is the partition's index.
 Evaluate = Callable[[int, Iterator[Any]], Iterator[pa.RecordBatch]]
 LoadCalls = Callable[[PythonFunctions, Settings], Evaluate]
 
 _loaders: list[LoadCalls] = []
+
+
+@dataclass(slots=True)
+class Group:
+    """The rows of a group, in order: ``parts`` are batches of arguments, the first row and the one after the last."""
+
+    parts: list[tuple[pa.RecordBatch, int, int]]
+
+    @property
+    def num_rows(self) -> int:
+        """The number of rows."""
+        return sum(stop - start for _, start, stop in self.parts)
+
+    def batches(self, max_rows: int) -> list[pa.RecordBatch]:
+        """Return the rows in batches of ``max_rows`` rows; the last one may have fewer."""
+        cut = [rows.slice(start, stop - start) for rows, start, stop in self.parts]
+        whole = cut[0] if len(cut) == 1 else pa.Table.from_batches(cut).combine_chunks().to_batches()[0]
+        if whole.num_rows <= max_rows:
+            return [whole]
+        return [whole.slice(start, max_rows) for start in range(0, whole.num_rows, max_rows)]
 
 
 def use_calls_of(load: LoadCalls) -> None:
@@ -51,7 +72,8 @@ def batch_of(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.Re
 
 def user_error(names: str, error: BaseException) -> UserFunctionError:
     """Return the error that the engine raises if one of the functions ``names`` raised ``error``."""
-    trace = error.__traceback__
-    while trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith("pyspark_pipeline."):
-        trace = trace.tb_next
+    trace = frame = error.__traceback__
+    while frame is not None:
+        is_engine = str(frame.tb_frame.f_globals.get("__name__")).startswith("pyspark_pipeline.")
+        trace, frame = frame.tb_next if is_engine else trace, frame.tb_next
     return UserFunctionError(f"{names}: {type(error).__name__}: {error}", error, trace)

@@ -15,6 +15,7 @@ from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.operators.python_functions.calls import (
     Evaluate,
+    Group,
     as_type,
     load_calls,
     spark_arrow_type,
@@ -26,8 +27,6 @@ from pyspark_pipeline.operators.windows.boundaries import Boundaries
 from pyspark_pipeline.operators.windows.sorted_input import sorted_input
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import AggregatePython, MapGroups
-
-Group = list[pa.RecordBatch]
 
 
 class GroupCalls:
@@ -54,24 +53,13 @@ class GroupCalls:
 
     def results(self, groups: Sequence[Group]) -> Iterator[pa.RecordBatch]:
         """Yield the results of the groups in order; raise :func:`user_error`."""
-        most = self._functions.max_rows
-        cut = ([part for batch in group for part in _parts(batch, most)] for group in map(_whole, groups))
         try:
             self._evaluate = self._evaluate or load_calls(self._functions, self._settings)
-            yield from self._evaluate(0, cut)
+            yield from self._evaluate(0, iter(groups))
         except PipelineError:
             raise
         except (Exception, SystemExit) as error:
             raise user_error(self._functions.names, error) from error
-
-
-def _whole(group: Group) -> Group:
-    """Return a group of several batches as one, so that its parts have the rows that Spark would send."""
-    return group if len(group) == 1 else [pa.Table.from_batches(group).combine_chunks().to_batches()[0]]
-
-
-def _parts(batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
-    return (batch.slice(start, most) for start in range(0, batch.num_rows, most))
 
 
 class GroupOperator(Operator):
@@ -81,7 +69,7 @@ class GroupOperator(Operator):
         self._calls = calls
         self._boundaries = Boundaries(node.spec, settings)
         self._batch_rows: int = settings.options.batch_rows
-        self._open: Group = []
+        self._open = Group([])
         self._ready: deque[Group] = deque()
         self._results: Iterator[pa.RecordBatch] | None = None
         self._finishing = False
@@ -93,21 +81,21 @@ class GroupOperator(Operator):
         arguments = self._calls.arguments(chunk)
         starts = np.flatnonzero(self._boundaries.rows(chunk).partition_starts)
         self._add_starts(chunk, starts)
-        ends = [*starts, chunk.num_rows]
+        ends = [*starts.tolist(), chunk.num_rows]
         if ends[0]:
-            self._open.append(arguments.slice(0, ends[0]))
+            self._open.parts.append((arguments, 0, ends[0]))
         for start, end in zip(ends, ends[1:], strict=False):
             self._end_group()
-            self._open = [arguments.slice(start, end - start)]
-        self.context.memory.reserve_unchecked(sum(batch.nbytes for batch in self._open) + arguments.nbytes)
+            self._open.parts.append((arguments, start, end))
+        self.context.memory.reserve_unchecked(sum(rows.nbytes for rows, _, _ in self._open.parts) + arguments.nbytes)
 
     def _add_starts(self, chunk: Chunk, starts: np.ndarray) -> None:
         """Receive the first rows of groups."""
 
     def _end_group(self) -> None:
-        if self._open:
+        if self._open.parts:
             self._ready.append(self._open)
-            self._open = []
+            self._open = Group([])
 
     def has_output(self) -> bool:
         return bool(self._ready) or self._results is not None
@@ -132,7 +120,7 @@ class GroupOperator(Operator):
         rows = 0
         while self._ready and rows < self._batch_rows:
             groups.append(self._ready.popleft())
-            rows += sum(batch.num_rows for batch in groups[-1])
+            rows += groups[-1].num_rows
         return groups
 
     def _chunk(self, batches: list[pa.RecordBatch]) -> Chunk:
@@ -151,7 +139,7 @@ class GroupOperator(Operator):
         self.close()
 
     def close(self) -> None:
-        self._open, self._results = [], None
+        self._open, self._results = Group([]), None
         self._ready.clear()
 
 
