@@ -58,6 +58,15 @@ class EvalPython(Node):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EvalIterator(PartitionDependentNode):
+    """Appends the results of a function from an iterator over its arguments to one over results of as many rows."""
+
+    functions: PythonFunctions
+    arguments: tuple[Expr, ...]
+    child: Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MapPython(PartitionDependentNode):
     """The batches that a function returns for an iterator over those of ``child``, as a struct of all columns."""
 
@@ -94,12 +103,12 @@ class AggregatePython(Node):
 @decodes("ArrowEvalPythonExec", "BatchEvalPythonExec")
 def _eval_python(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
     (child,) = children
-    return EvalPython(
-        output=output,
-        functions=_functions(node, output[len(child.output) :]),
-        arguments=ExpressionDecoder(child.output).decode_all(node["arguments"]),
-        child=child,
-    )
+    functions = _functions(node, output[len(child.output) :])
+    arguments = ExpressionDecoder(child.output).decode_all(node["arguments"])
+    number = node.get("partitionDependent")
+    if number is not None:
+        return EvalIterator(output=output, number=number, functions=functions, arguments=arguments, child=child)
+    return EvalPython(output=output, functions=functions, arguments=arguments, child=child)
 
 
 @decodes("MapInArrowExec", "MapInPandasExec")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pandas as pd
@@ -16,7 +16,7 @@ from pyspark.sql.functions import arrow_udf, pandas_udf, udf
 from pyspark.sql.types import DoubleType, LongType, StringType
 
 from tests.support.conversion import summary_of
-from tests.support.python_functions import python_error, rows_of_both
+from tests.support.python_functions import errors_of_both, python_error, rows_of_both
 from tests.support.sessions import ENABLED, configured
 from tests.support.tables import TableShelf
 
@@ -160,3 +160,63 @@ def test_other_functions_stay_in_spark(
         frame = spark.range(10).where("id > 3").select(function(*arguments))
         assert len(frame.collect()) == 6
         assert reason in str(summary_of(frame).reasons)
+
+
+def _running(batches: Iterator[pd.Series]) -> Iterator[pd.Series]:
+    """Return the sums of all values so far, in batches of other sizes than the input's."""
+    total = 0
+    for batch in batches:
+        sums = batch.cumsum() + total
+        total = int(sums.iloc[-1])
+        half = len(sums) // 2
+        yield sums.iloc[:half]
+        yield sums.iloc[half:]
+
+
+def _after_all(batches: Iterator[tuple[pd.Series, pd.Series]]) -> Iterator[pd.Series]:
+    seen = list(batches)
+    for a, b in seen:
+        yield a + b + len(seen)
+
+
+def _arrow_halves(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
+    for batch in batches:
+        yield pc.divide(batch.cast(pa.float64()), 2.0)
+
+
+_running.__annotations__ = {"batches": Iterator[pd.Series], "return": Iterator[pd.Series]}
+_after_all.__annotations__ = {"batches": Iterator[tuple[pd.Series, pd.Series]], "return": Iterator[pd.Series]}
+_arrow_halves.__annotations__ = {"batches": Iterator[pa.Array], "return": Iterator[pa.Array]}
+
+
+def test_functions_over_iterators_equal_spark(spark: SparkSession) -> None:
+    running, after_all = pandas_udf(_running, "bigint"), pandas_udf(_after_all, "bigint")
+    halves = arrow_udf(_arrow_halves, "double")
+    frame = lambda: spark.range(0, 5000, 1, 2).selectExpr("id", "id % 7 AS k", "concat('ü', id) AS s")  # noqa: E731
+    for settings in ({}, {"spark.sql.execution.arrow.maxRecordsPerBatch": "300"}):
+        _rows(spark, lambda: frame().select("s", running("id"), "k"), settings)
+        _rows(spark, lambda: frame().select("s", after_all("id", "k"), halves(f.col("k") + 1)), settings)
+        _rows(spark, lambda: frame().where(running("k") % 2 == 0).groupBy("k").agg(f.sum(halves("id"))), settings)
+        _rows(spark, lambda: frame().where("s = 'none'").select(running("id")), settings)
+
+
+def test_function_over_an_iterator_that_breaks_its_contract_fails_as_in_spark(spark: SparkSession) -> None:
+    def fewer(batches: Iterator[pd.Series]) -> Iterator[pd.Series]:
+        for batch in batches:
+            yield batch.iloc[1:]
+
+    def none_read(batches: Iterator[pd.Series]) -> Iterator[pd.Series]:
+        yield next(batches)
+
+    def failing(batches: Iterator[pd.Series]) -> Iterator[pd.Series]:
+        for batch in batches:
+            yield 1 / (batch - batch).iloc[0].item() + batch
+
+    small = {"spark.sql.execution.arrow.maxRecordsPerBatch": "10"}
+    for function in (fewer, none_read, failing):
+        function.__annotations__ = {"batches": Iterator[pd.Series], "return": Iterator[pd.Series]}
+        with configured(spark, small):
+            called = pandas_udf(function, "bigint")
+            vanilla, engine = errors_of_both(spark, lambda called=called: spark.range(0, 50, 1, 1).select(called("id")))
+        assert vanilla.splitlines()[-2:] == engine.splitlines()[-2:]
+        assert "pyspark_pipeline" not in engine

@@ -24,7 +24,7 @@ from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.expr import columns_read
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.properties import RequiredOutput
-from pyspark_pipeline.plan.python_functions import EvalPython
+from pyspark_pipeline.plan.python_functions import EvalIterator, EvalPython
 
 
 class LoadedFunctions:
@@ -109,14 +109,14 @@ class EvalPythonFactory(OperatorFactory):
         return EvalPythonOperator(self._arguments, self._functions, self._max_rows)
 
 
-def _required_input(node: EvalPython, required: RequiredOutput) -> tuple[RequiredOutput]:
+def required_input(node: EvalPython | EvalIterator, required: RequiredOutput) -> tuple[RequiredOutput]:
     """Require the columns read above and by the arguments, in one form, since chunks are concatenated."""
     below = frozenset(range(len(node.child.output)))
     return (RequiredOutput(unused=(required.unused & below) - columns_read(node.arguments)),)
 
 
 @implements(
-    EvalPython, execs=["ArrowEvalPythonExec", "BatchEvalPythonExec"], pipeline=["EvalPython"], requires=_required_input
+    EvalPython, execs=["ArrowEvalPythonExec", "BatchEvalPythonExec"], pipeline=["EvalPython"], requires=required_input
 )
 def decompose_eval_python(node: EvalPython, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the functions to the child's pipeline."""

@@ -7,15 +7,21 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.python.{ArrowEvalPythonExec, BatchEvalPythonExec, EvalPythonExec}
 import org.apache.spark.sql.types.BinaryType
 
-/** Evaluates Python functions over Arrow batches: `pandas_udf`, `arrow_udf` and `udf(useArrow=True)`. */
+/** Evaluates Python functions over Arrow batches: `pandas_udf`, `arrow_udf`, `udf(useArrow=True)`. */
 object ArrowEvalPythonRule extends EvalPythonRule[ArrowEvalPythonExec] {
 
-  private val EvalTypes = Set(
+  private val OverIterators = Set(PythonEvalType.SQL_SCALAR_PANDAS_ITER_UDF, PythonEvalType.SQL_SCALAR_ARROW_ITER_UDF)
+
+  private val EvalTypes = OverIterators ++ Set(
     PythonEvalType.SQL_ARROW_BATCHED_UDF, PythonEvalType.SQL_SCALAR_PANDAS_UDF, PythonEvalType.SQL_SCALAR_ARROW_UDF)
 
   override def limitation(op: ArrowEvalPythonExec): Option[String] =
     if (EvalTypes.contains(op.evalType)) PythonFunctions.arrowLimitation(op, op.udfs)
-    else Some(s"Python functions (${op.udfs.map(_.name).mkString(", ")}) over iterators are not supported")
+    else PythonFunctions.other(op.udfs, "of this form are not supported")
+
+  /** One driver runs a function over an iterator, once a partition. */
+  override def kind(op: ArrowEvalPythonExec): NodeKind =
+    if (OverIterators.contains(op.evalType)) NodeKind.PartitionDependent else NodeKind.Operator
 
   override protected def evalType(op: ArrowEvalPythonExec): Int = op.evalType
 

@@ -1,0 +1,91 @@
+"""EvalIterator: appends the results of a function that maps an iterator over batches of its arguments."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from pyspark_pipeline.exec.context import OperatorContext
+from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
+from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
+from pyspark_pipeline.kernels.buffers import make_chunk
+from pyspark_pipeline.operators.python_functions.calls import as_type, spark_arrow_type
+from pyspark_pipeline.operators.python_functions.eval_python import required_input
+from pyspark_pipeline.operators.python_functions.thread_operator import ThreadOperator
+from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.operators.windows.row_buffer import RowBuffer
+from pyspark_pipeline.plan.nodes import Settings
+from pyspark_pipeline.plan.python_functions import EvalIterator
+
+
+class EvalIteratorOperator(ThreadOperator):
+    """Keeps the rows that were sent until their results return, in batches of any size."""
+
+    def __init__(self, node: EvalIterator, partition: int, settings: Settings) -> None:
+        super().__init__(node.functions, partition, settings)
+        self._arguments = compile_expressions(node.arguments, ExpressionSettings.of(settings))
+        types = [spark_arrow_type(argument.type, settings.time_zone) for argument in node.arguments]
+        self._schema = pa.schema([(f"_{i}", type_) for i, type_ in enumerate(types)])
+        self._types = [type_.arrow for type_ in node.functions.result_types]
+        self._results: Chunk | None = None
+
+    def prepare(self, context: OperatorContext) -> None:
+        self._sent = RowBuffer(context)
+        super().prepare(context)
+
+    def _batch(self, rows: Chunk) -> pa.RecordBatch:
+        self._sent.add(rows)
+        self._reserve()
+        columns = zip(self._arguments.evaluate(rows), self._schema.types, strict=True)
+        return pa.RecordBatch.from_arrays([as_type(column, type_) for column, type_ in columns], schema=self._schema)
+
+    def _reserve(self) -> None:
+        """Reserve the bytes of the rows in memory; spill them if they do not fit."""
+        if not self.context.memory.try_reserve(self._sent.nbytes):
+            self._sent.spill()
+            self.context.memory.reserve_unchecked(self._sent.nbytes)
+
+    def has_output(self) -> bool:
+        return self._results is not None or super().has_output()
+
+    def pull_chunk(self) -> Chunk | None:
+        if self._results is None:
+            made = self._returned()
+            columns = [as_type(column, type_) for column, type_ in zip(made.columns, self._types, strict=True)]
+            self._results = make_chunk(columns, made.num_rows) if made.num_rows else None
+        if self._results is None:
+            return None
+        rows = self._sent.take(self._results.num_rows)
+        results, rest = self._results.slice(0, rows.num_rows), self._results.slice(rows.num_rows)
+        self._results = rest if rest.num_rows else None
+        self._reserve()
+        return make_chunk([*rows.columns, *results.columns], rows.num_rows)
+
+    def is_finished(self) -> bool:
+        return self._results is None and super().is_finished()
+
+    def close(self) -> None:
+        super().close()
+        self._results = None
+        if hasattr(self, "_sent"):  # prepared
+            self._sent.close()
+            self.context.memory.reserve(0)
+
+
+class EvalIteratorFactory(OperatorFactory):
+    """Makes the operator of the only driver: the function is called once a partition."""
+
+    name = "EvalIterator"
+
+    def __init__(self, node: EvalIterator, partition: int, settings: Settings) -> None:
+        self._node = node
+        self._partition = partition
+        self._settings = settings
+
+    def create(self, dop: int, driver_sequence: int) -> EvalIteratorOperator:
+        return EvalIteratorOperator(self._node, self._partition, self._settings)
+
+
+@implements(EvalIterator, execs=["ArrowEvalPythonExec"], pipeline=["EvalIterator"], requires=required_input)
+def decompose_eval_iterator(node: EvalIterator, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Append the function to the child's pipeline."""
+    return [*builder.decompose(node.child), EvalIteratorFactory(node, builder.partition_of(node), builder.settings)]

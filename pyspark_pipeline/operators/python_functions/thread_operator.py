@@ -1,0 +1,80 @@
+"""The common part of operators whose function pulls an iterator over the batches of a partition, on its own thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from pyspark_pipeline.errors import PipelineError
+from pyspark_pipeline.exec.context import OperatorContext
+from pyspark_pipeline.exec.operator import Chunk, Operator
+from pyspark_pipeline.operators.python_functions.calls import load_calls, user_error
+from pyspark_pipeline.operators.python_functions.function_thread import FunctionThread
+from pyspark_pipeline.operators.python_functions.row_batches import RowBatches
+from pyspark_pipeline.plan.nodes import Settings
+from pyspark_pipeline.plan.python_functions import PythonFunctions
+
+
+class ThreadOperator(Operator):
+    """Sends batches to the function's thread. A subclass converts them, and the batches that the function returns."""
+
+    def __init__(self, functions: PythonFunctions, partition: int, settings: Settings) -> None:
+        self._functions = functions
+        self._partition = partition
+        self._settings = settings
+        self._rows = RowBatches(functions.max_rows)
+        self._finishing = False
+        self._thread: FunctionThread
+
+    def prepare(self, context: OperatorContext) -> None:
+        super().prepare(context)
+        self._thread = FunctionThread(self._functions.names, self._evaluate, context.background, context.wake)
+
+    def _evaluate(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return load_calls(self._functions, self._settings)(self._partition, batches)
+
+    def _batch(self, rows: Chunk) -> pa.RecordBatch:
+        """Return the batch that the function gets for ``rows``."""
+        raise NotImplementedError
+
+    def need_input(self) -> bool:
+        return not self._finishing and self._thread.needs_input()
+
+    def push_chunk(self, chunk: Chunk) -> None:
+        self._rows.add(chunk)
+        while self._rows.has_batch():
+            self._thread.put(self._batch(self._rows.take()))
+
+    def set_finishing(self) -> None:
+        self._finishing = True
+        if self._rows.num_rows:
+            self._thread.put(self._batch(self._rows.take()))
+        self._thread.end_input()
+
+    def has_output(self) -> bool:
+        return self._thread.has_output()
+
+    def _returned(self) -> pa.RecordBatch:
+        """Return the next batch of the function; raise :func:`user_error`."""
+        try:
+            return self._thread.take()
+        except PipelineError:
+            raise
+        except BaseException as error:
+            raise user_error(self._functions.names, error) from error
+
+    def is_finished(self) -> bool:
+        return self._thread.is_finished()
+
+    def pending_finish(self) -> bool:
+        return not self._thread.is_done
+
+    def set_finished(self) -> None:
+        self._finishing = True
+        self.close()
+
+    def close(self) -> None:
+        self._rows.clear()
+        if hasattr(self, "_thread"):  # prepared
+            self._thread.stop()
