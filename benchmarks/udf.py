@@ -41,9 +41,10 @@ _QUERIES = {
     "pandas_udf of 100 000 groups": "select count(*), sum(x) from (select middle(l_tax_d) x from items group by k)",
     "arrow_udf of 100 000 groups": "select count(*), sum(x) from (select arrow_mean(l_tax_d) x from items group by k)",
     "pandas_udf of 3 groups": "select l_returnflag, middle(l_tax_d) as x from items group by l_returnflag",
+    "pandas_udf over an iterator": "select sum(net_of_batches(l_price_d, l_discount_d)) from items",
     "a wide table": "select count(*), max(x) from (select *, taxed(l_tax_d) as x from few_items)",
 }
-_ITEMS = """select *, l_orderkey % 100000 as k, cast(l_tax as double) as l_tax_d,
+_ITEMS = """select *, pmod(hash(l_orderkey), 100000) as k, cast(l_tax as double) as l_tax_d,
     cast(l_extendedprice as double) as l_price_d,
     cast(l_discount as double) as l_discount_d from lineitem"""
 
@@ -61,6 +62,10 @@ def functions() -> dict[str, Any]:
     def lowered(text: pd.Series) -> pd.Series:
         return text.str.lower()
 
+    def net_of_batches(batches: Iterator[tuple[pd.Series, pd.Series]]) -> Iterator[pd.Series]:
+        for price, discount in batches:
+            yield price * (1 - discount)
+
     def middle(values: pd.Series) -> float:
         return float(values.mean())
 
@@ -73,7 +78,12 @@ def functions() -> dict[str, Any]:
     # Spark reads the kind of a function from its annotations, which are strings here.
     middle.__annotations__ = {"values": pd.Series, "return": float}
     arrow_mean.__annotations__ = {"values": pa.Array, "return": float}
+    net_of_batches.__annotations__ = {
+        "batches": Iterator[tuple[pd.Series, pd.Series]],
+        "return": Iterator[pd.Series],
+    }
     return {
+        "net_of_batches": forms.pandas_udf(net_of_batches, "double"),
         "middle": forms.pandas_udf(middle, "double"),
         "arrow_mean": forms.arrow_udf(arrow_mean, "double"),
         "taxed": forms.arrow_udf(taxed, "double"),

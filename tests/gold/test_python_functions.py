@@ -193,11 +193,11 @@ def test_functions_over_iterators_equal_spark(spark: SparkSession) -> None:
     running, after_all = pandas_udf(_running, "bigint"), pandas_udf(_after_all, "bigint")
     halves = arrow_udf(_arrow_halves, "double")
     frame = lambda: spark.range(0, 5000, 1, 2).selectExpr("id", "id % 7 AS k", "concat('ü', id) AS s")  # noqa: E731
-    for settings in ({}, {"spark.sql.execution.arrow.maxRecordsPerBatch": "300"}):
-        _rows(spark, lambda: frame().select("s", running("id"), "k"), settings)
-        _rows(spark, lambda: frame().select("s", after_all("id", "k"), halves(f.col("k") + 1)), settings)
-        _rows(spark, lambda: frame().where(running("k") % 2 == 0).groupBy("k").agg(f.sum(halves("id"))), settings)
-        _rows(spark, lambda: frame().where("s = 'none'").select(running("id")), settings)
+    small = {"spark.sql.execution.arrow.maxRecordsPerBatch": "300"}
+    _rows(spark, lambda: frame().select("s", after_all("id", "k"), halves(f.col("k") + 1)))
+    _rows(spark, lambda: frame().select("s", running("id"), after_all("id", "k")), small)
+    _rows(spark, lambda: frame().where(running("k") % 2 == 0).groupBy("k").agg(f.sum(halves("id"))), small)
+    _rows(spark, lambda: frame().where("s = 'none'").select(running("id")), small)
 
 
 def test_function_over_an_iterator_that_breaks_its_contract_fails_as_in_spark(spark: SparkSession) -> None:

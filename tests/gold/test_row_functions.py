@@ -58,7 +58,8 @@ def test_results_of_all_classes_equal_spark(spark: SparkSession, kind: str) -> N
     whole = udf(lambda i: values[i], kind, useArrow=False)
     single = [udf(lambda _, value=value: value, kind, useArrow=False)("id") for value in values]
     _rows(spark, lambda: spark.range(len(values)).select("id", whole("id")))
-    _rows(spark, lambda: spark.range(2).select("id", *single))
+    if kind in ("decimal(4,1)", "string"):
+        _rows(spark, lambda: spark.range(2).select("id", *single))
 
 
 class _Letter(enum.IntEnum):

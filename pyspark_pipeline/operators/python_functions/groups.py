@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 
@@ -27,6 +28,9 @@ from pyspark_pipeline.operators.windows.boundaries import Boundaries
 from pyspark_pipeline.operators.windows.sorted_input import sorted_input
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import AggregatePython, MapGroups
+
+#: A chunk of output has fewer rows if the functions need more time: an operator above may need no more.
+_SECONDS_A_CHUNK = 0.1
 
 
 class GroupCalls:
@@ -105,7 +109,8 @@ class GroupOperator(Operator):
             self._results = self._calls.results(self._take_groups())
         batches: list[pa.RecordBatch] = []
         rows = 0
-        while rows < self._batch_rows:
+        end = time.monotonic() + _SECONDS_A_CHUNK
+        while rows < self._batch_rows and (not batches or time.monotonic() < end):
             batch = next(self._results, None)
             if batch is None:
                 self._results = None
