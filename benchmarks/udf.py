@@ -41,6 +41,8 @@ _QUERIES = {
     "pandas_udf of 100 000 groups": "select count(*), sum(x) from (select middle(l_tax_d) x from items group by k)",
     "arrow_udf of 100 000 groups": "select count(*), sum(x) from (select arrow_mean(l_tax_d) x from items group by k)",
     "pandas_udf of 3 groups": "select l_returnflag, middle(l_tax_d) as x from items group by l_returnflag",
+    "pandas_udf over windows": """select count(*), sum(x) from (
+        select middle(l_tax_d) over (partition by k) x from items)""",
     "pandas_udf over an iterator": "select sum(net_of_batches(l_price_d, l_discount_d)) from items",
     "a wide table": "select count(*), max(x) from (select *, taxed(l_tax_d) as x from few_items)",
 }

@@ -10,6 +10,7 @@ from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Field, Node, PartitionDependentNode, Project
 from pyspark_pipeline.plan.registry import decodes
+from pyspark_pipeline.plan.sorts import decode_sort_keys
 from pyspark_pipeline.plan.windows import WindowSpec
 from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, decode_fields, strip_alias
 
@@ -100,6 +101,16 @@ class AggregatePython(Node):
     child: Node
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowPython(Node):
+    """Appends a value of each of ``functions`` over a partition to its rows; the rows of ``child`` sorted."""
+
+    functions: PythonFunctions
+    spec: WindowSpec
+    arguments: tuple[Expr, ...]
+    child: Node
+
+
 @decodes("ArrowEvalPythonExec", "BatchEvalPythonExec")
 def _eval_python(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
     (child,) = children
@@ -154,6 +165,19 @@ def _aggregate_python(node: Json, output: tuple[Field, ...], children: tuple[Nod
         child=child,
     )
     return Project(output=output, exprs=ExpressionDecoder(columns).decode_all(node["results"]), child=groups)
+
+
+@decodes("ArrowWindowPythonExec")
+def _window_python(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
+    (child,) = children
+    decoder = ExpressionDecoder(child.output)
+    return WindowPython(
+        output=output,
+        functions=_functions(node, output[len(child.output) :]),
+        spec=WindowSpec(partition=decoder.decode_all(node["keys"]), order=decode_sort_keys(node["order"], decoder)),
+        arguments=decoder.decode_all(node["arguments"]),
+        child=child,
+    )
 
 
 def _functions(node: Json, results: tuple[Field, ...]) -> PythonFunctions:

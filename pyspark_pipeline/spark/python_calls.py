@@ -37,7 +37,11 @@ _WITHOUT_NAMES = (
     PythonEvalType.SQL_GROUPED_MAP_ARROW_ITER_UDF,
 )
 #: The forms that get each group as series of pandas.
-_OF_PANDAS_GROUPS = (PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF, PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF)
+_OF_PANDAS_GROUPS = (
+    PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF,
+    PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF,
+    PythonEvalType.SQL_WINDOW_AGG_PANDAS_UDF,
+)
 #: The forms that get groups of batches.
 _OF_GROUPS = (
     *_OF_PANDAS_GROUPS,
@@ -45,6 +49,7 @@ _OF_GROUPS = (
     PythonEvalType.SQL_GROUPED_MAP_ARROW_UDF,
     PythonEvalType.SQL_GROUPED_MAP_ARROW_ITER_UDF,
     PythonEvalType.SQL_GROUPED_AGG_ARROW_UDF,
+    PythonEvalType.SQL_WINDOW_AGG_ARROW_UDF,
 )
 
 #: The ordinals of a function's arguments, and the function of their values.

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 from pyspark.sql.functions import arrow_udf, pandas_udf
 
@@ -165,6 +165,23 @@ def test_aggregates_without_keys_and_of_no_rows(spark: SparkSession) -> None:
     assert _rows(spark, lambda: _source(spark).agg(total("l", "id")))
     assert not _rows(spark, lambda: none().agg(total("l", "id")), _AS_PLANNED)
     assert not _rows(spark, lambda: none().groupBy("k").agg(total("l", "id")), _AS_PLANNED)
+
+
+def test_windows_of_whole_partitions_equal_spark(spark: SparkSession) -> None:
+    total, types, first = pandas_udf(_sum, "double"), pandas_udf(_types, "string"), pandas_udf(_first, "string")
+    arrow_first = arrow_udf(_arrow_first, "string")
+    by_key = Window.partitionBy("k")
+    whole = by_key.orderBy("id").rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    for key in ("a bigint", "a double", "one value"):
+        frame = lambda key=key: _source(spark, _KEYS[key], 300)  # noqa: E731
+        _rows(spark, lambda frame=frame: frame().select("k", total("id", "l").over(by_key), types("i").over(by_key)))
+    _rows(spark, lambda: _source(spark).select("*", first("s").over(whole), types("l").over(whole)), _SMALL)
+    _rows(spark, lambda: _source(spark).select("*", arrow_first("s").over(whole)))
+    _rows(spark, lambda: _source(spark).select(total(f.col("id") + 1, "l").over(Window.partitionBy()), "s"))
+    with configured(spark, {**_FREE, ENABLED: "true"}):
+        running = _source(spark).select(total("id", "l").over(by_key.orderBy("id")))
+        running.collect()
+        assert "over parts of a window's partition are not supported" in str(summary_of(running).reasons)
 
 
 def test_errors_equal_spark(spark: SparkSession) -> None:

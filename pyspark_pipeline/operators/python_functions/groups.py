@@ -1,4 +1,4 @@
-"""MapGroups and AggregatePython: functions of the rows of a group. The input is sorted by the keys."""
+"""MapGroups, AggregatePython and WindowPython: functions of the rows of a group. The input is sorted by the keys."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.errors import PipelineError
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
+from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import make_chunk
@@ -25,9 +26,13 @@ from pyspark_pipeline.operators.python_functions.calls import (
 from pyspark_pipeline.operators.python_functions.struct_columns import struct_columns
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.windows.boundaries import Boundaries
+from pyspark_pipeline.operators.windows.row_buffer import RowBuffer
 from pyspark_pipeline.operators.windows.sorted_input import sorted_input
+from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Settings
-from pyspark_pipeline.plan.python_functions import AggregatePython, MapGroups
+from pyspark_pipeline.plan.python_functions import AggregatePython, MapGroups, WindowPython
+
+GroupNode = MapGroups | AggregatePython | WindowPython
 
 #: A chunk of output has fewer rows if the functions need more time: an operator above may need no more.
 _SECONDS_A_CHUNK = 0.1
@@ -36,7 +41,7 @@ _SECONDS_A_CHUNK = 0.1
 class GroupCalls:
     """Calls the functions of a node with groups: batches of at most ``max_rows`` rows of their arguments."""
 
-    def __init__(self, node: MapGroups | AggregatePython, names: Sequence[str], settings: Settings) -> None:
+    def __init__(self, node: GroupNode, names: Sequence[str], settings: Settings) -> None:
         self._functions = node.functions
         self._settings = settings
         self._compiled = compile_expressions(node.arguments, ExpressionSettings.of(settings))
@@ -69,7 +74,7 @@ class GroupCalls:
 class GroupOperator(Operator):
     """Cuts sorted rows into groups and outputs what the functions return for them."""
 
-    def __init__(self, node: MapGroups | AggregatePython, calls: GroupCalls, settings: Settings) -> None:
+    def __init__(self, node: GroupNode, calls: GroupCalls, settings: Settings) -> None:
         self._calls = calls
         self._boundaries = Boundaries(node.spec, settings)
         self._batch_rows: int = settings.options.batch_rows
@@ -84,17 +89,21 @@ class GroupOperator(Operator):
     def push_chunk(self, chunk: Chunk) -> None:
         arguments = self._calls.arguments(chunk)
         starts = np.flatnonzero(self._boundaries.rows(chunk).partition_starts)
-        self._add_starts(chunk, starts)
+        self._add_rows(chunk, starts)
         ends = [*starts.tolist(), chunk.num_rows]
         if ends[0]:
             self._open.parts.append((arguments, 0, ends[0]))
         for start, end in zip(ends, ends[1:], strict=False):
             self._end_group()
             self._open.parts.append((arguments, start, end))
-        self.context.memory.reserve_unchecked(sum(rows.nbytes for rows, _, _ in self._open.parts) + arguments.nbytes)
+        self._reserve(sum(rows.nbytes for rows, _, _ in self._open.parts) + arguments.nbytes)
 
-    def _add_starts(self, chunk: Chunk, starts: np.ndarray) -> None:
-        """Receive the first rows of groups."""
+    def _add_rows(self, chunk: Chunk, starts: np.ndarray) -> None:
+        """Receive the rows of groups and the ordinals of the first ones."""
+
+    def _reserve(self, nbytes: int) -> None:
+        """Reserve the bytes of the arguments of groups."""
+        self.context.memory.reserve_unchecked(nbytes)
 
     def _end_group(self) -> None:
         if self._open.parts:
@@ -175,23 +184,63 @@ class AggregatePythonOperator(GroupOperator):
         self._has_keys = bool(node.spec.partition)
         self._first_rows: list[Chunk] = []
 
-    def _add_starts(self, chunk: Chunk, starts: np.ndarray) -> None:
+    def _add_rows(self, chunk: Chunk, starts: np.ndarray) -> None:
         if self._has_keys and len(starts):
             first = chunk.take(pa.array(starts))
             self._first_rows.append(make_chunk(self._keys.evaluate(first), first.num_rows))
 
     def _chunk(self, batches: list[pa.RecordBatch]) -> Chunk:
-        made = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
-        values = [as_type(column, type_) for column, type_ in zip(made.columns, self._types, strict=True)]
+        values = _values(batches, self._types)
         if not self._has_keys:
-            return make_chunk(values, made.num_rows)
-        keys = concat_chunks(self._first_rows)
-        self._first_rows = [keys.slice(made.num_rows)] if keys.num_rows > made.num_rows else []
-        return make_chunk([*keys.slice(0, made.num_rows).columns, *values], made.num_rows)
+            return values
+        keys, rows = concat_chunks(self._first_rows), values.num_rows
+        self._first_rows = [keys.slice(rows)] if keys.num_rows > rows else []
+        return make_chunk([*keys.slice(0, rows).columns, *values.columns], rows)
 
     def close(self) -> None:
         super().close()
         self._first_rows = []
+
+
+class WindowPythonOperator(GroupOperator):
+    """Outputs the rows of a partition with a value of each function."""
+
+    def __init__(self, node: WindowPython, calls: GroupCalls, settings: Settings) -> None:
+        super().__init__(node, calls, settings)
+        self._types = [type_.arrow for type_ in node.functions.result_types]
+
+    def prepare(self, context: OperatorContext) -> None:
+        super().prepare(context)
+        self._rows = RowBuffer(context)
+
+    def _add_rows(self, chunk: Chunk, starts: np.ndarray) -> None:
+        self._rows.add(chunk)
+
+    def _reserve(self, nbytes: int) -> None:
+        if not self.context.memory.try_reserve(nbytes + self._rows.nbytes):
+            self._rows.spill()
+            self.context.memory.reserve_unchecked(nbytes + self._rows.nbytes)
+
+    def _chunk(self, batches: list[pa.RecordBatch]) -> Chunk:
+        values = _values(batches, self._types)
+        rows: list[Chunk] = []
+        missing = values.num_rows
+        while missing:
+            rows.append(self._rows.take(missing))
+            missing -= rows[-1].num_rows
+        return make_chunk([*concat_chunks(rows).columns, *values.columns], values.num_rows)
+
+    def close(self) -> None:
+        super().close()
+        if hasattr(self, "_rows"):  # prepared
+            self._rows.close()
+
+
+def _values(batches: Sequence[pa.RecordBatch], types: Sequence[pa.DataType]) -> Chunk:
+    """Return the columns of batches of results as those of ``types``."""
+    made = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+    columns = [as_type(column, type_) for column, type_ in zip(made.columns, types, strict=True)]
+    return make_chunk(columns, made.num_rows)
 
 
 class MapGroupsFactory(OperatorFactory):
@@ -216,10 +265,28 @@ class AggregatePythonFactory(OperatorFactory):
     def __init__(self, node: AggregatePython, settings: Settings) -> None:
         self._node = node
         self._settings = settings
-        self._calls = GroupCalls(node, [f"_{i}" for i in range(len(node.arguments))], settings)
+        self._calls = GroupCalls(node, _numbered(node.arguments), settings)
 
     def create(self, dop: int, driver_sequence: int) -> AggregatePythonOperator:
         return AggregatePythonOperator(self._node, self._calls, self._settings)
+
+
+class WindowPythonFactory(OperatorFactory):
+    """Creates the operators; one gets all rows of a partition."""
+
+    name = "WindowPython"
+
+    def __init__(self, node: WindowPython, settings: Settings) -> None:
+        self._node = node
+        self._settings = settings
+        self._calls = GroupCalls(node, _numbered(node.arguments), settings)
+
+    def create(self, dop: int, driver_sequence: int) -> WindowPythonOperator:
+        return WindowPythonOperator(self._node, self._calls, self._settings)
+
+
+def _numbered(arguments: Sequence[Expr]) -> list[str]:
+    return [f"_{i}" for i in range(len(arguments))]
 
 
 @implements(
@@ -240,3 +307,14 @@ def decompose_map_groups(node: MapGroups, builder: PipelineBuilder) -> list[Oper
 def decompose_aggregate_python(node: AggregatePython, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the functions to the pipeline that sorts their input."""
     return [*sorted_input(node.spec, node.child, builder), AggregatePythonFactory(node, builder.settings)]
+
+
+@implements(
+    WindowPython,
+    execs=["ArrowWindowPythonExec"],
+    pipeline=["SortSink", "SortSource", "WindowPython"],
+    order=lambda node: node.spec,
+)
+def decompose_window_python(node: WindowPython, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Append the functions to the pipeline that sorts their input."""
+    return [*sorted_input(node.spec, node.child, builder), WindowPythonFactory(node, builder.settings)]

@@ -24,6 +24,7 @@ object OperatorRules {
     classOf[FlatMapGroupsInPandasExec] -> FlatMapGroupsInPandasRule,
     classOf[FlatMapGroupsInArrowExec] -> FlatMapGroupsInArrowRule,
     classOf[ArrowAggregatePythonExec] -> ArrowAggregatePythonRule,
+    classOf[ArrowWindowPythonExec] -> ArrowWindowPythonRule,
     classOf[CoalesceExec] -> CoalesceRule,
     classOf[LocalLimitExec] -> LimitRule,
     classOf[GlobalLimitExec] -> LimitRule,

@@ -78,12 +78,18 @@ object PythonFunctions {
     }
   }
 
-  /** Add the calls to the operator's JSON `node`. */
-  def describe(calls: Seq[PythonFuncExpression], evalType: Int, maxRows: Int, node: ObjectNode, plan: PlanJson): Unit = {
+  /** Add the calls to the operator's JSON `node`; `settings` are for the worker, besides those of the session. */
+  def describe(
+      calls: Seq[PythonFuncExpression],
+      evalType: Int,
+      maxRows: Int,
+      node: ObjectNode,
+      plan: PlanJson,
+      settings: Map[String, String] = Map.empty): Unit = {
     val read = arguments(calls)
     val schema = StructType(read.zipWithIndex.map { case (e, i) => StructField(s"_$i", e.dataType) })
     val conf = obj()
-    ArrowPythonRunner.getPythonRunnerConfMap(plan.conf).foreach { case (key, value) => conf.put(key, value) }
+    (ArrowPythonRunner.getPythonRunnerConfMap(plan.conf) ++ settings).foreach { case (key, value) => conf.put(key, value) }
     node.put("evalType", evalType).put("maxRows", maxRows).put("inputType", schema.json)
     node.set[ObjectNode]("conf", conf)
     node.set[ObjectNode]("arguments", arr(read.map(e => plan.expressions.write(e): JsonNode)))

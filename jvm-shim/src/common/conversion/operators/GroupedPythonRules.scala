@@ -4,7 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 import org.apache.spark.api.python.{PythonEvalType, PythonFunction}
-import org.apache.spark.sql.catalyst.expressions.{Expression, PythonFuncExpression, PythonUDF}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.python._
 
@@ -25,8 +26,9 @@ trait GroupedPythonRule[T <: SparkPlan] extends WindowLikeRule[T] {
 
   override def label(op: T): String = calls(op).map(_.name).mkString("[", ", ", "]")
 
-  protected def describeGroups(op: T, evalType: Int, node: ObjectNode, plan: PlanJson): Unit = {
-    PythonFunctions.describe(calls(op), evalType, op.conf.arrowMaxRecordsPerBatch, node, plan)
+  protected def describeGroups(
+      op: T, evalType: Int, node: ObjectNode, plan: PlanJson, settings: Map[String, String] = Map.empty): Unit = {
+    PythonFunctions.describe(calls(op), evalType, op.conf.arrowMaxRecordsPerBatch, node, plan, settings)
     node.set[ObjectNode]("keys", arr(keys(op).map(e => plan.expressions.write(e): JsonNode)))
   }
 }
@@ -91,5 +93,39 @@ object ArrowAggregatePythonRule extends GroupedPythonRule[ArrowAggregatePythonEx
     val columns = op.groupingExpressions.map(_.toAttribute) ++ op.aggExpressions.map(_.resultAttribute)
     node.set[ObjectNode]("columns", arr(columns.map(a => attribute(a): JsonNode)))
     node.set[ObjectNode]("results", arr(op.resultExpressions.map(e => plan.expressions.write(e): JsonNode)))
+  }
+}
+
+/** `pandas_udf` and `arrow_udf` over windows of whole partitions: a function from columns of a partition to one value. */
+object ArrowWindowPythonRule extends GroupedPythonRule[ArrowWindowPythonExec] {
+  import Json._
+
+  private def windows(op: ArrowWindowPythonExec): Seq[WindowExpression] =
+    op.windowExpression.flatMap(_.collect { case w: WindowExpression => w })
+
+  override protected def keys(op: ArrowWindowPythonExec): Seq[Expression] = op.partitionSpec
+
+  override protected def calls(op: ArrowWindowPythonExec): Seq[PythonFuncExpression] =
+    windows(op).map(_.windowFunction).collect { case AggregateExpression(f: PythonUDAF, _, _, _, _) => f }
+
+  private def isWhole(w: WindowExpression): Boolean = w.windowSpec.frameSpecification match {
+    case SpecifiedWindowFrame(_, UnboundedPreceding, UnboundedFollowing) => true
+    case _ => false
+  }
+
+  override def limitation(op: ArrowWindowPythonExec): Option[String] = {
+    val isCallEach = op.windowExpression.forall { case Alias(_: WindowExpression, _) => true; case _ => false }
+    if (!isCallEach || calls(op).length < op.windowExpression.length)
+      PythonFunctions.other(calls(op), "within expressions of windows are not supported")
+    else if (!windows(op).forall(isWhole)) PythonFunctions.other(calls(op), "over parts of a window's partition are not supported")
+    else super.limitation(op)
+  }
+
+  override def expressions(op: ArrowWindowPythonExec): Seq[Expression] =
+    op.partitionSpec ++ op.orderSpec ++ PythonFunctions.arguments(calls(op))
+
+  override def describe(op: ArrowWindowPythonExec, node: ObjectNode, plan: PlanJson): Unit = {
+    describeGroups(op, op.evalType, node, plan, Map("window_bound_types" -> calls(op).map(_ => "unbounded").mkString(",")))
+    node.set[ObjectNode]("order", arr(op.orderSpec.map(e => plan.expressions.write(e): JsonNode)))
   }
 }
