@@ -98,7 +98,8 @@ class FragmentInstance:
             name=factory.name,
             instance=self.name,
         )
-        return OperatorSlot(operator_id, factory, factory.create(pipeline.dop, sequence), OperatorMetrics(factory.name))
+        metrics = OperatorMetrics(factory.name, factory.detail)
+        return OperatorSlot(operator_id, factory, factory.create(pipeline.dop, sequence), metrics)
 
     def prepare(self) -> None:
         """Prepare every operator of every driver, in order. The first error stops it; ``close`` cleans up."""
@@ -182,7 +183,7 @@ class FragmentInstance:
 
     def _pipeline_metrics(self, pipeline: Pipeline) -> dict[str, Any]:
         drivers = [driver for driver in self.drivers if driver.slots[0].id.pipeline == pipeline.id]
-        operators = [OperatorMetrics(factory.name) for factory in pipeline.factories]
+        operators = [OperatorMetrics(factory.name, factory.detail) for factory in pipeline.factories]
         for driver in drivers:
             for total, slot in zip(operators, driver.slots, strict=True):
                 total.merge(slot.metrics)

@@ -111,6 +111,8 @@ class OperatorFactory(ABC):
     """Creates the operators at one position of a pipeline, one per driver, and owns the state that they share."""
 
     name: str = "Operator"
+    #: Text besides the name in profiles: the names of the user's functions.
+    detail: str = ""
     #: State shared by a sink and the operator of another pipeline that consumes its data: the same object in both.
     shared_state: object | None = None
     #: Name of the parts of the fragment, besides chunks and shared state, without which a recorded operator cannot be

@@ -21,7 +21,7 @@ _TIMES = ("prepare_ns", "push_ns", "pull_ns", "reclaim_ns", "finishing_ns", "fin
 class OperatorMetrics:
     """Metrics of one operator, or of the same operator in all drivers after :meth:`merge`."""
 
-    __slots__ = (*_SUMS, "name", "longest_call_ns", "peak_bytes", "blocked_ns", "_counters")
+    __slots__ = (*_SUMS, "name", "detail", "longest_call_ns", "peak_bytes", "blocked_ns", "_counters")
 
     chunks_in: int
     rows_in: int
@@ -38,8 +38,9 @@ class OperatorMetrics:
     close_ns: int
     cpu_ns: int
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, detail: str = "") -> None:
         self.name = name
+        self.detail = detail
         for key in _SUMS:
             setattr(self, key, 0)
         self.longest_call_ns = 0
@@ -78,7 +79,7 @@ class OperatorMetrics:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form: rows, chunks, bytes and seconds; zeros are omitted."""
-        result: dict[str, Any] = {"name": self.name}
+        result: dict[str, Any] = {"name": self.name, **({"detail": self.detail} if self.detail else {})}
         for key in _SUMS:
             value = getattr(self, key)
             if value:

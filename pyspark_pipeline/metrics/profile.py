@@ -96,7 +96,8 @@ def operator_line(operator: Report) -> str:
         parts.append(f"peak {size(operator['peak_bytes'])}")
     counters = operator.get("counters", {}).items()
     parts += [_format_counter(name, value) for name, value in counters if value and name not in _HIDDEN]
-    return f"{operator['name']}: {', '.join(parts)}"
+    detail = f" ({operator['detail']})" if "detail" in operator else ""
+    return f"{operator['name']}{detail}: {', '.join(parts)}"
 
 
 def _format_counter(name: str, value: int) -> str:

@@ -15,6 +15,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.functions import arrow_udf, pandas_udf, udf
 from pyspark.sql.types import DoubleType, LongType, StringType
 
+from pyspark_pipeline import profile
 from tests.support.conversion import summary_of
 from tests.support.python_functions import errors_of_both, python_error, rows_of_both
 from tests.support.sessions import ENABLED, configured
@@ -220,3 +221,12 @@ def test_function_over_an_iterator_that_breaks_its_contract_fails_as_in_spark(sp
             vanilla, engine = errors_of_both(spark, lambda called=called: spark.range(0, 50, 1, 1).select(called("id")))
         assert vanilla.splitlines()[-2:] == engine.splitlines()[-2:]
         assert "pyspark_pipeline" not in engine
+
+
+def test_profile_names_the_functions(spark: SparkSession) -> None:
+    with configured(spark, {ENABLED: "true"}):
+        calls = [_plus("id", f.col("id") + 1), _plus("id", "id")]
+        frame = spark.range(0, 100, 1, 1).where("id > 3").select(*calls)
+        frame.collect()
+        (line,) = [line for line in str(profile(frame)).splitlines() if "EvalPython" in line]
+        assert "EvalPython (_plus, _plus): 96 rows out" in line

@@ -80,7 +80,7 @@ def test_cpu_time_is_counted_if_enabled_and_excludes_waiting(threads: int) -> No
         return told
 
     _, busy, asleep, _ = operators(True)
-    assert 0.02 <= busy["cpu_s"] <= busy["total_s"]
+    assert 0.02 <= busy["cpu_s"] <= busy["total_s"] + 0.001  # two clocks
     assert asleep["cpu_s"] < 0.03 < 0.06 <= asleep["total_s"]
     assert all("cpu_s" not in operator for operator in operators(False))
 

@@ -78,6 +78,7 @@ class EvalIteratorFactory(OperatorFactory):
 
     def __init__(self, node: EvalIterator, partition: int, settings: Settings) -> None:
         self._node = node
+        self.detail = node.functions.names
         self._partition = partition
         self._settings = settings
 

@@ -104,6 +104,7 @@ class EvalPythonFactory(OperatorFactory):
         self._arguments = compile_expressions(node.arguments, ExpressionSettings.of(settings))
         self._functions = LoadedFunctions(node, settings)
         self._max_rows = node.functions.max_rows
+        self.detail = node.functions.names
 
     def create(self, dop: int, driver_sequence: int) -> EvalPythonOperator:
         return EvalPythonOperator(self._arguments, self._functions, self._max_rows)

@@ -250,6 +250,7 @@ class MapGroupsFactory(OperatorFactory):
 
     def __init__(self, node: MapGroups, settings: Settings) -> None:
         self._node = node
+        self.detail = node.functions.names
         self._settings = settings
         self._calls = GroupCalls(node, node.names, settings)
 
@@ -264,6 +265,7 @@ class AggregatePythonFactory(OperatorFactory):
 
     def __init__(self, node: AggregatePython, settings: Settings) -> None:
         self._node = node
+        self.detail = node.functions.names
         self._settings = settings
         self._calls = GroupCalls(node, _numbered(node.arguments), settings)
 
@@ -278,6 +280,7 @@ class WindowPythonFactory(OperatorFactory):
 
     def __init__(self, node: WindowPython, settings: Settings) -> None:
         self._node = node
+        self.detail = node.functions.names
         self._settings = settings
         self._calls = GroupCalls(node, _numbered(node.arguments), settings)
 

@@ -63,6 +63,7 @@ class MapPythonFactory(OperatorFactory):
 
     def __init__(self, node: MapPython, partition: int, settings: Settings) -> None:
         self._node = node
+        self.detail = node.functions.names
         self._partition = partition
         self._settings = settings
 
