@@ -76,39 +76,38 @@ class MapPython(PartitionDependentNode):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MapGroups(Node):
-    """The batches that a function returns for each group of rows of ``child``, in the order of ``spec``.
+class PythonGroups(Node):
+    """Calls ``functions`` with each group of rows of ``child``: those with equal keys of ``spec``, in its order.
 
-    The function gets ``arguments``, bound to the child, as columns ``names``, or (``takes_struct``) as a struct of
-    these; its call has the ordinals of keys and values as Spark sends them.
+    The functions get ``arguments``, bound to the child.
     """
 
     functions: PythonFunctions
     spec: WindowSpec
     arguments: tuple[Expr, ...]
+    child: Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapGroups(PythonGroups):
+    """The batches that a function returns for each group.
+
+    The function gets the arguments as columns ``names``, or (``takes_struct``) as a struct of these; its call has the
+    ordinals of keys and values as Spark sends them.
+    """
+
     names: tuple[str, ...]
     takes_struct: bool
-    child: Node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AggregatePython(Node):
-    """The keys of each group of rows of ``child`` and a value of each of ``functions``, in the order of ``spec``."""
-
-    functions: PythonFunctions
-    spec: WindowSpec
-    arguments: tuple[Expr, ...]
-    child: Node
+class AggregatePython(PythonGroups):
+    """The keys of each group and a value of each function."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WindowPython(Node):
-    """Appends a value of each of ``functions`` over a partition to its rows; the rows of ``child`` sorted."""
-
-    functions: PythonFunctions
-    spec: WindowSpec
-    arguments: tuple[Expr, ...]
-    child: Node
+class WindowPython(PythonGroups):
+    """The sorted rows of the child with a value of each function over the group of the row."""
 
 
 @decodes("ArrowEvalPythonExec", "BatchEvalPythonExec")

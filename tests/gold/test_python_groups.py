@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
-from pyspark.sql.functions import arrow_udf, pandas_udf
+from pyspark.sql.functions import arrow_udf, pandas_udf, udf
 
 from tests.support.conversion import summary_of
 from tests.support.python_functions import errors_of_both, rows_of_both
@@ -121,6 +121,10 @@ def _sum(a: pd.Series, b: pd.Series) -> float:
     return float((a * b).sum())
 
 
+def _twice(a: pd.Series) -> pd.Series:
+    return a * 2.0
+
+
 def _first(a: pd.Series) -> Any:
     return a.iloc[0]
 
@@ -139,6 +143,7 @@ def _arrow_first(a: pa.Array) -> Any:
 
 for _function in (_sum, _first, _types, _mean):
     _function.__annotations__ = {name: pd.Series for name in _function.__annotations__} | {"return": float}
+_twice.__annotations__ = {"a": pd.Series, "return": pd.Series}
 _arrow_first.__annotations__ = {"a": pa.Array, "return": pa.Scalar}
 
 
@@ -214,6 +219,15 @@ def test_several_forms_of_one_query(spark: SparkSession) -> None:
         return centered.join(_source(spark).groupBy("k").agg(mean("f").alias("m")), "k").groupBy("k").agg(f.sum("m"))
 
     _rows(spark, query)
+
+
+def test_functions_of_other_forms_around_an_aggregate(spark: SparkSession) -> None:
+    plus = udf(lambda a: None if a is None else float(a + 1), "double", useArrow=False)
+    twice = pandas_udf(_twice, "double")
+    total = pandas_udf(_sum, "double")
+    frame = lambda: _source(spark).withColumn("p", plus("id"))  # noqa: E731
+    values = lambda: [total("p", "id"), plus(total(twice("id"), f.lit(2.0))), total(plus("l"), "id") + 1]  # noqa: E731
+    _rows(spark, lambda: frame().groupBy(plus(f.col("k") % 5), twice(f.col("k") % 3)).agg(*values()))
 
 
 def test_large_groups_and_a_limit(spark: SparkSession) -> None:

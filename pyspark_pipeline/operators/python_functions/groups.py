@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,11 +29,8 @@ from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.windows.boundaries import Boundaries
 from pyspark_pipeline.operators.windows.row_buffer import RowBuffer
 from pyspark_pipeline.operators.windows.sorted_input import sorted_input
-from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Settings
-from pyspark_pipeline.plan.python_functions import AggregatePython, MapGroups, WindowPython
-
-GroupNode = MapGroups | AggregatePython | WindowPython
+from pyspark_pipeline.plan.python_functions import AggregatePython, MapGroups, PythonGroups, WindowPython
 
 #: A chunk of output has fewer rows if the functions need more time: an operator above may need no more.
 _SECONDS_A_CHUNK = 0.1
@@ -41,11 +39,12 @@ _SECONDS_A_CHUNK = 0.1
 class GroupCalls:
     """Calls the functions of a node with groups: batches of at most ``max_rows`` rows of their arguments."""
 
-    def __init__(self, node: GroupNode, names: Sequence[str], settings: Settings) -> None:
+    def __init__(self, node: PythonGroups, settings: Settings) -> None:
         self._functions = node.functions
         self._settings = settings
         self._compiled = compile_expressions(node.arguments, ExpressionSettings.of(settings))
         self._is_struct = isinstance(node, MapGroups) and node.takes_struct
+        names = node.names if isinstance(node, MapGroups) else [f"_{i}" for i in range(len(node.arguments))]
         types = [spark_arrow_type(argument.type, settings.time_zone) for argument in node.arguments]
         self._schema = pa.schema(list(zip(names, types, strict=True)))
         self._evaluate: Evaluate | None = None
@@ -74,7 +73,7 @@ class GroupCalls:
 class GroupOperator(Operator):
     """Cuts sorted rows into groups and outputs what the functions return for them."""
 
-    def __init__(self, node: GroupNode, calls: GroupCalls, settings: Settings) -> None:
+    def __init__(self, node: PythonGroups, calls: GroupCalls, settings: Settings) -> None:
         self._calls = calls
         self._boundaries = Boundaries(node.spec, settings)
         self._batch_rows: int = settings.options.batch_rows
@@ -243,53 +242,21 @@ def _values(batches: Sequence[pa.RecordBatch], types: Sequence[pa.DataType]) -> 
     return make_chunk(columns, made.num_rows)
 
 
-class MapGroupsFactory(OperatorFactory):
-    """Creates the operators; one gets all rows of a group."""
+class GroupsFactory(OperatorFactory):
+    """Creates the operators, by ``make``; one gets all rows of a group."""
 
-    name = "MapGroups"
-
-    def __init__(self, node: MapGroups, settings: Settings) -> None:
-        self._node = node
+    def __init__(
+        self, node: PythonGroups, make: Callable[[Any, GroupCalls, Settings], GroupOperator], settings: Settings
+    ) -> None:
+        self.name = type(node).__name__
         self.detail = node.functions.names
-        self._settings = settings
-        self._calls = GroupCalls(node, node.names, settings)
-
-    def create(self, dop: int, driver_sequence: int) -> MapGroupsOperator:
-        return MapGroupsOperator(self._node, self._calls, self._settings)
-
-
-class AggregatePythonFactory(OperatorFactory):
-    """Creates the operators; one gets all rows of a group."""
-
-    name = "AggregatePython"
-
-    def __init__(self, node: AggregatePython, settings: Settings) -> None:
         self._node = node
-        self.detail = node.functions.names
+        self._make = make
         self._settings = settings
-        self._calls = GroupCalls(node, _numbered(node.arguments), settings)
+        self._calls = GroupCalls(node, settings)
 
-    def create(self, dop: int, driver_sequence: int) -> AggregatePythonOperator:
-        return AggregatePythonOperator(self._node, self._calls, self._settings)
-
-
-class WindowPythonFactory(OperatorFactory):
-    """Creates the operators; one gets all rows of a partition."""
-
-    name = "WindowPython"
-
-    def __init__(self, node: WindowPython, settings: Settings) -> None:
-        self._node = node
-        self.detail = node.functions.names
-        self._settings = settings
-        self._calls = GroupCalls(node, _numbered(node.arguments), settings)
-
-    def create(self, dop: int, driver_sequence: int) -> WindowPythonOperator:
-        return WindowPythonOperator(self._node, self._calls, self._settings)
-
-
-def _numbered(arguments: Sequence[Expr]) -> list[str]:
-    return [f"_{i}" for i in range(len(arguments))]
+    def create(self, dop: int, driver_sequence: int) -> GroupOperator:
+        return self._make(self._node, self._calls, self._settings)
 
 
 @implements(
@@ -299,7 +266,7 @@ def _numbered(arguments: Sequence[Expr]) -> list[str]:
 )
 def decompose_map_groups(node: MapGroups, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the function to the pipeline that sorts its input."""
-    return [*sorted_input(node.spec, node.child, builder), MapGroupsFactory(node, builder.settings)]
+    return [*sorted_input(node.spec, node.child, builder), GroupsFactory(node, MapGroupsOperator, builder.settings)]
 
 
 @implements(
@@ -309,7 +276,7 @@ def decompose_map_groups(node: MapGroups, builder: PipelineBuilder) -> list[Oper
 )
 def decompose_aggregate_python(node: AggregatePython, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the functions to the pipeline that sorts their input."""
-    return [*sorted_input(node.spec, node.child, builder), AggregatePythonFactory(node, builder.settings)]
+    return [*sorted_input(node.spec, node.child, builder), GroupsFactory(node, AggregatePythonOperator, builder.settings)]
 
 
 @implements(
@@ -320,4 +287,4 @@ def decompose_aggregate_python(node: AggregatePython, builder: PipelineBuilder) 
 )
 def decompose_window_python(node: WindowPython, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the functions to the pipeline that sorts their input."""
-    return [*sorted_input(node.spec, node.child, builder), WindowPythonFactory(node, builder.settings)]
+    return [*sorted_input(node.spec, node.child, builder), GroupsFactory(node, WindowPythonOperator, builder.settings)]
