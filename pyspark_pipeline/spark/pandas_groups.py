@@ -100,7 +100,7 @@ def _types(pairs: Sequence[tuple[Any, Any]]) -> Any:
             if not len(value.columns) or not value.columns.is_unique:
                 return None
             found.append(tuple(value.columns))
-            found.extend(value.dtypes.to_numpy())
+            found.extend(value[name].dtype for name in value.columns)
         else:
             found.append(value.dtype)
     is_by_value = all(

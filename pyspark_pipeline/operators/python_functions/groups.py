@@ -266,7 +266,8 @@ class GroupsFactory(OperatorFactory):
 )
 def decompose_map_groups(node: MapGroups, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the function to the pipeline that sorts its input."""
-    return [*sorted_input(node.spec, node.child, builder), GroupsFactory(node, MapGroupsOperator, builder.settings)]
+    factory = GroupsFactory(node, MapGroupsOperator, builder.settings)
+    return [*sorted_input(node.spec, node.child, builder), factory]
 
 
 @implements(
@@ -276,7 +277,8 @@ def decompose_map_groups(node: MapGroups, builder: PipelineBuilder) -> list[Oper
 )
 def decompose_aggregate_python(node: AggregatePython, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the functions to the pipeline that sorts their input."""
-    return [*sorted_input(node.spec, node.child, builder), GroupsFactory(node, AggregatePythonOperator, builder.settings)]
+    factory = GroupsFactory(node, AggregatePythonOperator, builder.settings)
+    return [*sorted_input(node.spec, node.child, builder), factory]
 
 
 @implements(
@@ -287,4 +289,5 @@ def decompose_aggregate_python(node: AggregatePython, builder: PipelineBuilder) 
 )
 def decompose_window_python(node: WindowPython, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the functions to the pipeline that sorts their input."""
-    return [*sorted_input(node.spec, node.child, builder), GroupsFactory(node, WindowPythonOperator, builder.settings)]
+    factory = GroupsFactory(node, WindowPythonOperator, builder.settings)
+    return [*sorted_input(node.spec, node.child, builder), factory]
