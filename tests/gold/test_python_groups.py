@@ -100,6 +100,20 @@ def test_groups_are_in_the_order_of_the_rows(spark: SparkSession) -> None:
     assert len(rows) == 4000
 
 
+def test_sorted_partitions_give_sorted_groups(spark: SparkSession) -> None:
+    def numbered(group: pd.DataFrame) -> pd.DataFrame:
+        return group.assign(n=range(len(group)))[["id", "n"]]
+
+    def frame() -> DataFrame:
+        source = spark.range(0, 4000, 1, 4).selectExpr("id", "hash(id) % 9 AS k", "hash(id, 1) % 100 AS t")
+        return source.repartition(3, "k").sortWithinPartitions("k", f.desc("t"), "id")
+
+    last = pandas_udf(_last, "bigint")
+    _rows(spark, lambda: frame().groupBy("k").applyInPandas(numbered, "id bigint, n bigint"))
+    _rows(spark, lambda: frame().where("id % 7 > 0").groupBy("k").agg(last("id"), last("t")))
+    _rows(spark, lambda: frame().select("*", last("id").over(Window.partitionBy("k"))))
+
+
 def test_functions_over_iterators_of_a_group(spark: SparkSession) -> None:
     def counts(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         for batch in batches:
@@ -129,6 +143,10 @@ def _first(a: pd.Series) -> Any:
     return a.iloc[0]
 
 
+def _last(a: pd.Series) -> Any:
+    return a.iloc[-1]
+
+
 def _types(a: pd.Series) -> str:
     return f"{a.dtype} {a.name} {a.index} {len(a)}"
 
@@ -141,7 +159,7 @@ def _arrow_first(a: pa.Array) -> Any:
     return a[0]
 
 
-for _function in (_sum, _first, _types, _mean):
+for _function in (_sum, _first, _last, _types, _mean):
     _function.__annotations__ = {name: pd.Series for name in _function.__annotations__} | {"return": float}
 _twice.__annotations__ = {"a": pd.Series, "return": pd.Series}
 _arrow_first.__annotations__ = {"a": pa.Array, "return": pa.Scalar}

@@ -10,6 +10,16 @@ import org.apache.spark.sql.execution.{SortExec, SparkPlan, TakeOrderedAndProjec
  */
 object RowOrder {
 
+  /**
+   * Return `plan` without the sort that Spark added for it. A sort by more columns than `plan` requires is one that the
+   * user asked for: functions of `plan` may depend on its order.
+   */
+  def withoutSort(plan: SparkPlan): SparkPlan = plan.children match {
+    case Seq(SortExec(order, false, below, _)) if order.length <= plan.requiredChildOrdering.head.length =>
+      plan.withNewChildren(Seq(below))
+    case _ => plan
+  }
+
   /** Return `plan` with the sorts that it requires and its inputs lack. */
   def supply(plan: SparkPlan): SparkPlan = {
     val children = plan.children.zip(plan.requiredChildOrdering).map { case (child, required) =>

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Complete, Final, Partial}
-import org.apache.spark.sql.execution.{ProjectExec, SortExec, SparkPlan}
+import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
 import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, HashAggregateExec, ObjectHashAggregateExec, SortAggregateExec}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -97,13 +97,7 @@ object SortAggregateRule extends AggregateRule[SortAggregateExec] {
   override protected def withResults(op: SortAggregateExec, results: Seq[NamedExpression]): SortAggregateExec =
     op.copy(resultExpressions = results)
 
-  override def prepare(op: SortAggregateExec): SparkPlan = op.child match {
-    case SortExec(_, false, below, _) =>
-      val bare = op.copy(child = below)
-      bare.copyTagsFrom(op)
-      bare
-    case _ => op
-  }
+  override def prepare(op: SortAggregateExec): SparkPlan = RowOrder.withoutSort(op)
 
   override def finish(
       converted: PipelineOperatorExec, planned: SortAggregateExec, isOrderRead: Boolean, conf: SQLConf): SparkPlan =
