@@ -1,11 +1,12 @@
 # make demo   TPC-H scale 1, one job through spark-submit without and with the extension
 # make test   the whole test suite, on Spark 4.1: first what needs no session of the extension, then what does: the SQL
 #             suite beside launchers, faults, random queries, and the files that exchange rows with three drivers an instance
-#             (with COMBINATIONS=one five of the files on aggregates and windows; with EVERY=2 half of each file's statements)
+#             (with COMBINATIONS=one five of the files on aggregates and windows; with EVERY=2 half of each file's statements
+#             and of the tests of Python functions)
 # make lint   ruff, mypy --strict, import floors
 # make wheel  sdist and one wheel with the shim compiled for Spark 4.1 and 4.3, into dist/; two runs make the same bytes
 # make test-spark43   the SQL suite on Spark 4.3, each file in one combination of its matrix: not the one that
-#             COMBINATIONS=one takes on Spark 4.1, if the matrix has more (with EVERY=2 the other half of the statements)
+#             COMBINATIONS=one takes on Spark 4.1, if the matrix has more (with EVERY=2 the other half)
 
 PYTHON ?= python3
 SOURCES = setup.cfg setup.py pyproject.toml build_backend/pipeline_build.py

@@ -2,7 +2,8 @@
 
 ``--vanilla`` runs without the extension (gold files are then checked against Spark alone),
 ``--combinations one`` runs each gold file once, ``next`` once in the following combination of its matrix,
-``--every N`` runs one statement of N of each gold file, the first of which rotates by file (another with ``next``),
+``--every N`` runs one statement of N of each gold file, the first of which rotates by file (another with ``next``), and
+one of N of the tests marked ``rotates``,
 ``--task-cpus N`` sets the parallelism inside an instance, ``--gold-report FILE`` writes faults
 as JSON lines, ``--write-plans`` the snapshots of plans.
 Random tests run the same cases every time; ``--hypothesis-profile explore`` draws new ones.
@@ -42,6 +43,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--every", type=int, default=1, metavar="N", help="run one statement of N of each gold file")
     group.addoption("--write-plans", action="store_true", help="write the snapshots of tests/plans")
     group.addoption("--gold-report", help="write every fault of the gold files to this file, one JSON object a line")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the tests that another run with ``--every`` has."""
+    every, turn = config.getoption("--every"), config.getoption("--combinations") == "next"
+    rotating = [item for item in items if item.get_closest_marker("rotates")]
+    left = {id(item) for number, item in enumerate(rotating) if (number + turn) % every}
+    config.hook.pytest_deselected(items=[item for item in items if id(item) in left])
+    items[:] = [item for item in items if id(item) not in left]
 
 
 @pytest.fixture(scope="session")

@@ -34,7 +34,7 @@ _KEYS = {
     "a row each": "id AS k",
 }
 
-pytestmark = pytest.mark.usefixtures("extension")
+pytestmark = [pytest.mark.usefixtures("extension"), pytest.mark.rotates]
 
 
 @pytest.fixture(autouse=True)

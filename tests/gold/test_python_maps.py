@@ -29,7 +29,7 @@ _COLUMNS = [
 ]  # fmt: skip
 
 
-pytestmark = pytest.mark.usefixtures("extension")
+pytestmark = [pytest.mark.usefixtures("extension"), pytest.mark.rotates]
 
 
 def _rows(spark: SparkSession, make: Callable[[], DataFrame], settings: dict[str, str] | None = None) -> list[Any]:

@@ -17,7 +17,7 @@ from tests.support.python_functions import errors_of_both, rows_of_both
 from tests.support.sessions import ENABLED, configured
 from tests.support.tables import TableShelf
 
-pytestmark = pytest.mark.usefixtures("extension")
+pytestmark = [pytest.mark.usefixtures("extension"), pytest.mark.rotates]
 
 
 def _rows(spark: SparkSession, make: Callable[[], DataFrame], settings: dict[str, str] | None = None) -> list[Any]:
