@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import UnsupportedPlanError, UserFunctionError
+from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonFunctions
 
@@ -63,11 +64,17 @@ def as_type(column: pa.Array, type_: pa.DataType) -> pa.Array:
     return column if column.type == type_ else column.cast(type_)
 
 
+def argument_schema(arguments: Sequence[Expr], time_zone: str) -> pa.Schema:
+    """Return the schema of a batch of arguments, as Spark names and types its columns."""
+    return pa.schema([(f"_{i}", spark_arrow_type(argument.type, time_zone)) for i, argument in enumerate(arguments)])
+
+
 def batch_of(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:
-    """Return a batch of ``rows`` rows, of which there may be some without columns."""
+    """Return a batch of ``rows`` rows, of which there may be some without columns; columns of other types are cast."""
     if not columns:
         return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+    cast = [as_type(column, type_) for column, type_ in zip(columns, schema.types, strict=True)]
+    return pa.RecordBatch.from_arrays(cast, schema=schema)
 
 
 def user_error(names: str, error: BaseException) -> UserFunctionError:

@@ -8,7 +8,7 @@ from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import make_chunk
-from pyspark_pipeline.operators.python_functions.calls import as_type, spark_arrow_type
+from pyspark_pipeline.operators.python_functions.calls import argument_schema, as_type, batch_of
 from pyspark_pipeline.operators.python_functions.eval_python import required_input
 from pyspark_pipeline.operators.python_functions.thread_operator import ThreadOperator
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
@@ -23,8 +23,7 @@ class EvalIteratorOperator(ThreadOperator):
     def __init__(self, node: EvalIterator, partition: int, settings: Settings) -> None:
         super().__init__(node.functions, partition, settings)
         self._arguments = compile_expressions(node.arguments, ExpressionSettings.of(settings))
-        types = [spark_arrow_type(argument.type, settings.time_zone) for argument in node.arguments]
-        self._schema = pa.schema([(f"_{i}", type_) for i, type_ in enumerate(types)])
+        self._schema = argument_schema(node.arguments, settings.time_zone)
         self._types = [type_.arrow for type_ in node.functions.result_types]
         self._results: Chunk | None = None
 
@@ -35,8 +34,7 @@ class EvalIteratorOperator(ThreadOperator):
     def _batch(self, rows: Chunk) -> pa.RecordBatch:
         self._sent.add(rows)
         self._reserve()
-        columns = zip(self._arguments.evaluate(rows), self._schema.types, strict=True)
-        return pa.RecordBatch.from_arrays([as_type(column, type_) for column, type_ in columns], schema=self._schema)
+        return batch_of(self._arguments.evaluate(rows), self._schema, rows.num_rows)
 
     def _reserve(self) -> None:
         """Reserve the bytes of the rows in memory; spill them if they do not fit."""

@@ -13,10 +13,10 @@ from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings
 from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.operators.python_functions.calls import (
     Evaluate,
+    argument_schema,
     as_type,
     batch_of,
     load_calls,
-    spark_arrow_type,
     user_error,
 )
 from pyspark_pipeline.operators.python_functions.row_batches import RowBatches
@@ -33,19 +33,13 @@ class LoadedFunctions:
     def __init__(self, node: EvalPython, settings: Settings) -> None:
         self._functions = node.functions
         self._settings = settings
-        self._schema = pa.schema(
-            [
-                (f"_{i}", spark_arrow_type(argument.type, settings.time_zone))
-                for i, argument in enumerate(node.arguments)
-            ]
-        )
+        self._schema = argument_schema(node.arguments, settings.time_zone)
         self._lock = threading.Lock()
         self._evaluate: Evaluate | None = None
 
     def results(self, arguments: Sequence[pa.Array], rows: int) -> list[pa.Array]:
         """Return the results for a batch; raise :func:`user_error`, whose cause is the function's error."""
-        columns = [as_type(column, type_) for column, type_ in zip(arguments, self._schema.types, strict=True)]
-        batch = batch_of(columns, self._schema, rows)
+        batch = batch_of(arguments, self._schema, rows)
         with self._lock:
             try:
                 self._evaluate = self._evaluate or load_calls(self._functions, self._settings)

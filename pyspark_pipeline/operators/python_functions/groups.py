@@ -19,9 +19,10 @@ from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.operators.python_functions.calls import (
     Evaluate,
     Group,
+    argument_schema,
     as_type,
+    batch_of,
     load_calls,
-    spark_arrow_type,
     user_error,
 )
 from pyspark_pipeline.operators.python_functions.struct_columns import struct_columns
@@ -44,20 +45,18 @@ class GroupCalls:
         self._settings = settings
         self._compiled = compile_expressions(node.arguments, ExpressionSettings.of(settings))
         self._is_struct = isinstance(node, MapGroups) and node.takes_struct
-        names = node.names if isinstance(node, MapGroups) else [f"_{i}" for i in range(len(node.arguments))]
-        types = [spark_arrow_type(argument.type, settings.time_zone) for argument in node.arguments]
-        self._schema = pa.schema(list(zip(names, types, strict=True)))
+        numbered = argument_schema(node.arguments, settings.time_zone)
+        names = node.names if isinstance(node, MapGroups) else numbered.names
+        self._schema = pa.schema(list(zip(names, numbered.types, strict=True)))
         self._evaluate: Evaluate | None = None
 
     def arguments(self, chunk: Chunk) -> pa.RecordBatch:
         """Return the columns of which the functions get the rows of groups."""
-        columns = [
-            as_type(column, type_)
-            for column, type_ in zip(self._compiled.evaluate(chunk), self._schema.types, strict=True)
-        ]
+        batch = batch_of(self._compiled.evaluate(chunk), self._schema, chunk.num_rows)
         if not self._is_struct:
-            return pa.RecordBatch.from_arrays(columns, schema=self._schema)
-        return pa.RecordBatch.from_arrays([pa.StructArray.from_arrays(columns, fields=list(self._schema))], ["struct"])
+            return batch
+        struct = pa.StructArray.from_arrays(batch.columns, fields=list(self._schema))
+        return pa.RecordBatch.from_arrays([struct], ["struct"])
 
     def results(self, groups: Sequence[Group]) -> Iterator[pa.RecordBatch]:
         """Yield the results of the groups in order; raise :func:`user_error`."""
