@@ -37,3 +37,25 @@ def test_rows_are_read_in_the_order_of_the_user(spark: SparkSession, name: str) 
     assert summary_of(frame).converted > 1
     found = difference(rows[0], rows[1])
     assert found is None, found
+
+
+@pytest.mark.usefixtures("extension")
+def test_a_window_without_an_order_reads_the_order_of_the_window_beside_it(spark: SparkSession) -> None:
+    """Spark 4.3 sorts once for both windows, by the columns of the longer order."""
+
+    def query() -> DataFrame:
+        frame = spark.range(0, 4000, 1, 4).selectExpr("id", "hash(id) % 9 AS k", "hash(id, 1) % 100000 AS t")
+        keys = Window.partitionBy("k")
+        first = [f.first("t").over(keys), f.last("id").over(keys), f.sum("id").over(keys)]
+        return frame.select("*", *first, f.row_number().over(keys.orderBy("t", "id")))
+
+    rows = []
+    for engine in ("false", "true"):
+        with configured(spark, {**_FREE, ENABLED: engine}):
+            frame = query()
+            rows.append(frame.collect())
+    summary = summary_of(frame)
+    assert summary.converted == summary.operators, summary
+    found = difference(rows[0], rows[1])
+    if spark.version.startswith("4.3"):
+        assert found is None, found

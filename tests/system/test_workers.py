@@ -1,4 +1,4 @@
-"""The Python processes of a session: the user's functions use Spark's workers, fragments use their own."""
+"""The Python processes of a session: functions that stay in Spark use Spark's workers, fragments use their own."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _started_with(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[
 
 
 @pytest.mark.parametrize("enabled", ["true", "false"])
-def test_user_functions_run_in_sparks_own_workers(spark: SparkSession, enabled: str) -> None:
+def test_user_functions_that_stay_in_spark_run_in_its_own_workers(spark: SparkSession, enabled: str) -> None:
     assert _rows(spark) == _EXPECTED
 
     @udf
@@ -97,7 +97,7 @@ def test_user_functions_run_in_sparks_own_workers(spark: SparkSession, enabled: 
         loaded = sorted({name.split(".")[0] for name in sys.modules} & {"numba", "pyspark_pipeline"})
         return f"{daemon} {sockets} {loaded}"
 
-    with configured(spark, {ENABLED: enabled}):
+    with configured(spark, {ENABLED: enabled, "spark.pysparkPipeline.exclude": "BatchEvalPythonExec"}):
         assert spark.range(1).select(facts()).first() == ("['-m', 'pyspark.daemon'] [None, True] []",)
     conf = spark.sparkContext.getConf()
     assert not conf.contains("spark.python.daemon.module")

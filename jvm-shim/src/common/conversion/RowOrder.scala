@@ -1,8 +1,10 @@
 package org.apache.spark.sql.pysparkpipeline
 
-import org.apache.spark.sql.catalyst.expressions.SortOrder
+import org.apache.spark.sql.catalyst.expressions.{PythonFuncExpression, SortOrder, WindowFunction}
+import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Sort}
 import org.apache.spark.sql.execution.{SortExec, SparkPlan, TakeOrderedAndProjectExec}
+import org.apache.spark.sql.types.{DoubleType, FloatType}
 
 /**
  * Restores the order of rows where Spark needs it. Converted operators promise no order, and conversion removes sorts
@@ -11,14 +13,31 @@ import org.apache.spark.sql.execution.{SortExec, SparkPlan, TakeOrderedAndProjec
 object RowOrder {
 
   /**
-   * Return `plan` without the sort that Spark added for it. A sort by more columns than `plan` requires is one that the
-   * user asked for: functions of `plan` may depend on its order.
+   * Return `plan` without the sort that Spark added for it. A sort by more columns than `plan` requires stays if its
+   * order may be read: one that the user asked for, and one that Spark shares between windows if a function of `plan`
+   * depends on the order of its rows.
    */
   def withoutSort(plan: SparkPlan): SparkPlan = plan.children match {
-    case Seq(SortExec(order, false, below, _)) if order.length <= plan.requiredChildOrdering.head.length =>
-      plan.withNewChildren(Seq(below))
+    case Seq(sort @ SortExec(order, false, below, _)) =>
+      if (order.length <= plan.requiredChildOrdering.head.length) plan.withNewChildren(Seq(below))
+      else if (SortRule.isOfUser(sort)) plan
+      else if (dependsOnOrder(plan)) {
+        SortRule.request(sort)
+        plan
+      } else plan.withNewChildren(Seq(below))
     case _ => plan
   }
+
+  /** Return whether a function of `plan` may have another result if rows of equal keys come in another order. */
+  private def dependsOnOrder(plan: SparkPlan): Boolean = plan.expressions.exists(_.exists {
+    case AggregateExpression(function, _, _, _, _) => function match {
+      case _: Count | _: Min | _: Max => false
+      case _: Sum | _: Average => function.dataType == FloatType || function.dataType == DoubleType
+      case _ => true
+    }
+    case _: WindowFunction | _: PythonFuncExpression => true
+    case _ => false
+  })
 
   /** Return `plan` with the sorts that it requires and its inputs lack. */
   def supply(plan: SparkPlan): SparkPlan = {

@@ -15,14 +15,24 @@ object SortRule extends OperatorRule[SortExec] {
   /** Marks the sort below an ordered exchange, whose senders emit sorted runs. */
   private val EmitsSortedRuns: TreeNodeTag[Boolean] = TreeNodeTag[Boolean]("pysparkpipeline.emitsSortedRuns")
 
+  /** Marks a sort that Spark added and whose order functions of the engine may read. */
+  private val IsRequested: TreeNodeTag[Boolean] = TreeNodeTag[Boolean]("pysparkpipeline.isRequestedSort")
+
   /** A sort within partitions for a Spark operator stays: the engine does not guarantee an order to Spark. */
   override def limitation(op: SortExec): Option[String] = {
-    val isRequested = op.global || op.getTagValue(EmitsSortedRuns).isDefined || op.logicalLink.exists {
-      case s: Sort => !s.global
-      case _ => false
-    }
+    val isRequested =
+      op.global || isOfUser(op) || Seq(EmitsSortedRuns, IsRequested).exists(op.getTagValue(_).isDefined)
     if (isRequested) None else Some("a sort that an operator in Spark needs is not supported")
   }
+
+  /** Return whether the user asked for `op`, a sort within partitions. */
+  def isOfUser(op: SortExec): Boolean = op.logicalLink.exists {
+    case s: Sort => !s.global
+    case _ => false
+  }
+
+  /** Let `op` run in the engine although the user did not ask for it. */
+  def request(op: SortExec): Unit = op.setTagValue(IsRequested, true)
 
   /** Replace the exchange of a global sort of little data by an ordered exchange. */
   override def finish(
