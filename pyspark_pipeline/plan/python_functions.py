@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pyspark_pipeline.datatypes import DataType
-from pyspark_pipeline.plan.expr import Expr
+from pyspark_pipeline.datatypes import DataType, parse_type
+from pyspark_pipeline.plan.eval_mode import EvalMode
+from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
 from pyspark_pipeline.plan.nodes import Field, Node, PartitionDependentNode, Project
 from pyspark_pipeline.plan.registry import decodes
 from pyspark_pipeline.plan.sorts import decode_sort_keys
-from pyspark_pipeline.plan.windows import WindowSpec
+from pyspark_pipeline.plan.windows import Window, WindowCall, WindowSpec, frame_call
 from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, decode_fields, strip_alias
+
+_INT = parse_type("int")
+_ZERO, _ONE = (Literal(type=_INT, nullable=False, value=value) for value in (0, 1))
+_WRAPS = {"evalMode": EvalMode.LEGACY.value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,13 +175,59 @@ def _aggregate_python(node: Json, output: tuple[Field, ...], children: tuple[Nod
 def _window_python(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
     (child,) = children
     decoder = ExpressionDecoder(child.output)
-    return WindowPython(
-        output=output,
-        functions=_functions(node, output[len(child.output) :]),
-        spec=WindowSpec(partition=decoder.decode_all(node["keys"]), order=decode_sort_keys(node["order"], decoder)),
-        arguments=decoder.decode_all(node["arguments"]),
-        child=child,
+    spec = WindowSpec(partition=decoder.decode_all(node["keys"]), order=decode_sort_keys(node["order"], decoder))
+    arguments = decoder.decode_all(node["arguments"])
+    results = output[len(child.output) :]
+    functions = _functions(node, results)
+    frames = [None if frame["frame"] == "whole" else frame for frame in node["frames"]]
+    if not any(frames):
+        return WindowPython(output=output, functions=functions, spec=spec, arguments=arguments, child=child)
+    framed, bounds, places = _with_bounds(child, spec, frames)
+    calls = zip(functions.calls, places, strict=True)
+    window = WindowPython(
+        output=(*framed.output, *results),
+        functions=replace(functions, calls=tuple(_within(call, place, len(bounds)) for call, place in calls)),
+        spec=spec,
+        arguments=(*bounds, *arguments),
+        child=framed,
     )
+    columns = enumerate(window.output)
+    kept = [_column(field, i) for i, field in columns if not len(child.output) <= i < len(framed.output)]
+    return Project(output=output, exprs=tuple(kept), child=window)
+
+
+def _with_bounds(
+    child: Node, spec: WindowSpec, frames: Sequence[Json | None]
+) -> tuple[Node, list[Expr], list[int | None]]:
+    """Return ``child`` with the numbers of the first and the last row of each frame, and the bounds of the frames.
+
+    The bounds are expressions: for each distinct frame its first row, counted from 0 in the partition, and its end
+    (exclusive). The last value has the ordinal of each frame's first bound; None is a whole partition.
+    """
+    number = Field(id=-1, name="row", type=_INT, nullable=False)
+    ranks = (WindowCall(function="RowNumber", frame="rows", args=(), type=_INT),)
+    ranked = Window(output=(*child.output, number), spec=spec, calls=ranks, child=child)
+    row = _column(number, len(child.output))
+    distinct = [frame for i, frame in enumerate(frames) if frame is not None and frame not in frames[:i]]
+    calls = tuple(frame_call(frame, spec, name, (row,), _INT) for frame in distinct for name in ("Min", "Max"))
+    fields = tuple(Field(id=-2 - i, name=call.function, type=_INT) for i, call in enumerate(calls))
+    framed = Window(output=(*ranked.output, *fields), spec=spec, calls=calls, child=ranked)
+    found = [_column(field, len(ranked.output) + i) for i, field in enumerate(fields)]
+    before = [Call(name="Subtract", args=(first, _ONE), type=_INT, fields=_WRAPS) for first in found[::2]]
+    bounds = [bound for pair in zip(before, found[1::2], strict=True) for bound in pair]
+    ends = [Call(name="Coalesce", args=(bound, _ZERO), type=_INT) for bound in bounds]  # an empty frame
+    return framed, list(ends), [None if frame is None else 2 * distinct.index(frame) for frame in frames]
+
+
+def _within(call: PythonCall, place: int | None, bounds: int) -> PythonCall:
+    """Return the call with arguments after ``bounds`` columns, of which those at ``place`` are its frame's."""
+    arguments = [(column + bounds, name) for column, name in call.arguments]
+    frame = [] if place is None else [(place, None), (place + 1, None)]
+    return replace(call, arguments=(*frame, *arguments))
+
+
+def _column(field: Field, ordinal: int) -> ColumnRef:
+    return ColumnRef(type=field.type, nullable=field.nullable, ordinal=ordinal)
 
 
 def _functions(node: Json, results: tuple[Field, ...]) -> PythonFunctions:

@@ -100,14 +100,12 @@ class _WindowCallExtractor:
     def _column(self, node: Json) -> Json:
         function = node["function"]
         kind = parse_type(function["type"])
-        lower, upper = (_bound(bound, self._spec) for bound in node.get("bounds", ({}, {})))
-        call = WindowCall(
-            function=function["class"],
-            frame=node["frame"],
-            args=self._decoder.decode_all(function["args"]),
-            type=kind,
-            bounds=(lower, upper),
-            order=self._spec.order[0] if "values" in (lower.kind, upper.kind) else None,
+        call = frame_call(
+            node,
+            self._spec,
+            function["class"],
+            self._decoder.decode_all(function["args"]),
+            kind,
             fields=function.get("fields", {}),
             context=function.get("context", -1),
         )
@@ -115,6 +113,22 @@ class _WindowCallExtractor:
         number = -len(self.calls)
         self.columns.append(Field(id=number, name=f"w{-number}", type=kind))
         return {"ref": number, "type": node["type"], "nullable": node["nullable"]}
+
+
+def frame_call(
+    frame: Json, spec: WindowSpec, function: str, args: tuple[Expr, ...], type_: DataType, **others: Any
+) -> WindowCall:
+    """Return a call over the frame that ``frame`` describes; ``others`` are further fields of the call."""
+    lower, upper = (_bound(bound, spec) for bound in frame.get("bounds", ({}, {})))
+    return WindowCall(
+        function=function,
+        frame=frame["frame"],
+        args=args,
+        type=type_,
+        bounds=(lower, upper),
+        order=spec.order[0] if "values" in (lower.kind, upper.kind) else None,
+        **others,
+    )
 
 
 def _bound(node: Json, spec: WindowSpec) -> Bound:

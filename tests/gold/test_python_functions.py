@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -93,6 +94,17 @@ def test_functions_in_all_places_equal_spark(spark: SparkSession, tables: TableS
     _rows(spark, lambda: joined().select("a.id", "b.id"))
 
 
+def test_functions_without_arguments_are_called_for_each_row(spark: SparkSession) -> None:
+    none = {"spark.sql.execution.arrow.maxRecordsPerBatch": "7"}
+    for use_arrow in (True, False):
+        three, numbers = udf(lambda: 3, "bigint", useArrow=use_arrow), itertools.count()
+        number = udf(lambda numbers=numbers: next(numbers), "bigint", useArrow=use_arrow).asNondeterministic()
+        frame = lambda: spark.range(0, 40, 1, 2).where("id > 2")  # noqa: E731
+        _rows(spark, lambda frame=frame, call=three: frame().select("id", call()), none)
+        _rows(spark, lambda frame=frame, call=three: frame().select(call()))
+        _rows(spark, lambda frame=frame, call=number: frame().select(call(), _plus("id", call())), none)
+
+
 def test_batches_have_the_rows_that_spark_sends(spark: SparkSession) -> None:
     @pandas_udf("string")
     def batch(a: pd.Series) -> pd.Series:
@@ -146,19 +158,17 @@ def test_errors_have_the_text_of_spark(spark: SparkSession) -> None:
 @pytest.mark.parametrize(
     ("function", "setting", "reason"),
     [
-        (udf(lambda: 3, LongType(), useArrow=True), {}, "without arguments"),
         (_plus, {"spark.sql.pyspark.udf.profiler": "perf"}, "are profiled by Spark"),
         (_plus, {"spark.sql.execution.arrow.useLargeVarTypes": "true"}, "useLargeVarTypes"),
         (_plus, {"spark.sql.execution.arrow.maxRecordsPerBatch": "0"}, "over batches without a limit"),
     ],
-    ids=["no arguments", "profiler", "large types", "no limit"],
+    ids=["profiler", "large types", "no limit"],
 )
 def test_other_functions_stay_in_spark(
     spark: SparkSession, function: Any, setting: dict[str, str], reason: str
 ) -> None:
     with configured(spark, {**setting, ENABLED: "true"}):
-        arguments = [] if reason == "without arguments" else ["id", "id"]
-        frame = spark.range(10).where("id > 3").select(function(*arguments))
+        frame = spark.range(10).where("id > 3").select(function("id", "id"))
         assert len(frame.collect()) == 6
         assert reason in str(summary_of(frame).reasons)
 

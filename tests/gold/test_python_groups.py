@@ -155,6 +155,14 @@ def _mean(a: pd.Series) -> float:
     return float(a.mean())
 
 
+def _size(a: pd.Series) -> int:
+    return len(a)
+
+
+def _arrow_size(a: pa.Array) -> int:
+    return len(a)
+
+
 def _arrow_first(a: pa.Array) -> Any:
     return a[0]
 
@@ -162,6 +170,8 @@ def _arrow_first(a: pa.Array) -> Any:
 for _function in (_sum, _first, _last, _types, _mean):
     _function.__annotations__ = {name: pd.Series for name in _function.__annotations__} | {"return": float}
 _twice.__annotations__ = {"a": pd.Series, "return": pd.Series}
+_size.__annotations__ = {"a": pd.Series, "return": int}
+_arrow_size.__annotations__ = {"a": pa.Array, "return": int}
 _arrow_first.__annotations__ = {"a": pa.Array, "return": pa.Scalar}
 
 
@@ -201,10 +211,33 @@ def test_windows_of_whole_partitions_equal_spark(spark: SparkSession) -> None:
     _rows(spark, lambda: _source(spark).select("*", first("s").over(whole), types("l").over(whole)), _SMALL)
     _rows(spark, lambda: _source(spark).select("*", arrow_first("s").over(whole)))
     _rows(spark, lambda: _source(spark).select(total(f.col("id") + 1, "l").over(Window.partitionBy()), "s"))
-    with configured(spark, {**_FREE, ENABLED: "true"}):
-        running = _source(spark).select(total("id", "l").over(by_key.orderBy("id")))
-        running.collect()
-        assert "over parts of a window's partition are not supported" in str(summary_of(running).reasons)
+
+
+_FRAMES = {
+    "running": lambda w: w.orderBy("id"),
+    "running rows": lambda w: w.orderBy("d").rowsBetween(Window.unboundedPreceding, 0),
+    "sliding rows": lambda w: w.orderBy("id").rowsBetween(-2, 3),
+    "rows behind": lambda w: w.orderBy("id").rowsBetween(-5, -3),
+    "rows ahead": lambda w: w.orderBy("id").rowsBetween(3, Window.unboundedFollowing),
+    "values": lambda w: w.orderBy("id").rangeBetween(-40, 7),
+    "values of null keys": lambda w: w.orderBy(f.desc("i")).rangeBetween(-100, Window.currentRow),
+    "peers": lambda w: w.orderBy("s").rangeBetween(Window.currentRow, Window.unboundedFollowing),
+}
+
+
+@pytest.mark.parametrize("name", _FRAMES)
+def test_windows_of_frames_equal_spark(spark: SparkSession, name: str) -> None:
+    total, size = pandas_udf(_sum, "double"), pandas_udf(_size, "int")
+    arrow_size = arrow_udf(_arrow_size, "int")
+    frame = _FRAMES[name]
+    by_key, by_other = frame(Window.partitionBy("k")), _FRAMES["sliding rows"](Window.partitionBy("k"))
+    whole = Window.partitionBy("k").orderBy("id").rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    whole_and_parts = [total("id", "l").over(by_key), size("s").over(by_key), total(b="id", a="f").over(whole)]
+    for key in ("a bigint", "a double"):
+        source = lambda key=key: _source(spark, _KEYS[key], 300)  # noqa: E731
+        _rows(spark, lambda source=source: source().select("id", "k", *whole_and_parts))
+    _rows(spark, lambda: _source(spark, rows=300).select(arrow_size("l").over(by_key), "id", "s"), _SMALL)
+    _rows(spark, lambda: _source(spark, "1 AS k", 200).select(total("id", "l").over(by_key), size("s").over(by_other)))
 
 
 def test_errors_equal_spark(spark: SparkSession) -> None:

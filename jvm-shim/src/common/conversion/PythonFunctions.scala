@@ -25,8 +25,7 @@ object PythonFunctions {
   /** Return the reason why functions over Arrow batches stay in Spark; None if they can run in a fragment. */
   def arrowLimitation(op: SparkPlan, calls: Seq[PythonFuncExpression]): Option[String] = {
     val conf = op.conf
-    if (chains(calls).exists(_.arguments.isEmpty)) other(calls, "without arguments are not supported")
-    else if (conf.arrowUseLargeVarTypes) other(calls, s"with ${SQLConf.ARROW_EXECUTION_USE_LARGE_VAR_TYPES.key} are not supported")
+    if (conf.arrowUseLargeVarTypes) other(calls, s"with ${SQLConf.ARROW_EXECUTION_USE_LARGE_VAR_TYPES.key} are not supported")
     else if (conf.arrowMaxRecordsPerBatch <= 0) other(calls, "over batches without a limit are not supported")
     else limitation(op, calls)
   }

@@ -16,7 +16,7 @@ object WindowExpressions {
     val called = function(window)
     lazy val cases = Manifest.windows.map { case (name, known) => name -> known.filter(c => frame(window).exists(c.frames)) }
     if (!Manifest.windows.contains(ExpressionJson.name(called))) Some(s"window function ${called.prettyName} is not supported")
-    else if (frame(window).isEmpty) Some(s"window frame ${window.windowSpec.frameSpecification.sql} is not supported")
+    else if (frame(window).isEmpty) Some(unsupportedFrame(window))
     else aggregateReason(window).orElse(defaultReason(called)).orElse(support.first(called.children))
       .orElse(support.matching(called, cases))
   }
@@ -24,11 +24,24 @@ object WindowExpressions {
   /** Write `window`; `call` writes its function. */
   def write(window: WindowExpression, call: Expression => ObjectNode): ObjectNode = {
     val node = Json.obj().put("class", "WindowExpression").put("type", Support.wireName(window.dataType))
-      .put("nullable", window.nullable).put("frame", frame(window).orNull)
-    bounds(window).foreach { case (lower, upper) => node.putArray("bounds").add(lower).add(upper) }
-    node.set[ObjectNode]("function", call(function(window)))
+      .put("nullable", window.nullable)
+    writeFrame(window, node).set[ObjectNode]("function", call(function(window)))
     node
   }
+
+  /** Add the frame of `window` to `node`, and return it. */
+  def writeFrame(window: WindowExpression, node: ObjectNode): ObjectNode = {
+    node.put("frame", frame(window).orNull)
+    bounds(window).foreach { case (lower, upper) => node.putArray("bounds").add(lower).add(upper) }
+    node
+  }
+
+  /** Return the reason against the frame of `window`, of which there is no engine's name. */
+  def unsupportedFrame(window: WindowExpression): String =
+    s"window frame ${window.windowSpec.frameSpecification.sql} is not supported"
+
+  /** The frame of all rows of the partition. */
+  val Whole = "whole"
 
   private def function(window: WindowExpression): Expression = window.windowFunction match {
     case a: AggregateExpression => AggregateCalls.folded(a.aggregateFunction)
@@ -36,10 +49,10 @@ object WindowExpressions {
   }
 
   /** Return the engine's name of the window frame; None if it does not support the frame. */
-  private def frame(window: WindowExpression): Option[String] =
+  def frame(window: WindowExpression): Option[String] =
     (window.windowFunction, window.windowSpec.frameSpecification) match {
       case (_: FrameLessOffsetWindowFunction, _) => Some("offset")
-      case (_, SpecifiedWindowFrame(_, UnboundedPreceding, UnboundedFollowing)) => Some("whole")
+      case (_, SpecifiedWindowFrame(_, UnboundedPreceding, UnboundedFollowing)) => Some(Whole)
       case (_, SpecifiedWindowFrame(RowFrame, UnboundedPreceding, CurrentRow)) => Some("rows")
       case (_, SpecifiedWindowFrame(RangeFrame, UnboundedPreceding, CurrentRow)) => Some("range")
       case _ => bounds(window).map(_ => "sliding")

@@ -96,7 +96,7 @@ object ArrowAggregatePythonRule extends GroupedPythonRule[ArrowAggregatePythonEx
   }
 }
 
-/** `pandas_udf` and `arrow_udf` over windows of whole partitions: a function from columns of a partition to one value. */
+/** `pandas_udf` and `arrow_udf` over windows: a function from columns of a frame's rows to one value. */
 object ArrowWindowPythonRule extends GroupedPythonRule[ArrowWindowPythonExec] {
   import Json._
 
@@ -108,24 +108,22 @@ object ArrowWindowPythonRule extends GroupedPythonRule[ArrowWindowPythonExec] {
   override protected def calls(op: ArrowWindowPythonExec): Seq[PythonFuncExpression] =
     windows(op).map(_.windowFunction).collect { case AggregateExpression(f: PythonUDAF, _, _, _, _) => f }
 
-  private def isWhole(w: WindowExpression): Boolean = w.windowSpec.frameSpecification match {
-    case SpecifiedWindowFrame(_, UnboundedPreceding, UnboundedFollowing) => true
-    case _ => false
-  }
-
   override def limitation(op: ArrowWindowPythonExec): Option[String] = {
     val isCallEach = op.windowExpression.forall { case Alias(_: WindowExpression, _) => true; case _ => false }
     if (!isCallEach || calls(op).length < op.windowExpression.length)
       PythonFunctions.other(calls(op), "within expressions of windows are not supported")
-    else if (!windows(op).forall(isWhole)) PythonFunctions.other(calls(op), "over parts of a window's partition are not supported")
-    else super.limitation(op)
+    else windows(op).collectFirst { case w if WindowExpressions.frame(w).isEmpty => WindowExpressions.unsupportedFrame(w) }
+      .orElse(super.limitation(op))
   }
 
   override def expressions(op: ArrowWindowPythonExec): Seq[Expression] =
     op.partitionSpec ++ op.orderSpec ++ PythonFunctions.arguments(calls(op))
 
   override def describe(op: ArrowWindowPythonExec, node: ObjectNode, plan: PlanJson): Unit = {
-    describeGroups(op, op.evalType, node, plan, Map("window_bound_types" -> calls(op).map(_ => "unbounded").mkString(",")))
+    val frames = windows(op).map(WindowExpressions.writeFrame(_, obj()))
+    val kinds = frames.map(frame => if (frame.path("frame").asText == WindowExpressions.Whole) "unbounded" else "bounded")
+    describeGroups(op, op.evalType, node, plan, Map("window_bound_types" -> kinds.mkString(",")))
+    node.set[ObjectNode]("frames", arr(frames))
     node.set[ObjectNode]("order", arr(op.orderSpec.map(e => plan.expressions.write(e): JsonNode)))
   }
 }
