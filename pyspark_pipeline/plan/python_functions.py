@@ -11,7 +11,7 @@ from pyspark_pipeline.plan.eval_mode import EvalMode
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
 from pyspark_pipeline.plan.nodes import Field, Node, PartitionDependentNode, Project
 from pyspark_pipeline.plan.registry import decodes
-from pyspark_pipeline.plan.sorts import decode_sort_keys
+from pyspark_pipeline.plan.sorts import SortKey, decode_sort_keys
 from pyspark_pipeline.plan.windows import Window, WindowCall, WindowSpec, frame_call
 from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, decode_fields, strip_alias
 
@@ -106,6 +106,28 @@ class MapGroups(PythonGroups):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BothInputs(Node):
+    """All rows of two inputs, whose columns have equal types."""
+
+    inputs: tuple[Node, Node]
+
+    @property
+    def children(self) -> tuple[Node, ...]:
+        return self.inputs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapCogroups(PythonGroups):
+    """The batches that a function returns for two groups with equal keys, of the left and of the right input.
+
+    The first argument is the number of the input that a row is from, 0 or 1, by which ``spec`` orders the rows of a
+    group; the columns ``names`` of both inputs follow. The function's call is as that of :class:`MapGroups`.
+    """
+
+    names: tuple[tuple[str, ...], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AggregatePython(PythonGroups):
     """The keys of each group and a value of each function."""
 
@@ -142,18 +164,45 @@ def _map_python(node: Json, output: tuple[Field, ...], children: tuple[Node, ...
 def _map_groups(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
     (child,) = children
     decoder = ExpressionDecoder(child.output)
-    functions = _functions(node, output)
-    (call,) = functions.calls
-    offsets = tuple((offset, None) for offset in node["offsets"])
+    (side,) = node["sides"]
     return MapGroups(
         output=output,
-        functions=replace(functions, calls=(replace(call, arguments=offsets),)),
+        functions=_map_functions(node, output),
         spec=WindowSpec(partition=decoder.decode_all(node["keys"]), order=()),
-        arguments=decoder.decode_all(node["sent"]),
-        names=tuple(node["names"]),
+        arguments=decoder.decode_all(side["sent"]),
+        names=tuple(side["names"]),
         takes_struct=node["op"] == "FlatMapGroupsInArrowExec",
         child=child,
     )
+
+
+@decodes("FlatMapCoGroupsInPandasExec", "FlatMapCoGroupsInArrowExec")
+def _map_cogroups(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
+    decoders = [ExpressionDecoder(child.output) for child in children]
+    keys = [decoder.decode_all(node[name]) for decoder, name in zip(decoders, ("keys", "rightKeys"), strict=True)]
+    sent = [decoder.decode_all(side["sent"]) for decoder, side in zip(decoders, node["sides"], strict=True)]
+    left_missing, right_missing = (tuple(Literal(type=expr.type, value=None) for expr in side) for side in sent)
+    made = (*keys[0], _ZERO, *sent[0], *right_missing), (*keys[1], _ONE, *left_missing, *sent[1])
+    fields = tuple(Field(id=-1 - i, name=f"_{i}", type=expr.type) for i, expr in enumerate(made[0]))
+    inputs = [Project(output=fields, exprs=exprs, child=child) for exprs, child in zip(made, children, strict=True)]
+    columns = [_column(field, i) for i, field in enumerate(fields)]
+    of_key = len(keys[0])
+    return MapCogroups(
+        output=output,
+        functions=_map_functions(node, output),
+        spec=WindowSpec(partition=tuple(columns[:of_key]), order=(SortKey(expr=columns[of_key]),)),
+        arguments=tuple(columns[of_key:]),
+        names=(tuple(node["sides"][0]["names"]), tuple(node["sides"][1]["names"])),
+        child=BothInputs(output=fields, inputs=(inputs[0], inputs[1])),
+    )
+
+
+def _map_functions(node: Json, output: tuple[Field, ...]) -> PythonFunctions:
+    """Return the function of groups or cogroups; its arguments are the offsets of keys and values."""
+    functions = _functions(node, output)
+    (call,) = functions.calls
+    offsets = tuple((offset, None) for offset in node["offsets"])
+    return replace(functions, calls=(replace(call, arguments=offsets),))
 
 
 @decodes("ArrowAggregatePythonExec")

@@ -18,7 +18,7 @@ from pyspark.sql.pandas.serializers import ArrowStreamSerializer
 from pyspark.sql.types import _parse_datatype_json_string
 from pyspark.util import PythonEvalType
 
-from pyspark_pipeline.operators.python_functions.calls import Evaluate
+from pyspark_pipeline.operators.python_functions.calls import Cogroup, Evaluate, Group
 from pyspark_pipeline.operators.python_functions.row_values import column_of, python_values
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonCall, PythonFunctions
@@ -35,6 +35,8 @@ _WITHOUT_NAMES = (
     PythonEvalType.SQL_GROUPED_MAP_PANDAS_ITER_UDF,
     PythonEvalType.SQL_GROUPED_MAP_ARROW_UDF,
     PythonEvalType.SQL_GROUPED_MAP_ARROW_ITER_UDF,
+    PythonEvalType.SQL_COGROUPED_MAP_PANDAS_UDF,
+    PythonEvalType.SQL_COGROUPED_MAP_ARROW_UDF,
 )
 #: The forms that get each group as series of pandas.
 _OF_PANDAS_GROUPS = (
@@ -50,6 +52,10 @@ _OF_GROUPS = (
     PythonEvalType.SQL_GROUPED_MAP_ARROW_ITER_UDF,
     PythonEvalType.SQL_GROUPED_AGG_ARROW_UDF,
     PythonEvalType.SQL_WINDOW_AGG_ARROW_UDF,
+    PythonEvalType.SQL_COGROUPED_MAP_PANDAS_UDF,
+    PythonEvalType.SQL_COGROUPED_MAP_ARROW_UDF,
+    getattr(PythonEvalType, "SQL_GROUPED_AGG_PANDAS_ITER_UDF", None),  # since Spark 4.2
+    getattr(PythonEvalType, "SQL_GROUPED_AGG_ARROW_ITER_UDF", None),
 )
 
 #: The ordinals of a function's arguments, and the function of their values.
@@ -137,6 +143,10 @@ class _Batches:
     def __init__(self, batches: Iterator[pa.RecordBatch] | None = None) -> None:
         self.batches = batches or iter(())
 
+    def next_batches(self) -> Iterator[pa.RecordBatch]:
+        """Return the batches of the next Arrow stream."""
+        return self.batches
+
     def write(self, _marker: bytes) -> None:
         """Ignore the marker before the first batch."""
 
@@ -144,15 +154,23 @@ class _Batches:
 class _Groups(_Batches):
     """Stands for the stream of a task whose data is in groups: before each one, the number of its tables."""
 
-    def __init__(self, groups: Iterator[Sequence[pa.RecordBatch]]) -> None:
+    def __init__(self, groups: Iterator[Group | Cogroup], max_rows: int) -> None:
         super().__init__()
         self._groups = groups
+        self._max_rows = max_rows
+        self._tables: Iterator[Iterator[pa.RecordBatch]] = iter(())
+
+    def next_batches(self) -> Iterator[pa.RecordBatch]:
+        """Return the batches of the next table of the group."""
+        return next(self._tables)
 
     def read(self, _length: int) -> bytes:
-        """Begin the next group and return 1; return 0 if there is none."""
+        """Begin the next group and return the number of its tables; return 0 if there is none."""
         group = next(self._groups, None)
-        self.batches = iter(group or ())
-        return _int(0 if group is None else 1)
+        found = () if group is None else group.batches(self._max_rows)
+        tables = [found] if isinstance(group, Group) else found
+        self._tables = iter([iter(table) for table in tables])
+        return _int(len(tables))
 
 
 def _calls_of_stream(functions: PythonFunctions) -> Evaluate:
@@ -169,7 +187,7 @@ def _calls_of_stream(functions: PythonFunctions) -> Evaluate:
                 function(partition, map(GroupSeries(deserializer.arrow_to_pandas, most).series, data))
             )
         elif functions.eval_type in _OF_GROUPS:
-            results = function(partition, deserializer.load_stream(_Groups(group.batches(most) for group in data)))
+            results = function(partition, deserializer.load_stream(_Groups(data, most)))
         else:
             results = function(partition, deserializer.load_stream(_Batches(data)))
         serializer.dump_stream(results, output)
@@ -194,7 +212,7 @@ def _exchange_batches(serializer: Any) -> None:
     load, dump = serializer.load_stream, serializer.dump_stream
 
     def load_stream(self: Any, stream: Any) -> Iterator[pa.RecordBatch]:
-        return stream.batches if isinstance(stream, _Batches) else load(self, stream)
+        return stream.next_batches() if isinstance(stream, _Batches) else load(self, stream)
 
     def dump_stream(self: Any, batches: Iterator[pa.RecordBatch], stream: Any) -> Any:
         if not isinstance(stream, _Batches):

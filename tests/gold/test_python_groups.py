@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 from pyspark.sql.functions import arrow_udf, pandas_udf, udf
+from pyspark.sql.pandas.group_ops import PandasCogroupedOps
 
 from tests.support.conversion import summary_of
 from tests.support.python_functions import errors_of_both, rows_of_both
@@ -129,6 +130,63 @@ def test_functions_over_iterators_of_a_group(spark: SparkSession) -> None:
     }  # fmt: skip
     _rows(spark, lambda: _source(spark).groupBy("k").applyInPandas(counts, "n bigint"), _SMALL)
     _rows(spark, lambda: _source(spark).groupBy("k").applyInArrow(counts_of_key, "k bigint, n bigint"), _SMALL)
+
+
+def _shown_pair(key: tuple[Any, ...], left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
+    return pd.concat([_shown(key, left), _shown(key, right)], axis=1).set_axis(["t", "u"], axis=1)
+
+
+def _shown_tables(key: tuple[Any, ...], left: pa.Table, right: pa.Table) -> pa.Table:
+    made = [_shown_table(key, side)["t"] for side in (left, right)]
+    return pa.table({"t": made[0], "u": made[1], "n": [max(left["id"].num_chunks, right["id"].num_chunks)]})
+
+
+@pytest.mark.parametrize("key", _KEYS)
+def test_functions_get_the_cogroups_of_spark(spark: SparkSession, key: str) -> None:
+    rows = 200 if key == "a row each" else 700
+
+    def cogroup(columns: str = "k") -> PandasCogroupedOps:
+        left = _source(spark, _KEYS[key], rows).where("id % 50 < 30 OR id > 400").groupBy(columns)
+        return left.cogroup(_source(spark, _KEYS[key], rows // 2).where("id % 50 > 11").groupBy(columns))
+
+    _rows(spark, lambda: cogroup().applyInPandas(_shown_pair, "t string, u string"))
+    small = _SMALL if key == "one value" else {}
+    _rows(spark, lambda: cogroup().applyInArrow(_shown_tables, "t string, u string, n bigint"), small)
+
+
+def test_cogroups_of_other_columns_and_of_no_rows(spark: SparkSession) -> None:
+    def merged(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
+        return pd.DataFrame({"n": [len(left)], "m": [len(right)], "s": [right["v"].sum()]})
+
+    def cogroup(left: str, right: str) -> DataFrame:
+        other = spark.range(0, 500, 1, 2).selectExpr("id % 70 AS q", "id * 2 AS v", "id % 2 = 1 AS b").where(right)
+        frame = _source(spark).where(left).groupBy("k", (f.col("id") % 2 == 1).alias("odd"))
+        return frame.cogroup(other.groupBy("q", "b")).applyInPandas(merged, "n bigint, m bigint, s double")
+
+    for left, right in (("true", "true"), ("s = 'none'", "true"), ("true", "v < 0")):
+        assert _rows(spark, lambda left=left, right=right: cogroup(left, right), _AS_PLANNED)
+    assert not _rows(spark, lambda: cogroup("s = 'none'", "v < 0"), _AS_PLANNED)
+    none = lambda: _source(spark).groupBy().cogroup(_source(spark, rows=9).groupBy())  # noqa: E731
+    _rows(spark, lambda: none().applyInPandas(lambda a, b: pd.DataFrame({"n": [len(a) - len(b)]}), "n bigint"))
+
+
+def test_aggregates_over_iterators_equal_spark(spark: SparkSession) -> None:
+    if spark.version < "4.2":
+        pytest.skip("since Spark 4.2")
+
+    def total(batches: Iterator[pd.Series]) -> float:
+        return sum(float(batch.sum()) * len(batch) for batch in batches)
+
+    def first(batches: Iterator[tuple[pa.Array, pa.Array]]) -> int:
+        a, b = next(batches)
+        return int(a[0].as_py() + len(b))
+
+    total.__annotations__ = {"batches": Iterator[pd.Series], "return": float}
+    first.__annotations__ = {"batches": Iterator[tuple[pa.Array, pa.Array]], "return": int}
+    by_key = lambda: _source(spark).groupBy("k")  # noqa: E731
+    _rows(spark, lambda: by_key().agg(pandas_udf(total, "double")("id")), _SMALL)
+    _rows(spark, lambda: by_key().agg(arrow_udf(first, "bigint")("id", "s")), _SMALL)
+    _rows(spark, lambda: _source(spark).agg(pandas_udf(total, "double")("id")))
 
 
 def _sum(a: pd.Series, b: pd.Series) -> float:

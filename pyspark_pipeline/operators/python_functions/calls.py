@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
@@ -14,8 +15,8 @@ from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonFunctions
 
-#: From batches of the functions' arguments, or groups (:class:`Group`), to batches of their results; the first argument
-#: is the partition's index.
+#: From batches of the functions' arguments, or groups (:class:`Group`, :class:`Cogroup`), to batches of their results;
+#: the first argument is the partition's index.
 Evaluate = Callable[[int, Iterator[Any]], Iterator[pa.RecordBatch]]
 LoadCalls = Callable[[PythonFunctions, Settings], Evaluate]
 
@@ -37,9 +38,38 @@ class Group:
         """Return the rows in batches of ``max_rows`` rows; the last one may have fewer."""
         cut = [rows.slice(start, stop - start) for rows, start, stop in self.parts]
         whole = cut[0] if len(cut) == 1 else pa.Table.from_batches(cut).combine_chunks().to_batches()[0]
-        if whole.num_rows <= max_rows:
-            return [whole]
-        return [whole.slice(start, max_rows) for start in range(0, whole.num_rows, max_rows)]
+        return cut_batches(whole, max_rows)
+
+
+@dataclass(slots=True)
+class Cogroup:
+    """The rows of two groups with equal keys: ``rows`` as a :class:`Group`, those of the left input first.
+
+    Column 0 is the number of the input, 0 or 1; the columns of the left one, ``schemas[0]``, and of the right one
+    follow.
+    """
+
+    rows: Group
+    schemas: tuple[pa.Schema, pa.Schema]
+
+    def batches(self, max_rows: int) -> tuple[list[pa.RecordBatch], list[pa.RecordBatch]]:
+        """Return the rows of both inputs in batches of ``max_rows`` rows; of no rows, one empty batch."""
+        (whole,) = self.rows.batches(self.rows.num_rows)
+        middle = int(np.searchsorted(whole.column(0).to_numpy(), 1))
+        left, right = self.schemas
+        sides = (0, middle, 1, left), (middle, whole.num_rows, 1 + len(left), right)
+        made = []
+        for start, stop, first, schema in sides:
+            columns = [whole.column(first + i).slice(start, stop - start) for i in range(len(schema))]
+            made.append(cut_batches(batch_of(columns, schema, stop - start), max_rows))
+        return made[0], made[1]
+
+
+def cut_batches(rows: pa.RecordBatch, max_rows: int) -> list[pa.RecordBatch]:
+    """Return the rows in batches of ``max_rows`` rows; the last one, which may be the only one, may have fewer."""
+    if rows.num_rows <= max_rows:
+        return [rows]
+    return [rows.slice(start, max_rows) for start in range(0, rows.num_rows, max_rows)]
 
 
 def use_calls_of(load: LoadCalls) -> None:

@@ -1,4 +1,7 @@
-"""MapGroups, AggregatePython and WindowPython: functions of the rows of a group. The input is sorted by the keys."""
+"""MapGroups, MapCogroups, AggregatePython and WindowPython: functions of the rows of a group.
+
+The input is sorted by the keys.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.operators.python_functions.calls import (
+    Cogroup,
     Evaluate,
     Group,
     argument_schema,
@@ -31,7 +35,14 @@ from pyspark_pipeline.operators.windows.boundaries import Boundaries
 from pyspark_pipeline.operators.windows.row_buffer import RowBuffer
 from pyspark_pipeline.operators.windows.sorted_input import sorted_input
 from pyspark_pipeline.plan.nodes import Settings
-from pyspark_pipeline.plan.python_functions import AggregatePython, MapGroups, PythonGroups, WindowPython
+from pyspark_pipeline.plan.python_functions import (
+    AggregatePython,
+    BothInputs,
+    MapCogroups,
+    MapGroups,
+    PythonGroups,
+    WindowPython,
+)
 
 #: A chunk of output has fewer rows if the functions need more time: an operator above may need no more.
 _SECONDS_A_CHUNK = 0.1
@@ -58,7 +69,7 @@ class GroupCalls:
         struct = pa.StructArray.from_arrays(batch.columns, fields=list(self._schema))
         return pa.RecordBatch.from_arrays([struct], ["struct"])
 
-    def results(self, groups: Sequence[Group]) -> Iterator[pa.RecordBatch]:
+    def results(self, groups: Sequence[Group | Cogroup]) -> Iterator[pa.RecordBatch]:
         """Yield the results of the groups in order; raise :func:`user_error`."""
         try:
             self._evaluate = self._evaluate or load_calls(self._functions, self._settings)
@@ -113,7 +124,7 @@ class GroupOperator(Operator):
 
     def pull_chunk(self) -> Chunk | None:
         if self._results is None:
-            self._results = self._calls.results(self._take_groups())
+            self._results = self._calls.results(self._arguments(self._take_groups()))
         batches: list[pa.RecordBatch] = []
         rows = 0
         end = time.monotonic() + _SECONDS_A_CHUNK
@@ -126,6 +137,10 @@ class GroupOperator(Operator):
                 batches.append(batch)
                 rows += batch.num_rows
         return self._chunk(batches) if batches else None
+
+    def _arguments(self, groups: list[Group]) -> Sequence[Group | Cogroup]:
+        """Return what the functions get of groups."""
+        return groups
 
     def _take_groups(self) -> list[Group]:
         groups: list[Group] = []
@@ -158,7 +173,7 @@ class GroupOperator(Operator):
 class MapGroupsOperator(GroupOperator):
     """Outputs the rows that a function returns for a group."""
 
-    def __init__(self, node: MapGroups, calls: GroupCalls, settings: Settings) -> None:
+    def __init__(self, node: MapGroups | MapCogroups, calls: GroupCalls, settings: Settings) -> None:
         super().__init__(node, calls, settings)
         self._node = node
 
@@ -170,6 +185,22 @@ class MapGroupsOperator(GroupOperator):
         return make_chunk(
             [pa.concat_arrays(pieces) for pieces in zip(*parts, strict=True)], sum(batch.num_rows for batch in batches)
         )
+
+
+class MapCogroupsOperator(MapGroupsOperator):
+    """Outputs the rows that a function returns for the groups of two inputs with equal keys."""
+
+    def __init__(self, node: MapCogroups, calls: GroupCalls, settings: Settings) -> None:
+        super().__init__(node, calls, settings)
+        left, right = node.names
+        types = argument_schema(node.arguments, settings.time_zone).types[1:]
+        self._schemas = (
+            pa.schema(list(zip(left, types[: len(left)], strict=True))),
+            pa.schema(list(zip(right, types[len(left) :], strict=True))),
+        )
+
+    def _arguments(self, groups: list[Group]) -> Sequence[Cogroup]:
+        return [Cogroup(group, self._schemas) for group in groups]
 
 
 class AggregatePythonOperator(GroupOperator):
@@ -267,6 +298,23 @@ def decompose_map_groups(node: MapGroups, builder: PipelineBuilder) -> list[Oper
     """Append the function to the pipeline that sorts its input."""
     factory = GroupsFactory(node, MapGroupsOperator, builder.settings)
     return [*sorted_input(node.spec, node.child, builder), factory]
+
+
+@implements(
+    MapCogroups,
+    execs=["FlatMapCoGroupsInPandasExec", "FlatMapCoGroupsInArrowExec"],
+    pipeline=["SortSink", "SortSource", "MapCogroups"],
+)
+def decompose_map_cogroups(node: MapCogroups, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Append the function to the pipeline that sorts the rows of both inputs."""
+    factory = GroupsFactory(node, MapCogroupsOperator, builder.settings)
+    return [*sorted_input(node.spec, node.child, builder), factory]
+
+
+@implements(BothInputs, execs=[], pipeline=[])
+def decompose_both_inputs(node: BothInputs, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Open a pipeline with the rows of both inputs."""
+    return builder.union_all([builder.decompose(child) for child in node.inputs])
 
 
 @implements(

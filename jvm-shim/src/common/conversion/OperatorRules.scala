@@ -23,6 +23,8 @@ object OperatorRules {
     classOf[MapInPandasExec] -> MapInPandasRule,
     classOf[FlatMapGroupsInPandasExec] -> FlatMapGroupsInPandasRule,
     classOf[FlatMapGroupsInArrowExec] -> FlatMapGroupsInArrowRule,
+    classOf[FlatMapCoGroupsInPandasExec] -> FlatMapCoGroupsInPandasRule,
+    classOf[FlatMapCoGroupsInArrowExec] -> FlatMapCoGroupsInArrowRule,
     classOf[ArrowAggregatePythonExec] -> ArrowAggregatePythonRule,
     classOf[ArrowWindowPythonExec] -> ArrowWindowPythonRule,
     classOf[CoalesceExec] -> CoalesceRule,

@@ -13,20 +13,21 @@ import org.apache.spark.sql.types.{DoubleType, FloatType}
 object RowOrder {
 
   /**
-   * Return `plan` without the sort that Spark added for it. A sort by more columns than `plan` requires stays if its
+   * Return `plan` without the sorts that Spark added for it. A sort by more columns than `plan` requires stays if its
    * order may be read: one that the user asked for, and one that Spark shares between windows if a function of `plan`
    * depends on the order of its rows.
    */
-  def withoutSort(plan: SparkPlan): SparkPlan = plan.children match {
-    case Seq(sort @ SortExec(order, false, below, _)) =>
-      if (order.length <= plan.requiredChildOrdering.head.length) plan.withNewChildren(Seq(below))
-      else if (SortRule.isOfUser(sort)) plan
-      else if (dependsOnOrder(plan)) {
-        SortRule.request(sort)
-        plan
-      } else plan.withNewChildren(Seq(below))
-    case _ => plan
-  }
+  def withoutSort(plan: SparkPlan): SparkPlan =
+    plan.withNewChildren(plan.children.zip(plan.requiredChildOrdering).map {
+      case (sort @ SortExec(order, false, below, _), required) =>
+        if (order.length <= required.length) below
+        else if (SortRule.isOfUser(sort)) sort
+        else if (dependsOnOrder(plan)) {
+          SortRule.request(sort)
+          sort
+        } else below
+      case (child, _) => child
+    })
 
   /** Return whether a function of `plan` may have another result if rows of equal keys come in another order. */
   private def dependsOnOrder(plan: SparkPlan): Boolean = plan.expressions.exists(_.exists {

@@ -47,24 +47,81 @@ abstract class FlatMapGroupsRule[T <: FlatMapGroupsInBatchExec] extends GroupedP
 
   override protected def calls(op: T): Seq[PythonFuncExpression] = Seq(call(op))
 
-  override def limitation(op: T): Option[String] = {
-    val names = op.children.head.output.drop(op.groupingAttributes.length).map(_.name)
-    if (op.conf.pysparkArrowValidateSchema) PythonFunctions.other(calls(op), "whose schema Spark validates are not supported")
-    else if (names.distinct.length < names.length) PythonFunctions.other(calls(op), "over columns of one name are not supported")
-    else super.limitation(op)
-  }
+  override def limitation(op: T): Option[String] =
+    GroupColumns.limitation(op, calls(op), Seq(columns(op))).orElse(super.limitation(op))
+
+  private def columns(op: T): GroupColumns = GroupColumns(op.groupingAttributes, op.children.head.output.drop(op.groupingAttributes.length))
 
   override def expressions(op: T): Seq[Expression] = op.groupingAttributes
 
   override def describe(op: T, node: ObjectNode, plan: PlanJson): Unit = {
     describeGroups(op, call(op).evalType, node, plan)
-    val data = op.children.head.output.drop(op.groupingAttributes.length)
-    val sent = op.groupingAttributes.filterNot(key => data.exists(_.semanticEquals(key))) ++ data
-    node.set[ObjectNode]("sent", arr(sent.map(a => plan.expressions.write(a): JsonNode)))
-    node.set[ObjectNode]("names", arr(sent.map(a => text(a.name))))
-    val offsets = node.putArray("offsets") // as `PandasGroupUtils` sends them
-    val places = op.groupingAttributes.map(key => sent.indexWhere(_.semanticEquals(key))) ++ (sent.length - data.length until sent.length)
-    (Seq(places.length + 1, op.groupingAttributes.length) ++ places).foreach(offsets.add)
+    GroupColumns.describe(Seq(columns(op)), node, plan)
+  }
+}
+
+object FlatMapCoGroupsInPandasRule extends FlatMapCoGroupsRule[FlatMapCoGroupsInPandasExec]
+
+object FlatMapCoGroupsInArrowRule extends FlatMapCoGroupsRule[FlatMapCoGroupsInArrowExec]
+
+/** `applyInPandas` and `applyInArrow` of cogroups: a function from the rows of two groups with equal keys to any number of rows. */
+abstract class FlatMapCoGroupsRule[T <: FlatMapCoGroupsInBatchExec] extends GroupedPythonRule[T] {
+  import Json._
+
+  private def call(op: T): PythonUDF = op.func.asInstanceOf[PythonUDF]
+
+  override protected def keys(op: T): Seq[Expression] = op.leftGroup
+
+  override protected def calls(op: T): Seq[PythonFuncExpression] = Seq(call(op))
+
+  override def limitation(op: T): Option[String] =
+    if (op.leftGroup.map(_.dataType) != op.rightGroup.map(_.dataType)) PythonFunctions.other(calls(op), "over keys of two types are not supported")
+    else GroupColumns.limitation(op, calls(op), sides(op)).orElse(super.limitation(op))
+
+  private def sides(op: T): Seq[GroupColumns] = Seq(
+    GroupColumns(op.leftGroup, op.left.output.drop(op.leftGroup.length)), GroupColumns(op.rightGroup, op.right.output.drop(op.rightGroup.length)))
+
+  override def expressions(op: T): Seq[Expression] = op.leftGroup ++ op.rightGroup
+
+  override def describe(op: T, node: ObjectNode, plan: PlanJson): Unit = {
+    describeGroups(op, call(op).evalType, node, plan)
+    node.set[ObjectNode]("rightKeys", arr(op.rightGroup.map(e => plan.expressions.write(e): JsonNode)))
+    GroupColumns.describe(sides(op), node, plan)
+  }
+}
+
+/** The keys and the columns `data` of groups. A function gets each column once, the keys first, as `PandasGroupUtils` sends them. */
+case class GroupColumns(keys: Seq[Attribute], data: Seq[Attribute]) {
+
+  val sent: Seq[Attribute] = keys.filterNot(key => data.exists(_.semanticEquals(key))) ++ data
+
+  /** The number of the offsets that follow, that of the keys, and the places of keys and data among the columns. */
+  def offsets: Seq[Int] = {
+    val places = keys.map(key => sent.indexWhere(_.semanticEquals(key))) ++ (sent.length - data.length until sent.length)
+    Seq(places.length + 1, keys.length) ++ places
+  }
+}
+
+object GroupColumns {
+  import Json._
+
+  /** Return the reason why the functions `calls` of `op` cannot get the columns of `sides`. */
+  def limitation(op: SparkPlan, calls: Seq[PythonFuncExpression], sides: Seq[GroupColumns]): Option[String] =
+    if (op.conf.pysparkArrowValidateSchema) PythonFunctions.other(calls, "whose schema Spark validates are not supported")
+    else if (sides.map(_.data.map(_.name)).exists(names => names.distinct.length < names.length))
+      PythonFunctions.other(calls, "over columns of one name are not supported")
+    else None
+
+  /** Add the columns of each of `sides`, and the offsets of all, to the JSON `node` of an operator. */
+  def describe(sides: Seq[GroupColumns], node: ObjectNode, plan: PlanJson): Unit = {
+    node.set[ObjectNode]("sides", arr(sides.map { side =>
+      val json = obj()
+      json.set[ObjectNode]("sent", arr(side.sent.map(a => plan.expressions.write(a): JsonNode)))
+      json.set[ObjectNode]("names", arr(side.sent.map(a => text(a.name))))
+      json: JsonNode
+    }))
+    val offsets = node.putArray("offsets")
+    sides.flatMap(_.offsets).foreach(offsets.add)
   }
 }
 
@@ -72,7 +129,10 @@ abstract class FlatMapGroupsRule[T <: FlatMapGroupsInBatchExec] extends GroupedP
 object ArrowAggregatePythonRule extends GroupedPythonRule[ArrowAggregatePythonExec] {
   import Json._
 
-  private val EvalTypes = Set(PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF, PythonEvalType.SQL_GROUPED_AGG_ARROW_UDF)
+  /** `SQL_GROUPED_AGG_PANDAS_ITER_UDF` and `SQL_GROUPED_AGG_ARROW_ITER_UDF`, which Spark 4.1 has no names for. */
+  private val OverIterators = Set(217, 254)
+
+  private val EvalTypes = OverIterators ++ Set(PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF, PythonEvalType.SQL_GROUPED_AGG_ARROW_UDF)
 
   override protected def keys(op: ArrowAggregatePythonExec): Seq[Expression] = op.groupingExpressions
 
@@ -80,7 +140,7 @@ object ArrowAggregatePythonRule extends GroupedPythonRule[ArrowAggregatePythonEx
 
   override def limitation(op: ArrowAggregatePythonExec): Option[String] =
     if (op.sessionWindowOption.isDefined) PythonFunctions.other(calls(op), "over session windows are not supported")
-    else if (!EvalTypes.contains(op.evalType)) PythonFunctions.other(calls(op), "over iterators are not supported")
+    else if (!EvalTypes.contains(op.evalType)) PythonFunctions.other(calls(op), "of this form are not supported")
     else if (op.aggExpressions.exists(a => a.isDistinct || a.filter.isDefined))
       PythonFunctions.other(calls(op), "over distinct or filtered rows are not supported")
     else super.limitation(op)
