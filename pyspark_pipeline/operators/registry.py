@@ -78,6 +78,9 @@ class PipelineBuilder(Protocol):
     def range_slice(self, input_id: int) -> tuple[int, int, int]:
         """Return this instance's slice of a range: first number, count of numbers, step."""
 
+    def python_partition(self, input_id: int) -> tuple[int, bytes]:
+        """Return the index, from 0, and the pickle of the data source's partition that this instance reads."""
+
     def union_all(self, branches: Sequence[Sequence[OperatorFactory]]) -> list[OperatorFactory]:
         """Return an open pipeline that gets the rows of all the open pipelines ``branches``."""
 

@@ -81,6 +81,17 @@ class MapPython(PartitionDependentNode):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PythonScan(Node):
+    """The batches that a function returns for a partition of a data source in Python.
+
+    The function gets one row with one binary column, the pickled partition, which the task's control message contains.
+    """
+
+    input_id: int
+    functions: PythonFunctions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PythonGroups(Node):
     """Calls ``functions`` with each group of rows of ``child``: those with equal keys of ``spec``, in its order.
 
@@ -150,14 +161,20 @@ def _eval_python(node: Json, output: tuple[Field, ...], children: tuple[Node, ..
 
 @decodes("MapInArrowExec", "MapInPandasExec")
 def _map_python(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
+    functions = _batch_functions(node, output)
+    return MapPython(output=output, number=node["partitionDependent"], functions=functions, child=children[0])
+
+
+@decodes("BatchScanExec")
+def _python_scan(node: Json, output: tuple[Field, ...], _: tuple[Node, ...]) -> Node:
+    return PythonScan(output=output, input_id=node["scan"], functions=_batch_functions(node, output))
+
+
+def _batch_functions(node: Json, output: tuple[Field, ...]) -> PythonFunctions:
+    """Return the function of whole batches, each a struct."""
     functions = _functions(node, output)
     (call,) = functions.calls
-    return MapPython(
-        output=output,
-        number=node["partitionDependent"],
-        functions=replace(functions, calls=(replace(call, arguments=((0, None),)),)),
-        child=children[0],
-    )
+    return replace(functions, calls=(replace(call, arguments=((0, None),)),))
 
 
 @decodes("FlatMapGroupsInPandasExec", "FlatMapGroupsInArrowExec")

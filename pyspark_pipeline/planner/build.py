@@ -6,6 +6,7 @@ input queues), collects the pipelines they close, and ends the last one in the f
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -138,6 +139,11 @@ class FragmentBuilder(PipelineSet):
         """Return this instance's slice of a range: first number, count of numbers, step."""
         first, count, step = self.control["splits"][str(input_id)]
         return first, count, step
+
+    def python_partition(self, input_id: int) -> tuple[int, bytes]:
+        """Return the index, from 0, and the pickle of the data source's partition that this instance reads."""
+        part = self.control["splits"][str(input_id)]
+        return part["index"], base64.b64decode(part["partition"])
 
     def active_input(self, union: Union) -> int | None:
         """Return the index, from 0, of the union's input that this instance runs; None for all inputs."""

@@ -131,6 +131,9 @@ class Builder(PipelineSet):
     def range_slice(self, input_id: int) -> tuple[int, int, int]:
         return self.ranges[input_id]
 
+    def python_partition(self, input_id: int) -> tuple[int, bytes]:
+        raise NotImplementedError
+
     def active_input(self, union: Node) -> int:
         return 0
 

@@ -1,29 +1,38 @@
-"""MapPython: the batches that a user's function returns for an iterator over the rows of its partition."""
+"""MapPython and PythonScan: the batches that a user's function returns for an iterator over its partition's rows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
-from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
+from pyspark_pipeline.datatypes import parse_type
+from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.operators.python_functions.calls import as_type, spark_arrow_type, user_error
 from pyspark_pipeline.operators.python_functions.struct_columns import struct_columns
 from pyspark_pipeline.operators.python_functions.thread_operator import ThreadOperator
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
-from pyspark_pipeline.plan.nodes import Settings
-from pyspark_pipeline.plan.python_functions import MapPython
+from pyspark_pipeline.plan.nodes import Field, Settings
+from pyspark_pipeline.plan.python_functions import MapPython, PythonFunctions, PythonScan
 
 
 class MapPythonOperator(ThreadOperator):
     """Outputs what the function returns, in chunks of at most ``chunk_rows`` rows."""
 
-    def __init__(self, node: MapPython, partition: int, settings: Settings) -> None:
-        super().__init__(node.functions, partition, settings)
-        self._output = node.output
+    def __init__(
+        self,
+        functions: PythonFunctions,
+        columns: Sequence[Field],
+        output: tuple[Field, ...],
+        partition: int,
+        settings: Settings,
+    ) -> None:
+        super().__init__(functions, partition, settings)
+        self._output = output
         self._chunk_rows = settings.options.batch_rows
         self._fields = [
-            pa.field(field.name, spark_arrow_type(field.type, settings.time_zone), field.nullable)
-            for field in node.child.output
+            pa.field(field.name, spark_arrow_type(field.type, settings.time_zone), field.nullable) for field in columns
         ]
         self._chunks: list[Chunk] = []  # cut from one batch of output, the first one last
 
@@ -57,21 +66,65 @@ class MapPythonOperator(ThreadOperator):
 
 
 class MapPythonFactory(OperatorFactory):
-    """Makes the operator of the only driver: the function is called once a partition."""
+    """Makes the operator of the only driver: the function is called once a partition, with rows of ``columns``."""
 
     name = "MapPython"
 
-    def __init__(self, node: MapPython, partition: int, settings: Settings) -> None:
+    def __init__(
+        self, node: MapPython | PythonScan, columns: Sequence[Field], partition: int, settings: Settings
+    ) -> None:
         self._node = node
         self.detail = node.functions.names
+        self._columns = columns
         self._partition = partition
         self._settings = settings
 
     def create(self, dop: int, driver_sequence: int) -> MapPythonOperator:
-        return MapPythonOperator(self._node, self._partition, self._settings)
+        node = self._node
+        return MapPythonOperator(node.functions, self._columns, node.output, self._partition, self._settings)
 
 
 @implements(MapPython, execs=["MapInArrowExec", "MapInPandasExec"], pipeline=["MapPython"])
 def decompose_map_python(node: MapPython, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the function to the child's pipeline."""
-    return [*builder.decompose(node.child), MapPythonFactory(node, builder.partition_of(node), builder.settings)]
+    factory = MapPythonFactory(node, node.child.output, builder.partition_of(node), builder.settings)
+    return [*builder.decompose(node.child), factory]
+
+
+class PartitionOperator(Operator):
+    """Outputs the pickled partition of a data source as one row."""
+
+    def __init__(self, pickled: bytes) -> None:
+        self._rows: list[Chunk] = [make_chunk([pa.array([pickled], pa.binary())], 1)]
+
+    def has_output(self) -> bool:
+        return bool(self._rows)
+
+    def pull_chunk(self) -> Chunk:
+        return self._rows.pop()
+
+    def is_finished(self) -> bool:
+        return not self._rows
+
+    def set_finished(self) -> None:
+        self._rows.clear()
+
+
+class PartitionFactory(OperatorFactory):
+    """Makes the operator of the only driver."""
+
+    name = "PythonPartition"
+
+    def __init__(self, pickled: bytes) -> None:
+        self._pickled = pickled
+
+    def create(self, dop: int, driver_sequence: int) -> PartitionOperator:
+        return PartitionOperator(self._pickled)
+
+
+@implements(PythonScan, execs=["BatchScanExec"], pipeline=["PythonPartition", "MapPython"])
+def decompose_python_scan(node: PythonScan, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Start a pipeline with the partition of this instance, and append the function that reads it."""
+    index, pickled = builder.python_partition(node.input_id)
+    columns = (Field(id=0, name="partition", type=parse_type("binary")),)
+    return [PartitionFactory(pickled), MapPythonFactory(node, columns, index, builder.settings)]

@@ -2,6 +2,7 @@ package org.apache.spark.sql.pysparkpipeline
 
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, HashAggregateExec, ObjectHashAggregateExec, SortAggregateExec}
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.execution.python._
@@ -13,6 +14,7 @@ object OperatorRules {
   private val rules: Map[Class[_ <: SparkPlan], OperatorRule[_ <: SparkPlan]] = Map(
     classOf[FileSourceScanExec] -> ScanRule,
     classOf[RangeExec] -> RangeRule,
+    classOf[BatchScanExec] -> PythonScanRule,
     classOf[ProjectExec] -> ProjectRule,
     classOf[FilterExec] -> FilterRule,
     classOf[ExpandExec] -> ExpandRule,
