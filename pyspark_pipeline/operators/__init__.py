@@ -8,7 +8,7 @@ from pyspark_pipeline.operators import range as range_source
 from pyspark_pipeline.operators.aggregation import aggregate
 from pyspark_pipeline.operators.aggregation.functions import aggregate_manifest
 from pyspark_pipeline.operators.nondeterministic import nondeterministic_manifest
-from pyspark_pipeline.operators.python_functions import eval_iterator, eval_python, groups, map_python
+from pyspark_pipeline.operators.python_functions import eval_iterator, eval_python, groups, map_python, table_python
 from pyspark_pipeline.operators.registry import (
     PipelineBuilder,
     decompose_node,
@@ -45,6 +45,7 @@ __all__ = [
     "required_inputs",
     "sample",
     "sort",
+    "table_python",
     "top_n",
     "union",
     "windows",

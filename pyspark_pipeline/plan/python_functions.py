@@ -33,12 +33,27 @@ class PythonCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TableForm:
+    """What Spark's worker needs for a table function besides its call.
+
+    ``result`` is the type of its rows (a struct, JSON), ``analyzed`` the pickled result of ``analyze``, if it has one.
+    ``tables`` are the ordinals of arguments that are rows of a table, ``keys`` those of the columns in such a row by
+    which the table is partitioned.
+    """
+
+    result: str
+    analyzed: bytes | None
+    tables: tuple[int, ...]
+    keys: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PythonFunctions:
     """Calls of one form, and the properties that Spark's worker needs for them.
 
     ``eval_type`` is Spark's ``PythonEvalType``, ``input_type`` the type of a batch (a struct, JSON), ``conf`` has the
     settings that Spark sends to its Python workers. The functions get batches of at most ``max_rows`` rows and return
-    columns of ``result_types``.
+    columns of ``result_types``. ``table`` is present if the only call is of a table function.
     """
 
     eval_type: int
@@ -47,6 +62,7 @@ class PythonFunctions:
     conf: Mapping[str, str]
     calls: tuple[PythonCall, ...]
     result_types: tuple[DataType, ...]
+    table: TableForm | None = None
 
     @property
     def names(self) -> str:
@@ -89,6 +105,27 @@ class PythonScan(Node):
 
     input_id: int
     functions: PythonFunctions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablePython(PartitionDependentNode):
+    """Joins the columns ``kept`` of each row of ``child`` with the rows that a table function returns for it.
+
+    The function gets ``arguments``, bound to the child: each is a value, or a struct of several with names.
+    """
+
+    functions: PythonFunctions
+    arguments: tuple[TableArgument, ...]
+    kept: tuple[int, ...]
+    child: Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableArgument:
+    """An argument of a table function: a value (``names`` is None), or a struct of ``values`` called ``names``."""
+
+    values: tuple[Expr, ...]
+    names: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +212,34 @@ def _batch_functions(node: Json, output: tuple[Field, ...]) -> PythonFunctions:
     functions = _functions(node, output)
     (call,) = functions.calls
     return replace(functions, calls=(replace(call, arguments=((0, None),)),))
+
+
+@decodes("ArrowEvalPythonUDTFExec", "BatchEvalPythonUDTFExec")
+def _table_python(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
+    (child,) = children
+    decoder, form = ExpressionDecoder(child.output), node["table"]
+    kept = tuple(column.ordinal for column in decoder.decode_all(node["kept"]) if isinstance(column, ColumnRef))
+    table = TableForm(
+        result=form["result"],
+        analyzed=base64.b64decode(form["analyzed"]) if "analyzed" in form else None,
+        tables=tuple(form["tables"]),
+        keys=tuple(form["keys"]),
+    )
+    return TablePython(
+        output=output,
+        number=node["partitionDependent"],
+        functions=replace(_functions(node, output[len(kept) :]), table=table),
+        arguments=tuple(map(_table_argument, decoder.decode_all(node["arguments"]))),
+        kept=kept,
+        child=child,
+    )
+
+
+def _table_argument(argument: Expr) -> TableArgument:
+    if isinstance(argument, Call) and argument.name == "CreateNamedStruct":
+        names = (name.value for name in argument.args[::2] if isinstance(name, Literal))
+        return TableArgument(values=argument.args[1::2], names=tuple(map(str, names)))
+    return TableArgument(values=(argument,))
 
 
 @decodes("FlatMapGroupsInPandasExec", "FlatMapGroupsInArrowExec")

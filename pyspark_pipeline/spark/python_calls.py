@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import importlib
 import io
-import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 from pyspark import worker
-from pyspark.sql.pandas.serializers import ArrowStreamSerializer
 from pyspark.sql.types import _parse_datatype_json_string
 from pyspark.util import PythonEvalType
 
-from pyspark_pipeline.operators.python_functions.calls import Cogroup, Evaluate, Group
+from pyspark_pipeline.operators.python_functions.calls import Evaluate
 from pyspark_pipeline.operators.python_functions.row_values import column_of, python_values
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonCall, PythonFunctions
 from pyspark_pipeline.spark.pandas_groups import GroupSeries, merged_results
+from pyspark_pipeline.spark.python_tables import load_table
+from pyspark_pipeline.spark.task_stream import Batches, Groups, write_bool, write_int, write_text
 
 _WORKER: Any = worker
 #: Whether Spark's worker reads functions and settings from objects, as since Spark 4.2.
@@ -67,6 +67,8 @@ def load_calls(functions: PythonFunctions, settings: Settings) -> Evaluate:
 
     Raises what the module of a function raises when it is imported.
     """
+    if functions.table is not None:
+        return load_table(functions, functions.table, settings)
     if functions.eval_type == PythonEvalType.SQL_BATCHED_UDF:
         return _calls_of_rows(functions, settings)
     return _calls_of_objects(functions) if _TAKES_OBJECTS else _calls_of_stream(functions)
@@ -137,42 +139,6 @@ def _info(info: Any, call: PythonCall) -> Any:
     )
 
 
-class _Batches:
-    """Stands for the stream of a task: Spark's serializers read its batches, or set them, instead of bytes."""
-
-    def __init__(self, batches: Iterator[pa.RecordBatch] | None = None) -> None:
-        self.batches = batches or iter(())
-
-    def next_batches(self) -> Iterator[pa.RecordBatch]:
-        """Return the batches of the next Arrow stream."""
-        return self.batches
-
-    def write(self, _marker: bytes) -> None:
-        """Ignore the marker before the first batch."""
-
-
-class _Groups(_Batches):
-    """Stands for the stream of a task whose data is in groups: before each one, the number of its tables."""
-
-    def __init__(self, groups: Iterator[Group | Cogroup], max_rows: int) -> None:
-        super().__init__()
-        self._groups = groups
-        self._max_rows = max_rows
-        self._tables: Iterator[Iterator[pa.RecordBatch]] = iter(())
-
-    def next_batches(self) -> Iterator[pa.RecordBatch]:
-        """Return the batches of the next table of the group."""
-        return next(self._tables)
-
-    def read(self, _length: int) -> bytes:
-        """Begin the next group and return the number of its tables; return 0 if there is none."""
-        group = next(self._groups, None)
-        found = () if group is None else group.batches(self._max_rows)
-        tables = [found] if isinstance(group, Group) else found
-        self._tables = iter([iter(table) for table in tables])
-        return _int(len(tables))
-
-
 def _calls_of_stream(functions: PythonFunctions) -> Evaluate:
     """Return the calls by the worker of Spark 4.1, whose serializers read and write the stream of a task."""
     source = io.BytesIO(b"".join(_message(functions)))
@@ -181,15 +147,15 @@ def _calls_of_stream(functions: PythonFunctions) -> Evaluate:
     most = functions.max_rows
 
     def evaluate(partition: int, data: Iterator[Any]) -> Iterator[pa.RecordBatch]:
-        output = _Batches()
+        output = Batches()
         if functions.eval_type in _OF_PANDAS_GROUPS:
             results = merged_results(
                 function(partition, map(GroupSeries(deserializer.arrow_to_pandas, most).series, data))
             )
         elif functions.eval_type in _OF_GROUPS:
-            results = function(partition, deserializer.load_stream(_Groups(data, most)))
+            results = function(partition, deserializer.load_stream(Groups(data, most)))
         else:
-            results = function(partition, deserializer.load_stream(_Batches(data)))
+            results = function(partition, deserializer.load_stream(Batches(data)))
         serializer.dump_stream(results, output)
         return output.batches
 
@@ -207,59 +173,27 @@ def _read_single_stream(functions: PythonFunctions) -> list[RowCall]:
     ]
 
 
-def _exchange_batches(serializer: Any) -> None:
-    """Replace the class's reading and writing of Arrow streams for :class:`_Batches`: without a copy, and lazily."""
-    load, dump = serializer.load_stream, serializer.dump_stream
-
-    def load_stream(self: Any, stream: Any) -> Iterator[pa.RecordBatch]:
-        return stream.next_batches() if isinstance(stream, _Batches) else load(self, stream)
-
-    def dump_stream(self: Any, batches: Iterator[pa.RecordBatch], stream: Any) -> Any:
-        if not isinstance(stream, _Batches):
-            return dump(self, batches, stream)
-        stream.batches = batches
-        return None
-
-    serializer.load_stream, serializer.dump_stream = load_stream, dump_stream
-
-
-_exchange_batches(ArrowStreamSerializer)
-
-
 def _message(functions: PythonFunctions) -> Iterator[bytes]:
     """Yield what Spark's runner writes to a worker: settings, the type of the input, and the functions."""
-    yield _int(len(functions.conf))
+    yield write_int(len(functions.conf))
     for key, value in functions.conf.items():
-        yield _text(key) + _text(value)
+        yield write_text(key) + write_text(value)
     if functions.eval_type == PythonEvalType.SQL_ARROW_BATCHED_UDF:
-        yield _text(functions.input_type)
-    yield _bool(False)  # no profiler
-    yield _int(len(functions.calls))
+        yield write_text(functions.input_type)
+    yield write_bool(False)  # no profiler
+    yield write_int(len(functions.calls))
     for call in functions.calls:
         yield from _call_message(call, functions.eval_type)
 
 
 def _call_message(call: PythonCall, eval_type: int) -> Iterator[bytes]:
-    yield _int(len(call.arguments))
+    yield write_int(len(call.arguments))
     for column, name in call.arguments:
-        yield _int(column)
+        yield write_int(column)
         if eval_type not in _WITHOUT_NAMES:
-            yield _bool(name is not None)
+            yield write_bool(name is not None)
         if name is not None:
-            yield _text(name)
-    yield _int(len(call.commands))
+            yield write_text(name)
+    yield write_int(len(call.commands))
     for command in call.commands:
-        yield _int(len(command)) + command
-
-
-def _int(value: int) -> bytes:
-    return struct.pack("!i", value)
-
-
-def _bool(value: bool) -> bytes:
-    return struct.pack("!?", value)
-
-
-def _text(value: str) -> bytes:
-    content = value.encode()
-    return _int(len(content)) + content
+        yield write_int(len(command)) + command

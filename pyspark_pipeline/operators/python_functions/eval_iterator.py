@@ -10,9 +10,9 @@ from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.operators.python_functions.calls import argument_schema, as_type, batch_of
 from pyspark_pipeline.operators.python_functions.eval_python import required_input
+from pyspark_pipeline.operators.python_functions.sent_rows import SentRows
 from pyspark_pipeline.operators.python_functions.thread_operator import ThreadOperator
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
-from pyspark_pipeline.operators.windows.row_buffer import RowBuffer
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import EvalIterator
 
@@ -28,19 +28,12 @@ class EvalIteratorOperator(ThreadOperator):
         self._results: Chunk | None = None
 
     def prepare(self, context: OperatorContext) -> None:
-        self._sent = RowBuffer(context)
+        self._sent = SentRows(context)
         super().prepare(context)
 
     def _batch(self, rows: Chunk) -> pa.RecordBatch:
         self._sent.add(rows)
-        self._reserve()
         return batch_of(self._arguments.evaluate(rows), self._schema, rows.num_rows)
-
-    def _reserve(self) -> None:
-        """Reserve the bytes of the rows in memory; spill them if they do not fit."""
-        if not self.context.memory.try_reserve(self._sent.nbytes):
-            self._sent.spill()
-            self.context.memory.reserve_unchecked(self._sent.nbytes)
 
     def has_output(self) -> bool:
         return self._results is not None or super().has_output()
@@ -55,7 +48,6 @@ class EvalIteratorOperator(ThreadOperator):
         rows = self._sent.take(self._results.num_rows)
         results, rest = self._results.slice(0, rows.num_rows), self._results.slice(rows.num_rows)
         self._results = rest if rest.num_rows else None
-        self._reserve()
         return make_chunk([*rows.columns, *results.columns], rows.num_rows)
 
     def is_finished(self) -> bool:
@@ -66,7 +58,6 @@ class EvalIteratorOperator(ThreadOperator):
         self._results = None
         if hasattr(self, "_sent"):  # prepared
             self._sent.close()
-            self.context.memory.reserve(0)
 
 
 class EvalIteratorFactory(OperatorFactory):

@@ -21,6 +21,8 @@ object OperatorRules {
     classOf[SampleExec] -> SampleRule,
     classOf[ArrowEvalPythonExec] -> ArrowEvalPythonRule,
     classOf[BatchEvalPythonExec] -> BatchEvalPythonRule,
+    classOf[ArrowEvalPythonUDTFExec] -> ArrowEvalPythonUDTFRule,
+    classOf[BatchEvalPythonUDTFExec] -> BatchEvalPythonUDTFRule,
     classOf[MapInArrowExec] -> MapInArrowRule,
     classOf[MapInPandasExec] -> MapInPandasRule,
     classOf[FlatMapGroupsInPandasExec] -> FlatMapGroupsInPandasRule,

@@ -22,6 +22,8 @@ import org.apache.spark.sql.types._
 object PythonFunctions {
   import Json._
 
+  private val BinaryAsBytes = "spark.sql.execution.pyspark.binaryAsBytes"
+
   /** Return the reason why functions over Arrow batches stay in Spark; None if they can run in a fragment. */
   def arrowLimitation(op: SparkPlan, calls: Seq[PythonFuncExpression]): Option[String] = {
     val conf = op.conf
@@ -39,6 +41,13 @@ object PythonFunctions {
     else of(calls).flatMap(obstacle(_, op.session.sparkContext.conf)).headOption.flatMap(other(calls, _))
   }
 
+  /** Return the reason why functions that get the values of `arguments` pickled stay in Spark. */
+  def binaryLimitation(op: SparkPlan, calls: Seq[PythonFuncExpression], arguments: Seq[Expression]): Option[String] = {
+    val hasBinary = arguments.exists(_.dataType == BinaryType)
+    if (hasBinary && !op.conf.getConfString(BinaryAsBytes, "true").toBoolean) other(calls, s"of binary columns with $BinaryAsBytes=false are not supported")
+    else None
+  }
+
   /** Return a reason against the functions of `calls`. */
   def other(calls: Seq[PythonFuncExpression], what: String): Option[String] =
     Some(s"Python functions (${calls.map(_.name).distinct.mkString(", ")}) $what")
@@ -53,7 +62,7 @@ object PythonFunctions {
     }
   }
 
-  private def isUnsupported(t: DataType): Boolean =
+  def isUnsupported(t: DataType): Boolean =
     t == NullType || t.isInstanceOf[DayTimeIntervalType] || t.isInstanceOf[YearMonthIntervalType]
 
   /** Return the functions that `calls` call. */

@@ -5,7 +5,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.api.python.{PythonEvalType, PythonFunction}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.python.{ArrowEvalPythonExec, BatchEvalPythonExec, EvalPythonExec}
-import org.apache.spark.sql.types.BinaryType
 
 /** Evaluates Python functions over Arrow batches: `pandas_udf`, `arrow_udf`, `udf(useArrow=True)`. */
 object ArrowEvalPythonRule extends EvalPythonRule[ArrowEvalPythonExec] {
@@ -33,13 +32,8 @@ object BatchEvalPythonRule extends EvalPythonRule[BatchEvalPythonExec] {
 
   private val MaxRows = 10000
 
-  private val BinaryAsBytes = "spark.sql.execution.pyspark.binaryAsBytes"
-
-  override def limitation(op: BatchEvalPythonExec): Option[String] = PythonFunctions.limitation(op, op.udfs).orElse {
-    val hasBinary = expressions(op).exists(_.dataType == BinaryType)
-    Option.when(hasBinary && !op.conf.getConfString(BinaryAsBytes, "true").toBoolean)(
-      s"Python functions of binary columns with $BinaryAsBytes=false are not supported")
-  }
+  override def limitation(op: BatchEvalPythonExec): Option[String] =
+    PythonFunctions.limitation(op, op.udfs).orElse(PythonFunctions.binaryLimitation(op, op.udfs, expressions(op)))
 
   override protected def evalType(op: BatchEvalPythonExec): Int = PythonEvalType.SQL_BATCHED_UDF
 

@@ -1,0 +1,83 @@
+"""The stream of a task for Spark's worker: Arrow batches as objects, and numbers and texts as bytes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.pandas.serializers import ArrowStreamSerializer
+
+from pyspark_pipeline.operators.python_functions.calls import Cogroup, Group
+
+
+class Batches:
+    """Stands for the stream of a task: Spark's serializers read its batches, or set them, instead of bytes."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch] | None = None) -> None:
+        self.batches = batches or iter(())
+
+    def next_batches(self) -> Iterator[pa.RecordBatch]:
+        """Return the batches of the next Arrow stream."""
+        return self.batches
+
+    def write(self, _marker: bytes) -> None:
+        """Ignore the marker before the first batch."""
+
+
+class Groups(Batches):
+    """Stands for the stream of a task whose data is in groups: before each one, the number of its tables."""
+
+    def __init__(self, groups: Iterator[Group | Cogroup], max_rows: int) -> None:
+        super().__init__()
+        self._groups = groups
+        self._max_rows = max_rows
+        self._tables: Iterator[Iterator[pa.RecordBatch]] = iter(())
+
+    def next_batches(self) -> Iterator[pa.RecordBatch]:
+        """Return the batches of the next table of the group."""
+        return next(self._tables)
+
+    def read(self, _length: int) -> bytes:
+        """Begin the next group and return the number of its tables; return 0 if there is none."""
+        group = next(self._groups, None)
+        found = () if group is None else group.batches(self._max_rows)
+        tables = [found] if isinstance(group, Group) else found
+        self._tables = iter([iter(table) for table in tables])
+        return write_int(len(tables))
+
+
+def _exchange_batches(serializer: Any) -> None:
+    """Replace the class's reading and writing of Arrow streams for :class:`Batches`: without a copy, and lazily."""
+    load, dump = serializer.load_stream, serializer.dump_stream
+
+    def load_stream(self: Any, stream: Any) -> Iterator[pa.RecordBatch]:
+        return stream.next_batches() if isinstance(stream, Batches) else load(self, stream)
+
+    def dump_stream(self: Any, batches: Iterator[pa.RecordBatch], stream: Any) -> Any:
+        if not isinstance(stream, Batches):
+            return dump(self, batches, stream)
+        stream.batches = batches
+        return None
+
+    serializer.load_stream, serializer.dump_stream = load_stream, dump_stream
+
+
+_exchange_batches(ArrowStreamSerializer)
+
+
+def write_int(value: int) -> bytes:
+    """Return an integer of 32 bits."""
+    return struct.pack("!i", value)
+
+
+def write_bool(value: bool) -> bytes:
+    """Return a truth value."""
+    return struct.pack("!?", value)
+
+
+def write_text(value: str) -> bytes:
+    """Return a text, after its length in bytes."""
+    content = value.encode()
+    return write_int(len(content)) + content
