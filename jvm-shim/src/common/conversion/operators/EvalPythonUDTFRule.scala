@@ -111,7 +111,7 @@ abstract class EvalPythonUDTFRule[T <: SparkPlan with EvalPythonUDTFExec] extend
   private def arguments(op: T): Seq[Expression] = PythonFunctions.arguments(Seq(op.udtf))
 
   override def expressions(op: T): Seq[Expression] = arguments(op).flatMap {
-    case struct: CreateNamedStruct => struct.valExprs
+    case struct: CreateNamedStruct if struct.nameExprs.forall(_.isInstanceOf[Literal]) => struct.valExprs
     case other => Seq(other)
   }
 
