@@ -34,7 +34,7 @@ class PythonCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableForm:
-    """What Spark's worker needs for a table function besides its call.
+    """Properties of a table function that Spark's worker needs besides its call.
 
     ``result`` is the type of its rows (a struct, JSON), ``analyzed`` the pickled result of ``analyze``, if it has one.
     ``tables`` are the ordinals of arguments that are rows of a table, ``keys`` those of the columns in such a row by
