@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.udtf import UserDefinedTableFunction
 
 from benchmarks.breakdown import Watch
 
@@ -56,7 +57,8 @@ class Session:
         """Register the Python functions that ``module.functions()`` returns, and the views of ``module.frames(…)``."""
         source = importlib.import_module(module)
         for name, function in source.functions().items():
-            self._spark.udf.register(name, function)
+            registry: Any = self._spark.udtf if isinstance(function, UserDefinedTableFunction) else self._spark.udf
+            registry.register(name, function)
         for name, frame in source.frames(self._spark).items():
             frame.createOrReplaceTempView(name)
         return {}

@@ -15,10 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from benchmarks.command_line import configuration, emit_document, make_parser
 from benchmarks.engine import Engine
@@ -43,12 +45,54 @@ _QUERIES = {
     "pandas_udf of 3 groups": "select l_returnflag, middle(l_tax_d) as x from items group by l_returnflag",
     "pandas_udf over windows": """select count(*), sum(x) from (
         select middle(l_tax_d) over (partition by k) x from items)""",
+    "pandas_udf over sliding windows": """select count(*), sum(x) from (
+        select middle(l_tax_d) over (partition by k order by l_orderkey, l_linenumber
+            rows between 2 preceding and 2 following) x from fewest_items)""",
+    "applyInPandas of 20 000 cogroups": "select count(*), sum(n) from pandas_cogroups",
+    "applyInArrow of 20 000 cogroups": "select count(*), sum(n) from arrow_cogroups",
+    "a table function of rows": "select count(*), sum(x) from few_items, lateral parts(l_orderkey)",
+    "a data source in Python": "select k, count(*), sum(x) from source_rows group by k",
     "pandas_udf over an iterator": "select sum(net_of_batches(l_price_d, l_discount_d)) from items",
     "a wide table": "select count(*), max(x) from (select *, taxed(l_tax_d) as x from few_items)",
 }
 _ITEMS = """select *, pmod(hash(l_orderkey), 100000) as k, cast(l_tax as double) as l_tax_d,
     cast(l_extendedprice as double) as l_price_d,
     cast(l_discount as double) as l_discount_d from lineitem"""
+
+
+class _Parts:
+    """Two rows for each number."""
+
+    def eval(self, number: int) -> Iterator[tuple[int]]:
+        yield (number,)
+        yield (number % 7,)
+
+
+class _BatchReader(DataSourceReader):
+    """Reads Arrow batches of numbers and their remainders."""
+
+    def partitions(self) -> list[InputPartition]:
+        return [InputPartition(i) for i in range(4)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        for batch in range(100):
+            first = (partition.value * 100 + batch) * 10_000
+            x = np.arange(first, first + 10_000)
+            yield pa.RecordBatch.from_pydict({"k": pa.array(x % 10), "x": pa.array(x)})
+
+
+class _Batches(DataSource):
+    """Four million rows."""
+
+    @classmethod
+    def name(cls) -> str:
+        return "benchmark_batches"
+
+    def schema(self) -> str:
+        return "k bigint, x bigint"
+
+    def reader(self, schema: Any) -> DataSourceReader:
+        return _BatchReader()
 
 
 def functions() -> dict[str, Any]:
@@ -93,6 +137,7 @@ def functions() -> dict[str, Any]:
         "lowered": forms.pandas_udf(lowered, "string"),
         "code": forms.udf(code, "string", useArrow=True),
         "pickled_code": forms.udf(code, "string", useArrow=False),
+        "parts": forms.udtf(_Parts, returnType="x bigint"),
     }
 
 
@@ -114,12 +159,25 @@ def frames(spark: SparkSession) -> dict[str, DataFrame]:
     def centered_table(group: pa.Table) -> pa.Table:
         return pa.table({"x": pc.subtract(group["x"], pc.min(group["x"]))})
 
+    def sizes(left: Any, right: Any) -> Any:
+        return pd.DataFrame({"n": [len(left) * len(right)]})
+
+    def table_sizes(left: pa.Table, right: pa.Table) -> pa.Table:
+        return pa.table({"n": [left.num_rows * right.num_rows]})
+
+    spark.dataSource.register(_Batches)
     items = spark.sql(_ITEMS)
+    left = items.where("l_linenumber < 3").selectExpr("k % 20000 as k", "l_tax_d as x").groupBy("k")
+    right = items.where("l_linenumber = 3").selectExpr("k % 20000 as k", "l_price_d as y").groupBy("k")
     groups = items.selectExpr("k", "l_tax_d as x").groupBy("k")
     columns = items.selectExpr("l_returnflag as flag", "l_tax_d as tax")
     return {
         "items": items,
         "few_items": items.where("l_orderkey % 10 = 0"),
+        "fewest_items": items.where("l_orderkey % 100 = 0"),
+        "pandas_cogroups": left.cogroup(right).applyInPandas(sizes, "n bigint"),
+        "arrow_cogroups": left.cogroup(right).applyInArrow(table_sizes, "n bigint"),
+        "source_rows": spark.read.format("benchmark_batches").load(),
         "arrow_items": columns.mapInArrow(taxed, "flag string, x double"),
         "pandas_groups": groups.applyInPandas(centered, "x double"),
         "arrow_groups": groups.applyInArrow(centered_table, "x double"),
@@ -132,6 +190,7 @@ def main(words: list[str] | None = None) -> int:
     parser = make_parser("udf", __doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor of lineitem (default 1)")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--only", default="", help="a part of the names of the forms to run (default: all forms)")
     parser.add_argument("--memory", default="4g", help="spark.driver.memory of both sessions (default 4g)")
     arguments = parser.parse_args(words)
     conf = configuration(arguments, {"spark.driver.memory": arguments.memory})
@@ -146,6 +205,8 @@ def main(words: list[str] | None = None) -> int:
             engine.call("views", tables={"lineitem": table})
             engine.call("functions", module="benchmarks.udf")
         for label, sql in _QUERIES.items():
+            if arguments.only not in label:
+                continue
             queries[label] = _measured(label, sql, {SPARK: spark, PIPELINE: pipeline}, arguments.runs, Path(folder))
     ratios = {label: query["times_faster"] for label, query in queries.items()}
     document = {
