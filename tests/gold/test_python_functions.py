@@ -128,7 +128,17 @@ def test_accumulators_broadcasts_and_task_context_work(spark: SparkSession) -> N
     assert sum(row[0] for row in rows) == 10 * sum(range(50)) + 20 * sum(range(50, 100))
 
 
+class TextlessError(ValueError):
+    """An error without a text."""
+
+    def __str__(self) -> str:
+        raise TypeError("no text")
+
+
 def test_errors_have_the_text_of_spark(spark: SparkSession) -> None:
+    def textless(a: int) -> int:
+        raise TextlessError(a)
+
     def inverse(a: int) -> float:
         try:
             return 1 / (a - 7)
@@ -137,6 +147,7 @@ def test_errors_have_the_text_of_spark(spark: SparkSession) -> None:
 
     functions = [
         udf(inverse, "double", useArrow=True),
+        udf(textless, "int", useArrow=True),
         pandas_udf(lambda a: a.map(inverse), "double"),
         pandas_udf(lambda a: a[:1], "bigint"),
         pandas_udf(lambda a: 3, "bigint"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -113,4 +114,5 @@ def user_error(names: str, error: BaseException) -> UserFunctionError:
     while frame is not None:
         is_engine = str(frame.tb_frame.f_globals.get("__name__")).startswith("pyspark_pipeline.")
         trace, frame = frame.tb_next if is_engine else trace, frame.tb_next
-    return UserFunctionError(f"{names}: {type(error).__name__}: {error}", error, trace)
+    text = "".join(traceback.format_exception_only(error)).strip()  # also if the error's own text fails
+    return UserFunctionError(f"{names}: {text}", error, trace)
