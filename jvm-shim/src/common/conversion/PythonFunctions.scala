@@ -37,6 +37,7 @@ object PythonFunctions {
     val types = calls.map(_.dataType) ++ arguments(calls).map(_.dataType)
     if (types.exists(isUnsupported)) other(calls, "of intervals or of the type void are not supported")
     else if (op.conf.pythonUDFProfiler.isDefined) other(calls, "are profiled by Spark")
+    else if (op.conf.pythonWorkerLoggingEnabled) other(calls, s"that log with ${SQLConf.PYTHON_WORKER_LOGGING_ENABLED.key} are not supported")
     else if (JobArtifactSet.getCurrentJobArtifactState.isDefined) other(calls, "with artifacts of a Connect session are not supported")
     else of(calls).flatMap(obstacle(_, op.session.sparkContext.conf)).headOption.flatMap(other(calls, _))
   }
