@@ -2,7 +2,7 @@
 
 from pyspark_pipeline.version import __version__
 
-__all__ = ["__version__", "explain", "install", "profile", "timeline"]
+__all__ = ["__version__", "assert_same_rows", "explain", "install", "profile", "timeline"]
 
 
 def __getattr__(name: str) -> object:
@@ -15,6 +15,10 @@ def __getattr__(name: str) -> object:
         from pyspark_pipeline.spark.explain import explain
 
         return explain
+    if name == "assert_same_rows":
+        from pyspark_pipeline.spark.same_rows import assert_same_rows
+
+        return assert_same_rows
     if name in ("profile", "timeline"):
         from pyspark_pipeline.spark import profile
 

@@ -81,7 +81,7 @@ def how_to(part: int, names: dict[str, Any]) -> dict[str, Any]:
 
 
 def every_third() -> dict[str, Any]:
-    how_to(0, {"__name__": __name__})
+    how_to(2, {"__name__": __name__})
     return {"op": "EveryNthExec", "output": [ID], "fields": {"n": 3}, "children": [numbers(0)]}
 
 
@@ -94,7 +94,7 @@ def test_how_to_operator_runs_in_a_fragment() -> None:
 
 
 def test_how_to_test_passes() -> None:
-    names = how_to(1, how_to(0, {"__name__": __name__}))
+    names = how_to(3, how_to(2, {"__name__": __name__}))
     values = [value for chunk in names["chunks"] for value in chunk.column(0).to_pylist()]
     assert len(set(values)) == len(values) and 333 <= len(values) <= 335
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -24,8 +25,9 @@ from pyspark.sql import functions as f
 from pyspark.sql.functions import arrow_udf, pandas_udf, udf
 from pyspark.sql.window import Window
 
+from pyspark_pipeline import assert_same_rows
 from tests.support.conversion import summary_of
-from tests.support.processes import wait_until
+from tests.support.processes import ROOT, wait_until
 from tests.support.python_functions import rows_of_both
 from tests.support.sessions import ENABLED, configured
 
@@ -239,3 +241,32 @@ def test_values_of_many_megabytes_equal_spark(spark: SparkSession) -> None:
     shown = lambda made: made.select(f.length("s"), f.substring("s", size, 9))  # noqa: E731
     rows_of_both(spark, lambda: shown(frame().select(arrow_udf(large, "string")("id").alias("s"))), "Python")
     rows_of_both(spark, lambda: shown(frame().mapInArrow(parts, "s string")), "Python")
+
+
+def test_documented_functions_by_name_and_their_check(spark: SparkSession) -> None:
+    text = (ROOT / "docs" / "extend.md").read_text(encoding="utf-8")
+    example, check = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[:2]
+    names: dict[str, Any] = {"spark": spark}
+    exec(compile(example, "extend.md", "exec"), names)
+    assert len(assert_same_rows(lambda: names["by_name"].select("*"), runs="[net]")) == 3
+    assert_same_rows(lambda: names["by_call"].select("*"), runs="[net]")
+    with configured(spark, {ENABLED: "true"}):
+        exec(compile(check, "extend.md", "exec"), names)
+
+
+def test_check_of_rows_finds_differences_and_queries_that_stay_in_spark(spark: SparkSession) -> None:
+    def frame(text: str) -> DataFrame:
+        return spark.range(3).where("id > 0").selectExpr(f"{text} AS v")
+
+    def by_engine() -> DataFrame:
+        return frame("id" if spark.conf.get(ENABLED, None) == "true" else "-id")
+
+    before = spark.conf.get(ENABLED, None)
+    assert assert_same_rows(lambda: frame("double('NaN')")) != []
+    with pytest.raises(AssertionError, match=r"(?s)2 rows of Spark, 2 of the engine.*only in Spark: Row\(v=-1\)"):
+        assert_same_rows(by_engine)
+    with pytest.raises(AssertionError, match="no fragment runs EvalPython"):
+        assert_same_rows(lambda: frame("id"), runs="EvalPython")
+    with pytest.raises(AssertionError, match="no fragment runs any operator"):
+        assert_same_rows(lambda: spark.createDataFrame([(1,)], "v int"))
+    assert spark.conf.get(ENABLED, None) == before
