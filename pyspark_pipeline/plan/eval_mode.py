@@ -32,6 +32,11 @@ def eval_mode(name: str, fields: Mapping[str, Any]) -> EvalMode:
         raise EngineBugError(f"{name} has no evaluation mode, but {fields}") from None
 
 
+def fields_of_mode(mode: EvalMode) -> dict[str, str]:
+    """Return the fields of a call that has the mode."""
+    return {_FIELD: mode.value}
+
+
 def has_eval_mode(fields: Mapping[str, Any]) -> bool:
     """Return whether a call with these fields has an evaluation mode."""
     return _FIELD in fields

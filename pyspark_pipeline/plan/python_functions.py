@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark_pipeline.datatypes import DataType, parse_type
-from pyspark_pipeline.plan.eval_mode import EvalMode
+from pyspark_pipeline.plan.eval_mode import EvalMode, fields_of_mode
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
 from pyspark_pipeline.plan.nodes import Field, Node, PartitionDependentNode, Project
 from pyspark_pipeline.plan.registry import decodes
@@ -17,7 +17,6 @@ from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, decode_fiel
 
 _INT = parse_type("int")
 _ZERO, _ONE = (Literal(type=_INT, nullable=False, value=value) for value in (0, 1))
-_WRAPS = {"evalMode": EvalMode.LEGACY.value}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -344,7 +343,8 @@ def _with_bounds(
     fields = tuple(Field(id=-2 - i, name=call.function, type=_INT) for i, call in enumerate(calls))
     framed = Window(output=(*ranked.output, *fields), spec=spec, calls=calls, child=ranked)
     found = [_column(field, len(ranked.output) + i) for i, field in enumerate(fields)]
-    before = [Call(name="Subtract", args=(first, _ONE), type=_INT, fields=_WRAPS) for first in found[::2]]
+    wraps = fields_of_mode(EvalMode.LEGACY)
+    before = [Call(name="Subtract", args=(first, _ONE), type=_INT, fields=wraps) for first in found[::2]]
     bounds = [bound for pair in zip(before, found[1::2], strict=True) for bound in pair]
     ends = [Call(name="Coalesce", args=(bound, _ZERO), type=_INT) for bound in bounds]  # an empty frame
     return framed, list(ends), [None if frame is None else 2 * distinct.index(frame) for frame in frames]
