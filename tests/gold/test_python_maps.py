@@ -50,6 +50,21 @@ def _counts(batches: Batches) -> Batches:
     yield pa.RecordBatch.from_pydict({"partition": [partition], "sizes": [str(sizes)]})
 
 
+def test_functions_have_an_event_loop(spark: SparkSession) -> None:
+    def sizes(batches: Batches) -> Batches:
+        import asyncio  # here: a module that the worker has not imported
+
+        async def size(batch: pa.RecordBatch) -> pa.RecordBatch:
+            await asyncio.sleep(0)
+            return pa.RecordBatch.from_pydict({"n": [batch.num_rows]})
+
+        loop = asyncio.get_event_loop()
+        for batch in batches:
+            yield loop.run_until_complete(size(batch))
+
+    _rows(spark, lambda: _source(spark).mapInArrow(sizes, "n bigint"))
+
+
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu"])
 def test_values_of_all_types_equal_spark(spark: SparkSession, zone: str) -> None:
     settings = {"spark.sql.session.timeZone": zone}

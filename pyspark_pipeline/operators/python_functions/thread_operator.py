@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pyarrow as pa
 
@@ -14,6 +17,23 @@ from pyspark_pipeline.operators.python_functions.function_thread import Function
 from pyspark_pipeline.operators.python_functions.row_batches import RowBatches
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonFunctions
+
+
+@contextmanager
+def _event_loop(functions: PythonFunctions) -> Iterator[None]:
+    """Set an event loop of asyncio for this thread if the functions may need one; the main thread always has one."""
+    commands = (command for call in functions.calls for command in call.commands)
+    if "asyncio" not in sys.modules and not any(b"asyncio" in command for command in commands):
+        yield
+        return
+    asyncio = importlib.import_module("asyncio")  # it takes 0.1 s, which other functions need not pay
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        yield
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
 
 
 class ThreadOperator(Operator):
@@ -32,7 +52,9 @@ class ThreadOperator(Operator):
         self._thread = FunctionThread(self._functions.names, self._evaluate, context.background, context.wake)
 
     def _evaluate(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return load_calls(self._functions, self._settings)(self._partition, batches)
+        evaluate = load_calls(self._functions, self._settings)
+        with _event_loop(self._functions):
+            yield from evaluate(self._partition, batches)
 
     def _batch(self, rows: Chunk) -> pa.RecordBatch:
         """Return the batch that the function gets for ``rows``."""

@@ -22,6 +22,10 @@ object ArrowEvalPythonRule extends EvalPythonRule[ArrowEvalPythonExec] {
   override def kind(op: ArrowEvalPythonExec): NodeKind =
     if (OverIterators.contains(op.evalType)) NodeKind.PartitionDependent else NodeKind.Operator
 
+  /** The manifest lists two operators for this class. */
+  override def stages(op: ArrowEvalPythonExec, declared: Seq[String]): Seq[String] =
+    Seq(if (OverIterators.contains(op.evalType)) "EvalIterator" else "EvalPython")
+
   override protected def evalType(op: ArrowEvalPythonExec): Int = op.evalType
 
   override protected def maxRows(op: ArrowEvalPythonExec): Int = op.conf.arrowMaxRecordsPerBatch
