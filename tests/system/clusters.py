@@ -72,8 +72,9 @@ def make_whole_environment(folder: Path) -> Path:
     """Create an environment as conda does, with an interpreter and a standard library of its own; return its Python."""
     library = folder / "lib" / _PYTHON
     _link_packages(library, lambda name: True)
+    (library / "dist-packages").symlink_to("site-packages")  # the name that Debian's interpreter looks for
     for entry in Path(sysconfig.get_paths()["stdlib"]).iterdir():
-        if entry.name != "site-packages":
+        if entry.name not in ("site-packages", "dist-packages"):
             (library / entry.name).symlink_to(entry)
     (folder / "conda-meta").mkdir()
     (folder / "conda-meta" / "history").touch()
