@@ -138,7 +138,8 @@ def implements(
     Without a rule a node requires all columns in plain form, is the origin of its columns, and has no order.
 
     ``execs`` are the simple names of Spark's physical operators that become this node, ``pipeline`` the names
-    of the engine's operators they become, for explain.
+    of the engine's operators they become, for explain. If a class becomes one of several nodes, one of them lists it,
+    and its rule in the shim names the operators. Raises ValueError if two nodes list a class.
     """
 
     def register(function: _D) -> _D:
@@ -150,6 +151,8 @@ def implements(
         if order is not None:
             _ORDERS[node] = order
         for name in execs:
+            if name in _OPERATORS and _OPERATORS[name]["node"] != node.__name__:
+                raise ValueError(f"{name} becomes {_OPERATORS[name]['node']} already, not {node.__name__}")
             _OPERATORS[name] = {"node": node.__name__, "pipeline": list(pipeline)}
         return function
 

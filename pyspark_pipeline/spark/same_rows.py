@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from pyspark_pipeline.launch import ENABLED
 from pyspark_pipeline.spark.explain import explain
 
-_ENABLED = "spark.pysparkPipeline.enabled"
 #: Small frames of a test are worth a fragment too.
 _SMALL = {"spark.pysparkPipeline.cost.minScanBytes": "0"}
 _MOST_SHOWN = 4
@@ -23,9 +23,9 @@ def assert_same_rows(make: Callable[[], Any], *, runs: str = "") -> list[Any]:
     :class:`~pyspark_pipeline.spark.frames.SessionError` if the session runs without the extension.
     """
     session = make().sparkSession
-    with _configured(session, {**_SMALL, _ENABLED: "false"}):
+    with _configured(session, {**_SMALL, ENABLED: "false"}):
         expected = make().collect()
-    with _configured(session, {**_SMALL, _ENABLED: "true"}):
+    with _configured(session, {**_SMALL, ENABLED: "true"}):
         frame = make()
         rows: list[Any] = frame.collect()
         report = explain(frame)

@@ -39,7 +39,7 @@ class Group:
         """Return the rows in batches of ``max_rows`` rows; the last one may have fewer."""
         cut = [rows.slice(start, stop - start) for rows, start, stop in self.parts]
         whole = cut[0] if len(cut) == 1 else pa.Table.from_batches(cut).combine_chunks().to_batches()[0]
-        return cut_batches(whole, max_rows)
+        return _cut(whole, max_rows)
 
 
 @dataclass(slots=True)
@@ -62,11 +62,11 @@ class Cogroup:
         made = []
         for start, stop, first, schema in sides:
             columns = [whole.column(first + i).slice(start, stop - start) for i in range(len(schema))]
-            made.append(cut_batches(batch_of(columns, schema, stop - start), max_rows))
+            made.append(_cut(batch_of(columns, schema, stop - start), max_rows))
         return made[0], made[1]
 
 
-def cut_batches(rows: pa.RecordBatch, max_rows: int) -> list[pa.RecordBatch]:
+def _cut(rows: pa.RecordBatch, max_rows: int) -> list[pa.RecordBatch]:
     """Return the rows in batches of ``max_rows`` rows; the last one, which may be the only one, may have fewer."""
     if rows.num_rows <= max_rows:
         return [rows]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pyarrow as pa
 
 from pyspark_pipeline.exec.context import OperatorContext
@@ -11,7 +13,7 @@ from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.operators.python_functions.calls import argument_schema, as_type, batch_of
 from pyspark_pipeline.operators.python_functions.eval_python import required_input
 from pyspark_pipeline.operators.python_functions.sent_rows import SentRows
-from pyspark_pipeline.operators.python_functions.thread_operator import ThreadOperator
+from pyspark_pipeline.operators.python_functions.thread_operator import ThreadFactory, ThreadOperator
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import EvalIterator
@@ -60,22 +62,8 @@ class EvalIteratorOperator(ThreadOperator):
             self._sent.close()
 
 
-class EvalIteratorFactory(OperatorFactory):
-    """Makes the operator of the only driver: the function is called once a partition."""
-
-    name = "EvalIterator"
-
-    def __init__(self, node: EvalIterator, partition: int, settings: Settings) -> None:
-        self._node = node
-        self.detail = node.functions.names
-        self._partition = partition
-        self._settings = settings
-
-    def create(self, dop: int, driver_sequence: int) -> EvalIteratorOperator:
-        return EvalIteratorOperator(self._node, self._partition, self._settings)
-
-
-@implements(EvalIterator, execs=["ArrowEvalPythonExec"], pipeline=["EvalIterator"], requires=required_input)
+@implements(EvalIterator, execs=(), pipeline=(), requires=required_input)  # the manifest lists EvalPython for its class
 def decompose_eval_iterator(node: EvalIterator, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the function to the child's pipeline."""
-    return [*builder.decompose(node.child), EvalIteratorFactory(node, builder.partition_of(node), builder.settings)]
+    make = partial(EvalIteratorOperator, node, builder.partition_of(node), builder.settings)
+    return [*builder.decompose(node.child), ThreadFactory("EvalIterator", node.functions, make)]

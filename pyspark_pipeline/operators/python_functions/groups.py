@@ -178,10 +178,8 @@ class MapGroupsOperator(GroupOperator):
         self._node = node
 
     def _chunk(self, batches: list[pa.RecordBatch]) -> Chunk:
-        try:
-            parts = [struct_columns(batch.column(0), self._node.output) for batch in batches]
-        except TypeError as error:
-            raise user_error(self._node.functions.names, error) from error
+        node = self._node
+        parts = [struct_columns(batch.column(0), node.output, node.functions.names) for batch in batches]
         return make_chunk(
             [pa.concat_arrays(pieces) for pieces in zip(*parts, strict=True)], sum(batch.num_rows for batch in batches)
         )
@@ -289,6 +287,12 @@ class GroupsFactory(OperatorFactory):
         return self._make(self._node, self._calls, self._settings)
 
 
+def _decompose(
+    node: PythonGroups, make: Callable[[Any, GroupCalls, Settings], GroupOperator], builder: PipelineBuilder
+) -> list[OperatorFactory]:
+    return [*sorted_input(node.spec, node.child, builder), GroupsFactory(node, make, builder.settings)]
+
+
 @implements(
     MapGroups,
     execs=["FlatMapGroupsInPandasExec", "FlatMapGroupsInArrowExec"],
@@ -296,8 +300,7 @@ class GroupsFactory(OperatorFactory):
 )
 def decompose_map_groups(node: MapGroups, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the function to the pipeline that sorts its input."""
-    factory = GroupsFactory(node, MapGroupsOperator, builder.settings)
-    return [*sorted_input(node.spec, node.child, builder), factory]
+    return _decompose(node, MapGroupsOperator, builder)
 
 
 @implements(
@@ -307,8 +310,7 @@ def decompose_map_groups(node: MapGroups, builder: PipelineBuilder) -> list[Oper
 )
 def decompose_map_cogroups(node: MapCogroups, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the function to the pipeline that sorts the rows of both inputs."""
-    factory = GroupsFactory(node, MapCogroupsOperator, builder.settings)
-    return [*sorted_input(node.spec, node.child, builder), factory]
+    return _decompose(node, MapCogroupsOperator, builder)
 
 
 @implements(BothInputs, execs=[], pipeline=[])
@@ -324,8 +326,7 @@ def decompose_both_inputs(node: BothInputs, builder: PipelineBuilder) -> list[Op
 )
 def decompose_aggregate_python(node: AggregatePython, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the functions to the pipeline that sorts their input."""
-    factory = GroupsFactory(node, AggregatePythonOperator, builder.settings)
-    return [*sorted_input(node.spec, node.child, builder), factory]
+    return _decompose(node, AggregatePythonOperator, builder)
 
 
 @implements(
@@ -336,5 +337,4 @@ def decompose_aggregate_python(node: AggregatePython, builder: PipelineBuilder) 
 )
 def decompose_window_python(node: WindowPython, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the functions to the pipeline that sorts their input."""
-    factory = GroupsFactory(node, WindowPythonOperator, builder.settings)
-    return [*sorted_input(node.spec, node.child, builder), factory]
+    return _decompose(node, WindowPythonOperator, builder)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.kernels.buffers import make_chunk
-from pyspark_pipeline.operators.python_functions.calls import as_type, spark_arrow_type, user_error
+from pyspark_pipeline.operators.python_functions.calls import as_type, spark_arrow_type
 from pyspark_pipeline.operators.python_functions.struct_columns import struct_columns
-from pyspark_pipeline.operators.python_functions.thread_operator import ThreadOperator
+from pyspark_pipeline.operators.python_functions.thread_operator import SlicingThreadOperator, ThreadFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.nodes import Field, Settings
 from pyspark_pipeline.plan.python_functions import MapPython, PythonFunctions, PythonScan
 
 
-class MapPythonOperator(ThreadOperator):
-    """Outputs what the function returns, in chunks of at most ``chunk_rows`` rows."""
+class MapPythonOperator(SlicingThreadOperator):
+    """Outputs what the function returns for the rows of its partition."""
 
     def __init__(
         self,
@@ -30,11 +31,9 @@ class MapPythonOperator(ThreadOperator):
     ) -> None:
         super().__init__(functions, partition, settings)
         self._output = output
-        self._chunk_rows = settings.options.batch_rows
         self._fields = [
             pa.field(field.name, spark_arrow_type(field.type, settings.time_zone), field.nullable) for field in columns
         ]
-        self._chunks: list[Chunk] = []  # cut from one batch of output, the first one last
 
     def _batch(self, rows: Chunk) -> pa.RecordBatch:
         types = [field.type for field in self._fields]
@@ -42,53 +41,22 @@ class MapPythonOperator(ThreadOperator):
         struct = pa.StructArray.from_arrays(columns, fields=self._fields)
         return pa.RecordBatch.from_arrays([struct], ["struct"])
 
-    def has_output(self) -> bool:
-        return bool(self._chunks) or super().has_output()
-
-    def pull_chunk(self) -> Chunk | None:
-        if not self._chunks:
-            batch = self._returned()
-            try:
-                columns = struct_columns(batch.column(0), self._output)
-            except TypeError as error:
-                raise user_error(self._functions.names, error) from error
-            rows = make_chunk(columns, batch.num_rows)
-            starts = range(0, rows.num_rows, self._chunk_rows)
-            self._chunks = [rows.slice(start, self._chunk_rows) for start in reversed(starts)]
-        return self._chunks.pop() if self._chunks else None
-
-    def is_finished(self) -> bool:
-        return not self._chunks and super().is_finished()
-
-    def close(self) -> None:
-        self._chunks = []
-        super().close()
-
-
-class MapPythonFactory(OperatorFactory):
-    """Makes the operator of the only driver: the function is called once a partition, with rows of ``columns``."""
-
-    name = "MapPython"
-
-    def __init__(
-        self, node: MapPython | PythonScan, columns: Sequence[Field], partition: int, settings: Settings
-    ) -> None:
-        self._node = node
-        self.detail = node.functions.names
-        self._columns = columns
-        self._partition = partition
-        self._settings = settings
-
-    def create(self, dop: int, driver_sequence: int) -> MapPythonOperator:
-        node = self._node
-        return MapPythonOperator(node.functions, self._columns, node.output, self._partition, self._settings)
+    def _rows_of(self, batch: pa.RecordBatch) -> Chunk:
+        return make_chunk(struct_columns(batch.column(0), self._output, self._functions.names), batch.num_rows)
 
 
 @implements(MapPython, execs=["MapInArrowExec", "MapInPandasExec"], pipeline=["MapPython"])
 def decompose_map_python(node: MapPython, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the function to the child's pipeline."""
-    factory = MapPythonFactory(node, node.child.output, builder.partition_of(node), builder.settings)
-    return [*builder.decompose(node.child), factory]
+    return [*builder.decompose(node.child), _factory(node, node.child.output, builder.partition_of(node), builder)]
+
+
+def _factory(
+    node: MapPython | PythonScan, columns: Sequence[Field], partition: int, builder: PipelineBuilder
+) -> OperatorFactory:
+    """Return the factory of the operator whose function gets rows of ``columns``."""
+    make = partial(MapPythonOperator, node.functions, columns, node.output, partition, builder.settings)
+    return ThreadFactory("MapPython", node.functions, make)
 
 
 class PartitionOperator(Operator):
@@ -127,4 +95,4 @@ def decompose_python_scan(node: PythonScan, builder: PipelineBuilder) -> list[Op
     """Start a pipeline with the partition of this instance, and append the function that reads it."""
     index, pickled = builder.python_partition(node.input_id)
     columns = (Field(id=0, name="partition", type=parse_type("binary")),)
-    return [PartitionFactory(pickled), MapPythonFactory(node, columns, index, builder.settings)]
+    return [PartitionFactory(pickled), _factory(node, columns, index, builder)]

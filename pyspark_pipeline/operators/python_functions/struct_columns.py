@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from pyspark_pipeline.operators.python_functions.calls import user_error
 from pyspark_pipeline.plan.nodes import Field
 
 
-def struct_columns(struct: pa.StructArray, output: tuple[Field, ...]) -> list[pa.Array]:
-    """Return the columns of the output; raise ``TypeError`` if the function returned other types than it declares."""
+def struct_columns(struct: pa.StructArray, output: tuple[Field, ...], names: str) -> list[pa.Array]:
+    """Return the columns of the output; raise :func:`user_error` if ``names`` returned other types than declared."""
+    try:
+        return _columns(struct, output)
+    except TypeError as error:
+        raise user_error(names, error) from error
+
+
+def _columns(struct: pa.StructArray, output: tuple[Field, ...]) -> list[pa.Array]:
     if struct.type.num_fields < len(output):
         raise TypeError(f"the function returned {struct.type.num_fields} columns, it declares {len(output)}")
     return [_column(column, field) for column, field in zip(struct.flatten(), output, strict=False)]

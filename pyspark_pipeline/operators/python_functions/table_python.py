@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +14,10 @@ from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import make_chunk
-from pyspark_pipeline.operators.python_functions.calls import as_type, batch_of, spark_arrow_type, user_error
+from pyspark_pipeline.operators.python_functions.calls import as_type, batch_of, spark_arrow_type
 from pyspark_pipeline.operators.python_functions.sent_rows import SentRows
 from pyspark_pipeline.operators.python_functions.struct_columns import struct_columns
-from pyspark_pipeline.operators.python_functions.thread_operator import ThreadOperator
+from pyspark_pipeline.operators.python_functions.thread_operator import SlicingThreadOperator, ThreadFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.expr import columns_read
 from pyspark_pipeline.plan.nodes import Settings
@@ -24,7 +25,7 @@ from pyspark_pipeline.plan.properties import RequiredOutput
 from pyspark_pipeline.plan.python_functions import TableArgument, TablePython
 
 
-class TablePythonOperator(ThreadOperator):
+class TablePythonOperator(SlicingThreadOperator):
     """Gets a list of rows for each row that it sent, and for none what the function returns at the end of its input.
 
     Rows of the end are joined with the last row.
@@ -34,7 +35,6 @@ class TablePythonOperator(ThreadOperator):
         super().__init__(node.functions, partition, settings)
         self._kept = node.kept
         self._output = node.output[len(node.kept) :]
-        self._chunk_rows = settings.options.batch_rows
         values = [value for argument in node.arguments for value in argument.values]
         self._values = compile_expressions(values, ExpressionSettings.of(settings))
         self._arguments = node.arguments
@@ -42,7 +42,6 @@ class TablePythonOperator(ThreadOperator):
         self._num_sent = 0
         self._num_joined = 0
         self._last: Chunk | None = None  # the last joined row
-        self._chunks: list[Chunk] = []  # cut from the rows of one batch, the first one last
 
     def prepare(self, context: OperatorContext) -> None:
         self._sent = SentRows(context)
@@ -59,15 +58,8 @@ class TablePythonOperator(ThreadOperator):
         ]
         return batch_of(columns, self._schema, rows.num_rows)
 
-    def has_output(self) -> bool:
-        return bool(self._chunks) or super().has_output()
-
-    def pull_chunk(self) -> Chunk | None:
-        if not self._chunks:
-            rows = self._joined(self._returned().column(0))
-            starts = range(0, rows.num_rows, self._chunk_rows)
-            self._chunks = [rows.slice(start, self._chunk_rows) for start in reversed(starts)]
-        return self._chunks.pop() if self._chunks else None
+    def _rows_of(self, batch: pa.RecordBatch) -> Chunk:
+        return self._joined(batch.column(0))
 
     def _joined(self, lists: pa.ListArray) -> Chunk:
         """Return the rows of the lists, which the function returned for the next rows or at the end."""
@@ -81,10 +73,7 @@ class TablePythonOperator(ThreadOperator):
                 f"{self._functions.names}: terminate returned rows for a partition without rows: there is no row to "
                 "join them with, and Spark fails (NullPointerException)"
             )
-        try:
-            columns = struct_columns(rows, self._output)
-        except TypeError as error:
-            raise user_error(self._functions.names, error) from error
+        columns = struct_columns(rows, self._output, self._functions.names)
         if left is None:
             return make_chunk(columns, len(rows))
         places = pa.array(np.repeat(np.minimum(np.arange(len(lists)), left.num_rows - 1), lengths))
@@ -105,11 +94,7 @@ class TablePythonOperator(ThreadOperator):
         assert self._last is not None
         return self._last
 
-    def is_finished(self) -> bool:
-        return not self._chunks and super().is_finished()
-
     def close(self) -> None:
-        self._chunks = []
         self._last = None
         super().close()
         if hasattr(self, "_sent"):  # prepared
@@ -129,21 +114,6 @@ def _struct(columns: Sequence[pa.Array], type_: pa.StructType) -> pa.StructArray
     return pa.StructArray.from_arrays(cast, fields=list(type_))
 
 
-class TablePythonFactory(OperatorFactory):
-    """Makes the operator of the only driver: the function is called with all rows of a partition."""
-
-    name = "TablePython"
-
-    def __init__(self, node: TablePython, partition: int, settings: Settings) -> None:
-        self._node = node
-        self.detail = node.functions.names
-        self._partition = partition
-        self._settings = settings
-
-    def create(self, dop: int, driver_sequence: int) -> TablePythonOperator:
-        return TablePythonOperator(self._node, self._partition, self._settings)
-
-
 def _required_input(node: TablePython, required: RequiredOutput) -> tuple[RequiredOutput]:
     """Require the columns read above and by the arguments, in one form, since chunks are concatenated."""
     kept = {column for place, column in enumerate(node.kept) if place not in required.unused}
@@ -159,4 +129,5 @@ def _required_input(node: TablePython, required: RequiredOutput) -> tuple[Requir
 )
 def decompose_table_python(node: TablePython, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the function to the child's pipeline."""
-    return [*builder.decompose(node.child), TablePythonFactory(node, builder.partition_of(node), builder.settings)]
+    make = partial(TablePythonOperator, node, builder.partition_of(node), builder.settings)
+    return [*builder.decompose(node.child), ThreadFactory("TablePython", node.functions, make)]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
 
 from pyspark_pipeline.errors import PipelineError
 from pyspark_pipeline.exec.context import OperatorContext
-from pyspark_pipeline.exec.operator import Chunk, Operator
+from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.operators.python_functions.calls import load_calls, user_error
 from pyspark_pipeline.operators.python_functions.function_thread import FunctionThread
 from pyspark_pipeline.operators.python_functions.row_batches import RowBatches
@@ -26,7 +25,8 @@ def _event_loop(functions: PythonFunctions) -> Iterator[None]:
     if "asyncio" not in sys.modules and not any(b"asyncio" in command for command in commands):
         yield
         return
-    asyncio = importlib.import_module("asyncio")  # it takes 0.1 s, which other functions need not pay
+    import asyncio  # here: it takes 0.1 s, which other functions need not pay
+
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     try:
@@ -100,3 +100,45 @@ class ThreadOperator(Operator):
         self._rows.clear()
         if hasattr(self, "_thread"):  # prepared
             self._thread.stop()
+
+
+class SlicingThreadOperator(ThreadOperator):
+    """Outputs the batches that the function returns, in chunks of at most ``batch_rows`` rows."""
+
+    def __init__(self, functions: PythonFunctions, partition: int, settings: Settings) -> None:
+        super().__init__(functions, partition, settings)
+        self._chunk_rows: int = settings.options.batch_rows
+        self._chunks: list[Chunk] = []  # cut from one batch of output, the first one last
+
+    def _rows_of(self, batch: pa.RecordBatch) -> Chunk:
+        """Return the rows of output for a batch that the function returned."""
+        raise NotImplementedError
+
+    def has_output(self) -> bool:
+        return bool(self._chunks) or super().has_output()
+
+    def pull_chunk(self) -> Chunk | None:
+        if not self._chunks:
+            rows = self._rows_of(self._returned())
+            starts = range(0, rows.num_rows, self._chunk_rows)
+            self._chunks = [rows.slice(start, self._chunk_rows) for start in reversed(starts)]
+        return self._chunks.pop() if self._chunks else None
+
+    def is_finished(self) -> bool:
+        return not self._chunks and super().is_finished()
+
+    def close(self) -> None:
+        self._chunks = []
+        super().close()
+
+
+class ThreadFactory(OperatorFactory):
+    """Makes the operator ``name`` of the only driver: ``functions`` are called once a partition."""
+
+    def __init__(self, name: str, functions: PythonFunctions, make: Callable[[], ThreadOperator]) -> None:
+        self.name = name
+        self.detail = functions.names
+        self._make = make
+
+    def create(self, dop: int, driver_sequence: int) -> ThreadOperator:
+        return self._make()

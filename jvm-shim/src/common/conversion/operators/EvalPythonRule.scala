@@ -22,9 +22,8 @@ object ArrowEvalPythonRule extends EvalPythonRule[ArrowEvalPythonExec] {
   override def kind(op: ArrowEvalPythonExec): NodeKind =
     if (OverIterators.contains(op.evalType)) NodeKind.PartitionDependent else NodeKind.Operator
 
-  /** The manifest lists two operators for this class. */
   override def stages(op: ArrowEvalPythonExec, declared: Seq[String]): Seq[String] =
-    Seq(if (OverIterators.contains(op.evalType)) "EvalIterator" else "EvalPython")
+    if (OverIterators.contains(op.evalType)) Seq("EvalIterator") else declared
 
   override protected def evalType(op: ArrowEvalPythonExec): Int = op.evalType
 
