@@ -30,6 +30,16 @@ class PythonCall:
     arguments: tuple[tuple[int, str | None], ...]
     commands: tuple[bytes, ...]
 
+    @property
+    def positional(self) -> list[int]:
+        """The ordinals of the arguments without a name."""
+        return [column for column, name in self.arguments if name is None]
+
+    @property
+    def named(self) -> dict[str, int]:
+        """The ordinals of the other arguments by name."""
+        return {name: column for column, name in self.arguments if name is not None}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableForm:
@@ -249,7 +259,7 @@ def _map_groups(node: Json, output: tuple[Field, ...], children: tuple[Node, ...
     return MapGroups(
         output=output,
         functions=_map_functions(node, output),
-        spec=WindowSpec(partition=decoder.decode_all(node["keys"]), order=()),
+        spec=WindowSpec(partition=decoder.decode_all(side["keys"]), order=()),
         arguments=decoder.decode_all(side["sent"]),
         names=tuple(side["names"]),
         takes_struct=node["op"] == "FlatMapGroupsInArrowExec",
@@ -259,9 +269,9 @@ def _map_groups(node: Json, output: tuple[Field, ...], children: tuple[Node, ...
 
 @decodes("FlatMapCoGroupsInPandasExec", "FlatMapCoGroupsInArrowExec")
 def _map_cogroups(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
-    decoders = [ExpressionDecoder(child.output) for child in children]
-    keys = [decoder.decode_all(node[name]) for decoder, name in zip(decoders, ("keys", "rightKeys"), strict=True)]
-    sent = [decoder.decode_all(side["sent"]) for decoder, side in zip(decoders, node["sides"], strict=True)]
+    sides = [(ExpressionDecoder(child.output), side) for child, side in zip(children, node["sides"], strict=True)]
+    keys = [decoder.decode_all(side["keys"]) for decoder, side in sides]
+    sent = [decoder.decode_all(side["sent"]) for decoder, side in sides]
     left_missing, right_missing = (tuple(Literal(type=expr.type, value=None) for expr in side) for side in sent)
     made = (*keys[0], _ZERO, *sent[0], *right_missing), (*keys[1], _ONE, *left_missing, *sent[1])
     fields = tuple(Field(id=-1 - i, name=f"_{i}", type=expr.type) for i, expr in enumerate(made[0]))
@@ -273,7 +283,7 @@ def _map_cogroups(node: Json, output: tuple[Field, ...], children: tuple[Node, .
         functions=_map_functions(node, output),
         spec=WindowSpec(partition=tuple(columns[:of_key]), order=(SortKey(expr=columns[of_key]),)),
         arguments=tuple(columns[of_key:]),
-        names=(tuple(node["sides"][0]["names"]), tuple(node["sides"][1]["names"])),
+        names=(tuple(sides[0][1]["names"]), tuple(sides[1][1]["names"])),
         child=BothInputs(output=fields, inputs=(inputs[0], inputs[1])),
     )
 

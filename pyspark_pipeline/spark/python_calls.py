@@ -12,21 +12,29 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark import worker
 from pyspark.sql.types import _parse_datatype_json_string
 from pyspark.util import PythonEvalType
 
 from pyspark_pipeline.operators.python_functions.calls import Evaluate
-from pyspark_pipeline.operators.python_functions.row_values import column_of, python_values
+from pyspark_pipeline.operators.python_functions.row_values import column_of
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonCall, PythonFunctions
 from pyspark_pipeline.spark.pandas_groups import GroupSeries, merged_results
 from pyspark_pipeline.spark.python_tables import load_table
-from pyspark_pipeline.spark.task_stream import Batches, Groups, write_bool, write_int, write_text
+from pyspark_pipeline.spark.worker_input import (
+    TAKES_OBJECTS,
+    WORKER,
+    Batches,
+    Groups,
+    values_of,
+    write_arguments,
+    write_bool,
+    write_bytes,
+    write_int,
+    write_settings,
+    write_text,
+)
 
-_WORKER: Any = worker
-#: Whether Spark's worker reads functions and settings from objects, as since Spark 4.2.
-_TAKES_OBJECTS = hasattr(_WORKER, "RunnerConf")
 #: The forms whose arguments have no names.
 _WITHOUT_NAMES = (
     PythonEvalType.SQL_MAP_ARROW_ITER_UDF,
@@ -71,18 +79,18 @@ def load_calls(functions: PythonFunctions, settings: Settings) -> Evaluate:
         return load_table(functions, functions.table, settings)
     if functions.eval_type == PythonEvalType.SQL_BATCHED_UDF:
         return _calls_of_rows(functions, settings)
-    return _calls_of_objects(functions) if _TAKES_OBJECTS else _calls_of_stream(functions)
+    return _calls_of_objects(functions) if TAKES_OBJECTS else _calls_of_stream(functions)
 
 
 def _calls_of_rows(functions: PythonFunctions, settings: Settings) -> Evaluate:
     """Return the calls of functions that Spark pickles the rows for: they get and return values of Python."""
-    calls = _read_single_objects(functions) if _TAKES_OBJECTS else _read_single_stream(functions)
+    calls = _read_single_objects(functions) if TAKES_OBJECTS else _read_single_stream(functions)
     schema: Any = _parse_datatype_json_string(functions.input_type)
     types = [field.dataType for field in schema.fields]
 
     def evaluate(_partition: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            arguments = [_values(column, type_) for column, type_ in zip(batch.columns, types, strict=True)]
+            arguments = [values_of(column, type_) for column, type_ in zip(batch.columns, types, strict=True)]
             results = [_called(function, [arguments[i] for i in read], batch.num_rows) for read, function in calls]
             rows = zip(*results, strict=True)  # calls all functions with a row before the next one
             columns = zip(zip(*rows, strict=True), functions.result_types, strict=True)
@@ -97,16 +105,10 @@ def _called(function: Callable[..., Any], arguments: list[list[Any]], rows: int)
     return map(function, *arguments) if arguments else (function() for _ in range(rows))
 
 
-def _values(column: pa.Array, type_: Any) -> list[Any]:
-    """Return the values that a function gets for a column of a type of Spark."""
-    values = python_values(column)
-    return list(map(type_.fromInternal, values)) if type_.needConversion() else values
-
-
 def _calls_of_objects(functions: PythonFunctions) -> Evaluate:
     """Return the calls by the worker of Spark 4.2 and later, whose functions take and return batches."""
-    conf, eval_conf = _WORKER.RunnerConf(dict(functions.conf)), _WORKER.EvalConf({"input_type": functions.input_type})
-    function, *_ = _WORKER.read_udfs(_WORKER.pickleSer, _infos(functions), functions.eval_type, conf, eval_conf)
+    conf, eval_conf = WORKER.RunnerConf(dict(functions.conf)), WORKER.EvalConf({"input_type": functions.input_type})
+    function, *_ = WORKER.read_udfs(WORKER.pickleSer, _infos(functions), functions.eval_type, conf, eval_conf)
 
     def evaluate(partition: int, data: Iterator[Any]) -> Iterator[pa.RecordBatch]:
         groups = (group.batches(functions.max_rows) for group in data) if functions.eval_type in _OF_GROUPS else data
@@ -118,9 +120,9 @@ def _calls_of_objects(functions: PythonFunctions) -> Evaluate:
 
 def _read_single_objects(functions: PythonFunctions) -> list[RowCall]:
     """Return each function, as the worker of Spark 4.2 and later wraps it, with the ordinals of its arguments."""
-    conf = _WORKER.RunnerConf(dict(functions.conf))
+    conf = WORKER.RunnerConf(dict(functions.conf))
     return [
-        _WORKER.read_single_udf(_WORKER.pickleSer, info, functions.eval_type, conf, udf_index=i)
+        WORKER.read_single_udf(WORKER.pickleSer, info, functions.eval_type, conf, udf_index=i)
         for i, info in enumerate(_infos(functions))
     ]
 
@@ -133,8 +135,8 @@ def _infos(functions: PythonFunctions) -> list[Any]:
 def _info(info: Any, call: PythonCall) -> Any:
     return info(
         udfs=[memoryview(command) for command in call.commands],
-        args=[column for column, name in call.arguments if name is None],
-        kwargs={name: column for column, name in call.arguments if name is not None},
+        args=call.positional,
+        kwargs=call.named,
         result_id=0,
     )
 
@@ -142,7 +144,7 @@ def _info(info: Any, call: PythonCall) -> Any:
 def _calls_of_stream(functions: PythonFunctions) -> Evaluate:
     """Return the calls by the worker of Spark 4.1, whose serializers read and write the stream of a task."""
     source = io.BytesIO(b"".join(_message(functions)))
-    function, _, deserializer, serializer = _WORKER.read_udfs(_WORKER.pickleSer, source, functions.eval_type)
+    function, _, deserializer, serializer = WORKER.read_udfs(WORKER.pickleSer, source, functions.eval_type)
 
     most = functions.max_rows
 
@@ -166,8 +168,8 @@ def _read_single_stream(functions: PythonFunctions) -> list[RowCall]:
     """Return each function, as the worker of Spark 4.1 wraps it, with the ordinals of its arguments."""
     eval_type = functions.eval_type
     return [
-        _WORKER.read_single_udf(
-            _WORKER.pickleSer, io.BytesIO(b"".join(_call_message(call, eval_type))), eval_type, {}, i, None
+        WORKER.read_single_udf(
+            WORKER.pickleSer, io.BytesIO(b"".join(_call_message(call, eval_type))), eval_type, {}, i, None
         )
         for i, call in enumerate(functions.calls)
     ]
@@ -175,9 +177,7 @@ def _read_single_stream(functions: PythonFunctions) -> list[RowCall]:
 
 def _message(functions: PythonFunctions) -> Iterator[bytes]:
     """Yield what Spark's runner writes to a worker: settings, the type of the input, and the functions."""
-    yield write_int(len(functions.conf))
-    for key, value in functions.conf.items():
-        yield write_text(key) + write_text(value)
+    yield write_settings(functions.conf)
     if functions.eval_type == PythonEvalType.SQL_ARROW_BATCHED_UDF:
         yield write_text(functions.input_type)
     yield write_bool(False)  # no profiler
@@ -187,13 +187,6 @@ def _message(functions: PythonFunctions) -> Iterator[bytes]:
 
 
 def _call_message(call: PythonCall, eval_type: int) -> Iterator[bytes]:
-    yield write_int(len(call.arguments))
-    for column, name in call.arguments:
-        yield write_int(column)
-        if eval_type not in _WITHOUT_NAMES:
-            yield write_bool(name is not None)
-        if name is not None:
-            yield write_text(name)
+    yield write_arguments(call, may_have_names=eval_type not in _WITHOUT_NAMES)
     yield write_int(len(call.commands))
-    for command in call.commands:
-        yield write_int(len(command)) + command
+    yield from map(write_bytes, call.commands)

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark import worker
 from pyspark.sql.types import StructType, _parse_datatype_json_string
 from pyspark.util import PythonEvalType
 
@@ -22,11 +21,19 @@ from pyspark_pipeline.operators.python_functions.calls import Evaluate
 from pyspark_pipeline.operators.python_functions.row_values import column_of, python_values
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonFunctions, TableForm
-from pyspark_pipeline.spark.task_stream import Batches, write_bool, write_int, write_text
+from pyspark_pipeline.spark.worker_input import (
+    TAKES_OBJECTS,
+    WORKER,
+    Batches,
+    values_of,
+    write_arguments,
+    write_bool,
+    write_bytes,
+    write_int,
+    write_settings,
+    write_text,
+)
 
-_WORKER: Any = worker
-#: Whether Spark's worker reads the function and settings from objects, as since Spark 4.2.
-_TAKES_OBJECTS = hasattr(_WORKER, "RunnerConf")
 #: The most rows, lists and seconds of a batch of results: an operator above may need no more.
 _MOST_ROWS, _MOST_LISTS, _SECONDS = 8192, 1000, 0.1
 
@@ -36,13 +43,13 @@ def load_table(functions: PythonFunctions, form: TableForm, settings: Settings) 
 
     Raises what the import of its module and its constructor raise.
     """
-    read = _read_objects if _TAKES_OBJECTS else _read_stream
+    read = _read_objects if TAKES_OBJECTS else _read_stream
     function, _, deserializer, serializer = read(functions, form)
     if functions.eval_type == PythonEvalType.SQL_TABLE_UDF:
         return _calls_of_rows(function, functions, settings)
 
     def evaluate(partition: int, data: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        if _TAKES_OBJECTS:
+        if TAKES_OBJECTS:
             return _lists_of_structs(function(partition, data))
         output = Batches()
         serializer.dump_stream(function(partition, deserializer.load_stream(Batches(data))), output)
@@ -55,8 +62,8 @@ def _read_objects(functions: PythonFunctions, form: TableForm) -> Any:
     """Return the function by the worker of Spark 4.2 and later, and its serializers."""
     (call,) = functions.calls
     info = importlib.import_module("pyspark.worker_message").UDTFInfo(
-        args=[column for column, name in call.arguments if name is None],
-        kwargs={name: column for column, name in call.arguments if name is not None},
+        args=call.positional,
+        kwargs=call.named,
         partition_child_indexes=list(form.keys),
         pickled_analyze_result=None if form.analyzed is None else memoryview(form.analyzed),
         handler=memoryview(call.commands[0]),
@@ -64,37 +71,33 @@ def _read_objects(functions: PythonFunctions, form: TableForm) -> Any:
         name=call.name,
     )
     tables = ",".join(map(str, form.tables))
-    eval_conf = _WORKER.EvalConf({"input_type": functions.input_type, "table_arg_offsets": tables})
-    conf = _WORKER.RunnerConf(dict(functions.conf))
-    return _WORKER.read_udtf(_WORKER.pickleSer, info, functions.eval_type, conf, eval_conf)
+    eval_conf = WORKER.EvalConf({"input_type": functions.input_type, "table_arg_offsets": tables})
+    conf = WORKER.RunnerConf(dict(functions.conf))
+    return WORKER.read_udtf(WORKER.pickleSer, info, functions.eval_type, conf, eval_conf)
 
 
 def _read_stream(functions: PythonFunctions, form: TableForm) -> Any:
     """Return the function by the worker of Spark 4.1, and its serializers."""
     source = io.BytesIO(b"".join(_message(functions, form)))
-    return _WORKER.read_udtf(_WORKER.pickleSer, source, functions.eval_type)
+    return WORKER.read_udtf(WORKER.pickleSer, source, functions.eval_type)
 
 
 def _message(functions: PythonFunctions, form: TableForm) -> Iterator[bytes]:
     """Yield what Spark's runner writes to a worker: settings, the type of the input, and the function."""
     if functions.eval_type != PythonEvalType.SQL_TABLE_UDF:
-        yield write_int(len(functions.conf))
-        for key, value in functions.conf.items():
-            yield write_text(key) + write_text(value)
+        yield write_settings(functions.conf)
     if functions.eval_type == PythonEvalType.SQL_ARROW_TABLE_UDF:
         yield write_text(functions.input_type)
     elif functions.eval_type == PythonEvalType.SQL_ARROW_UDTF:
         yield from _numbers(form.tables)
     (call,) = functions.calls
-    yield write_int(len(call.arguments))
-    for column, name in call.arguments:
-        yield write_int(column) + write_bool(name is not None) + (b"" if name is None else write_text(name))
+    yield write_arguments(call)
     yield from _numbers(form.keys)
     yield write_bool(form.analyzed is not None)
     if form.analyzed is not None:
-        yield write_int(len(form.analyzed)) + form.analyzed
+        yield write_bytes(form.analyzed)
     (command,) = call.commands
-    yield write_int(len(command)) + command
+    yield write_bytes(command)
     yield write_text(form.result) + write_text(call.name)
 
 
@@ -126,8 +129,7 @@ def _values(column: pa.Array, type_: Any) -> list[Any]:
     """Return the values that a function gets for a column of a type of Spark, rows for structs."""
     if isinstance(type_, StructType):
         return list(map(type_.fromInternal, zip(*map(python_values, column.flatten()), strict=True)))
-    values = python_values(column)
-    return list(map(type_.fromInternal, values)) if type_.needConversion() else values
+    return values_of(column, type_)
 
 
 def _struct(rows: list[Any], types: tuple[DataType, ...], java: int) -> pa.StructArray:

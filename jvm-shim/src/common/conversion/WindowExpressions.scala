@@ -16,8 +16,7 @@ object WindowExpressions {
     val called = function(window)
     lazy val cases = Manifest.windows.map { case (name, known) => name -> known.filter(c => frame(window).exists(c.frames)) }
     if (!Manifest.windows.contains(ExpressionJson.name(called))) Some(s"window function ${called.prettyName} is not supported")
-    else if (frame(window).isEmpty) Some(unsupportedFrame(window))
-    else aggregateReason(window).orElse(defaultReason(called)).orElse(support.first(called.children))
+    else frameReason(window).orElse(aggregateReason(window)).orElse(defaultReason(called)).orElse(support.first(called.children))
       .orElse(support.matching(called, cases))
   }
 
@@ -36,9 +35,9 @@ object WindowExpressions {
     node
   }
 
-  /** Return the reason against the frame of `window`, of which there is no engine's name. */
-  def unsupportedFrame(window: WindowExpression): String =
-    s"window frame ${window.windowSpec.frameSpecification.sql} is not supported"
+  /** Return the reason why the engine does not support the frame of `window`; None if it does. */
+  def frameReason(window: WindowExpression): Option[String] =
+    if (frame(window).isDefined) None else Some(s"window frame ${window.windowSpec.frameSpecification.sql} is not supported")
 
   /** The frame of all rows of the partition. */
   val Whole = "whole"
@@ -49,7 +48,7 @@ object WindowExpressions {
   }
 
   /** Return the engine's name of the window frame; None if it does not support the frame. */
-  def frame(window: WindowExpression): Option[String] =
+  private def frame(window: WindowExpression): Option[String] =
     (window.windowFunction, window.windowSpec.frameSpecification) match {
       case (_: FrameLessOffsetWindowFunction, _) => Some("offset")
       case (_, SpecifiedWindowFrame(_, UnboundedPreceding, UnboundedFollowing)) => Some(Whole)

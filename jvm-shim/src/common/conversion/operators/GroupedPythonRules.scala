@@ -13,8 +13,6 @@ import org.apache.spark.sql.execution.python._
 trait GroupedPythonRule[T <: SparkPlan] extends WindowLikeRule[T] {
   import Json._
 
-  protected def keys(op: T): Seq[Expression]
-
   protected def calls(op: T): Seq[PythonFuncExpression]
 
   override def limitation(op: T): Option[String] =
@@ -26,67 +24,75 @@ trait GroupedPythonRule[T <: SparkPlan] extends WindowLikeRule[T] {
 
   override def label(op: T): String = calls(op).map(_.name).mkString("[", ", ", "]")
 
-  protected def describeGroups(
-      op: T, evalType: Int, node: ObjectNode, plan: PlanJson, settings: Map[String, String] = Map.empty): Unit = {
+  /** Add the calls to the operator's JSON `node`; `settings` are for the worker, besides those of the session. */
+  protected def describeCalls(
+      op: T, evalType: Int, node: ObjectNode, plan: PlanJson, settings: Map[String, String] = Map.empty): Unit =
     PythonFunctions.describe(calls(op), evalType, op.conf.arrowMaxRecordsPerBatch, node, plan, settings)
-    node.set[ObjectNode]("keys", arr(keys(op).map(e => plan.expressions.write(e): JsonNode)))
-  }
+
+  protected def written(expressions: Seq[Expression], plan: PlanJson): JsonNode =
+    arr(expressions.map(e => plan.expressions.write(e): JsonNode))
 }
 
 object FlatMapGroupsInPandasRule extends FlatMapGroupsRule[FlatMapGroupsInPandasExec]
 
 object FlatMapGroupsInArrowRule extends FlatMapGroupsRule[FlatMapGroupsInArrowExec]
 
-/** `applyInPandas` and `applyInArrow`: a function from the rows of a group to any number of rows. */
-abstract class FlatMapGroupsRule[T <: FlatMapGroupsInBatchExec] extends GroupedPythonRule[T] {
-  import Json._
+/** `applyInPandas` and `applyInArrow` of groups. */
+abstract class FlatMapGroupsRule[T <: FlatMapGroupsInBatchExec] extends MapGroupsRule[T] {
+  override protected def function(op: T): Expression = op.func
 
-  private def call(op: T): PythonUDF = op.func.asInstanceOf[PythonUDF]
-
-  override protected def keys(op: T): Seq[Expression] = op.groupingAttributes
-
-  override protected def calls(op: T): Seq[PythonFuncExpression] = Seq(call(op))
-
-  override def limitation(op: T): Option[String] =
-    GroupColumns.limitation(op, calls(op), Seq(columns(op))).orElse(super.limitation(op))
-
-  private def columns(op: T): GroupColumns = GroupColumns(op.groupingAttributes, op.children.head.output.drop(op.groupingAttributes.length))
-
-  override def expressions(op: T): Seq[Expression] = op.groupingAttributes
-
-  override def describe(op: T, node: ObjectNode, plan: PlanJson): Unit = {
-    describeGroups(op, call(op).evalType, node, plan)
-    GroupColumns.describe(Seq(columns(op)), node, plan)
-  }
+  override protected def sides(op: T): Seq[GroupColumns] = Seq(GroupColumns.of(op.groupingAttributes, op.child))
 }
 
 object FlatMapCoGroupsInPandasRule extends FlatMapCoGroupsRule[FlatMapCoGroupsInPandasExec]
 
 object FlatMapCoGroupsInArrowRule extends FlatMapCoGroupsRule[FlatMapCoGroupsInArrowExec]
 
-/** `applyInPandas` and `applyInArrow` of cogroups: a function from the rows of two groups with equal keys to any number of rows. */
-abstract class FlatMapCoGroupsRule[T <: FlatMapCoGroupsInBatchExec] extends GroupedPythonRule[T] {
-  import Json._
+/** `applyInPandas` and `applyInArrow` of cogroups: a function from the rows of two groups with equal keys. */
+abstract class FlatMapCoGroupsRule[T <: FlatMapCoGroupsInBatchExec] extends MapGroupsRule[T] {
+  override protected def function(op: T): Expression = op.func
 
-  private def call(op: T): PythonUDF = op.func.asInstanceOf[PythonUDF]
-
-  override protected def keys(op: T): Seq[Expression] = op.leftGroup
-
-  override protected def calls(op: T): Seq[PythonFuncExpression] = Seq(call(op))
+  override protected def sides(op: T): Seq[GroupColumns] =
+    Seq(GroupColumns.of(op.leftGroup, op.left), GroupColumns.of(op.rightGroup, op.right))
 
   override def limitation(op: T): Option[String] =
     if (op.leftGroup.map(_.dataType) != op.rightGroup.map(_.dataType)) PythonFunctions.other(calls(op), "over keys of two types are not supported")
-    else GroupColumns.limitation(op, calls(op), sides(op)).orElse(super.limitation(op))
+    else super.limitation(op)
+}
 
-  private def sides(op: T): Seq[GroupColumns] = Seq(
-    GroupColumns(op.leftGroup, op.left.output.drop(op.leftGroup.length)), GroupColumns(op.rightGroup, op.right.output.drop(op.rightGroup.length)))
+/** A function from the rows of a group, or of one group of each input, to any number of rows. */
+trait MapGroupsRule[T <: SparkPlan] extends GroupedPythonRule[T] {
+  import Json._
 
-  override def expressions(op: T): Seq[Expression] = op.leftGroup ++ op.rightGroup
+  protected def function(op: T): Expression
+
+  /** Return the columns of each input. */
+  protected def sides(op: T): Seq[GroupColumns]
+
+  private def call(op: T): PythonUDF = function(op).asInstanceOf[PythonUDF]
+
+  override protected def calls(op: T): Seq[PythonFuncExpression] = Seq(call(op))
+
+  override def limitation(op: T): Option[String] = {
+    val names = sides(op).map(_.data.map(_.name))
+    if (op.conf.pysparkArrowValidateSchema) PythonFunctions.other(calls(op), "whose schema Spark validates are not supported")
+    else if (names.exists(side => side.distinct.length < side.length)) PythonFunctions.other(calls(op), "over columns of one name are not supported")
+    else super.limitation(op)
+  }
+
+  override def expressions(op: T): Seq[Expression] = sides(op).flatMap(_.keys)
 
   override def describe(op: T, node: ObjectNode, plan: PlanJson): Unit = {
-    describeGroups(op, call(op).evalType, node, plan)
-    node.set[ObjectNode]("rightKeys", arr(op.rightGroup.map(e => plan.expressions.write(e): JsonNode)))
-    GroupColumns.describe(sides(op), node, plan)
+    describeCalls(op, call(op).evalType, node, plan)
+    node.set[ObjectNode]("sides", arr(sides(op).map { side =>
+      val json = obj()
+      json.set[ObjectNode]("keys", written(side.keys, plan))
+      json.set[ObjectNode]("sent", written(side.sent, plan))
+      json.set[ObjectNode]("names", arr(side.sent.map(a => text(a.name))))
+      json: JsonNode
+    }))
+    val offsets = node.putArray("offsets")
+    sides(op).flatMap(_.offsets).foreach(offsets.add)
   }
 }
 
@@ -103,26 +109,8 @@ case class GroupColumns(keys: Seq[Attribute], data: Seq[Attribute]) {
 }
 
 object GroupColumns {
-  import Json._
-
-  /** Return the reason why the functions `calls` of `op` cannot get the columns of `sides`. */
-  def limitation(op: SparkPlan, calls: Seq[PythonFuncExpression], sides: Seq[GroupColumns]): Option[String] =
-    if (op.conf.pysparkArrowValidateSchema) PythonFunctions.other(calls, "whose schema Spark validates are not supported")
-    else if (sides.map(_.data.map(_.name)).exists(names => names.distinct.length < names.length))
-      PythonFunctions.other(calls, "over columns of one name are not supported")
-    else None
-
-  /** Add the columns of each of `sides`, and the offsets of all, to the JSON `node` of an operator. */
-  def describe(sides: Seq[GroupColumns], node: ObjectNode, plan: PlanJson): Unit = {
-    node.set[ObjectNode]("sides", arr(sides.map { side =>
-      val json = obj()
-      json.set[ObjectNode]("sent", arr(side.sent.map(a => plan.expressions.write(a): JsonNode)))
-      json.set[ObjectNode]("names", arr(side.sent.map(a => text(a.name))))
-      json: JsonNode
-    }))
-    val offsets = node.putArray("offsets")
-    sides.flatMap(_.offsets).foreach(offsets.add)
-  }
+  /** Return the columns of `plan`, whose first columns are the grouping `keys`. */
+  def of(keys: Seq[Attribute], plan: SparkPlan): GroupColumns = GroupColumns(keys, plan.output.drop(keys.length))
 }
 
 /** `pandas_udf` and `arrow_udf` that aggregate: a function from columns of a group to one value. */
@@ -133,8 +121,6 @@ object ArrowAggregatePythonRule extends GroupedPythonRule[ArrowAggregatePythonEx
   private val OverIterators = Set(217, 254)
 
   private val EvalTypes = OverIterators ++ Set(PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF, PythonEvalType.SQL_GROUPED_AGG_ARROW_UDF)
-
-  override protected def keys(op: ArrowAggregatePythonExec): Seq[Expression] = op.groupingExpressions
 
   override protected def calls(op: ArrowAggregatePythonExec): Seq[PythonFuncExpression] = op.udfExpressions
 
@@ -149,10 +135,11 @@ object ArrowAggregatePythonRule extends GroupedPythonRule[ArrowAggregatePythonEx
     op.groupingExpressions ++ PythonFunctions.arguments(calls(op)) ++ op.resultExpressions
 
   override def describe(op: ArrowAggregatePythonExec, node: ObjectNode, plan: PlanJson): Unit = {
-    describeGroups(op, op.evalType, node, plan)
+    describeCalls(op, op.evalType, node, plan)
+    node.set[ObjectNode]("keys", written(op.groupingExpressions, plan))
     val columns = op.groupingExpressions.map(_.toAttribute) ++ op.aggExpressions.map(_.resultAttribute)
     node.set[ObjectNode]("columns", arr(columns.map(a => attribute(a): JsonNode)))
-    node.set[ObjectNode]("results", arr(op.resultExpressions.map(e => plan.expressions.write(e): JsonNode)))
+    node.set[ObjectNode]("results", written(op.resultExpressions, plan))
   }
 }
 
@@ -163,8 +150,6 @@ object ArrowWindowPythonRule extends GroupedPythonRule[ArrowWindowPythonExec] {
   private def windows(op: ArrowWindowPythonExec): Seq[WindowExpression] =
     op.windowExpression.flatMap(_.collect { case w: WindowExpression => w })
 
-  override protected def keys(op: ArrowWindowPythonExec): Seq[Expression] = op.partitionSpec
-
   override protected def calls(op: ArrowWindowPythonExec): Seq[PythonFuncExpression] =
     windows(op).map(_.windowFunction).collect { case AggregateExpression(f: PythonUDAF, _, _, _, _) => f }
 
@@ -172,8 +157,7 @@ object ArrowWindowPythonRule extends GroupedPythonRule[ArrowWindowPythonExec] {
     val isCallEach = op.windowExpression.forall { case Alias(_: WindowExpression, _) => true; case _ => false }
     if (!isCallEach || calls(op).length < op.windowExpression.length)
       PythonFunctions.other(calls(op), "within expressions of windows are not supported")
-    else windows(op).collectFirst { case w if WindowExpressions.frame(w).isEmpty => WindowExpressions.unsupportedFrame(w) }
-      .orElse(super.limitation(op))
+    else windows(op).flatMap(WindowExpressions.frameReason(_)).headOption.orElse(super.limitation(op))
   }
 
   override def expressions(op: ArrowWindowPythonExec): Seq[Expression] =
@@ -182,8 +166,9 @@ object ArrowWindowPythonRule extends GroupedPythonRule[ArrowWindowPythonExec] {
   override def describe(op: ArrowWindowPythonExec, node: ObjectNode, plan: PlanJson): Unit = {
     val frames = windows(op).map(WindowExpressions.writeFrame(_, obj()))
     val kinds = frames.map(frame => if (frame.path("frame").asText == WindowExpressions.Whole) "unbounded" else "bounded")
-    describeGroups(op, op.evalType, node, plan, Map("window_bound_types" -> kinds.mkString(",")))
+    describeCalls(op, op.evalType, node, plan, Map("window_bound_types" -> kinds.mkString(",")))
+    node.set[ObjectNode]("keys", written(op.partitionSpec, plan))
     node.set[ObjectNode]("frames", arr(frames))
-    node.set[ObjectNode]("order", arr(op.orderSpec.map(e => plan.expressions.write(e): JsonNode)))
+    node.set[ObjectNode]("order", written(op.orderSpec, plan))
   }
 }

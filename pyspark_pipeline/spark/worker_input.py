@@ -1,15 +1,32 @@
-"""The stream of a task for Spark's worker: Arrow batches as objects, and numbers and texts as bytes."""
+"""The input of Spark's worker: values of arguments, and the stream of a task.
+
+In the stream Arrow batches are objects; settings, calls, numbers and texts are bytes, as Spark 4.1 sends them.
+"""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
+from pyspark import worker
 from pyspark.sql.pandas.serializers import ArrowStreamSerializer
 
 from pyspark_pipeline.operators.python_functions.calls import Cogroup, Group
+from pyspark_pipeline.operators.python_functions.row_values import python_values
+from pyspark_pipeline.plan.python_functions import PythonCall
+
+#: Spark's worker, whose functions differ between versions.
+WORKER: Any = worker
+#: Whether it reads functions and settings from objects, as since Spark 4.2.
+TAKES_OBJECTS = hasattr(WORKER, "RunnerConf")
+
+
+def values_of(column: pa.Array, type_: Any) -> list[Any]:
+    """Return the values that a function gets for a column of a type of Spark."""
+    values = python_values(column)
+    return list(map(type_.fromInternal, values)) if type_.needConversion() else values
 
 
 class Batches:
@@ -77,7 +94,29 @@ def write_bool(value: bool) -> bytes:
     return struct.pack("!?", value)
 
 
+def write_bytes(content: bytes) -> bytes:
+    """Return bytes, after their number."""
+    return write_int(len(content)) + content
+
+
 def write_text(value: str) -> bytes:
     """Return a text, after its length in bytes."""
-    content = value.encode()
-    return write_int(len(content)) + content
+    return write_bytes(value.encode())
+
+
+def write_settings(settings: Mapping[str, str]) -> bytes:
+    """Return settings, after their number."""
+    pairs = (write_text(key) + write_text(value) for key, value in settings.items())
+    return write_int(len(settings)) + b"".join(pairs)
+
+
+def write_arguments(call: PythonCall, *, may_have_names: bool = True) -> bytes:
+    """Return the ordinals of a call's arguments, each with its name if the form may have names, after their number."""
+    made = [write_int(len(call.arguments))]
+    for column, name in call.arguments:
+        made.append(write_int(column))
+        if may_have_names:
+            made.append(write_bool(name is not None))
+        if name is not None:
+            made.append(write_text(name))
+    return b"".join(made)
