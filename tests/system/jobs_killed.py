@@ -1,24 +1,24 @@
-"""A job that kills all its Python workers several times while its query runs, and prints rows and failed tasks."""
+"""A job that kills all its Python workers until tasks of its query fail, several times, and prints both counts."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
-import time
 
+from pyspark import SparkStageInfo
 from pyspark.sql import SparkSession
 
 from tests.support.processes import kill, python_workers, wait_until
 
-_QUERY = "SELECT id % 1000 AS k, count(*) AS n, sum(id) AS s FROM range(0, 40000000, 1, 40) GROUP BY 1"
+_QUERY = "SELECT id % 1000 AS k, count(*) AS n, sum(id) AS s FROM range(0, 400000000, 1, 40) GROUP BY 1"
 
 
-def _runs(spark: SparkSession) -> bool:
-    """Return whether a task runs in a stage with completed tasks, so that its worker is active."""
+def _stages(spark: SparkSession) -> list[SparkStageInfo]:
     tracker = spark.sparkContext.statusTracker()
-    stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-    return any(stage is not None and stage.numCompletedTasks and stage.numActiveTasks for stage in stages)
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("killed")]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+    return [stage for stage in stages if stage is not None]
 
 
 def main(kills: int) -> None:
@@ -30,12 +30,16 @@ def main(kills: int) -> None:
     over = threading.Event()
 
     def killer() -> None:
-        rounds = 0
-        while rounds < kills and not over.is_set():
-            if _runs(spark):
-                killed.extend(worker for worker in python_workers(os.getppid()) if kill(worker))
-                rounds += 1
-                time.sleep(0.4)
+        """Kill the workers again if all were between two tasks."""
+        rounds = failed = 0
+        while rounds < kills and not over.wait(0.1):
+            stages = _stages(spark)
+            if not any(stage.numCompletedTasks and stage.numActiveTasks for stage in stages):
+                continue
+            killed.extend(worker for worker in python_workers(os.getppid()) if kill(worker))
+            over.wait(0.4)
+            before, failed = failed, sum(stage.numFailedTasks for stage in _stages(spark))
+            rounds += failed > before
 
     thread = threading.Thread(target=killer, daemon=True)
     thread.start()
@@ -43,12 +47,8 @@ def main(kills: int) -> None:
     rows = frame.collect()
     over.set()
     thread.join()
-    tracker = spark.sparkContext._jsc.sc().statusTracker()
-    jobs = list(tracker.getJobIdsForGroup("killed"))
-    stages = [stage for job in jobs for stage in tracker.getJobInfo(job).get().stageIds()]
-    failed = sum(tracker.getStageInfo(stage).get().numFailedTasks() for stage in stages)
     print("ROWS", len(rows), sum(row.n for row in rows), sum(row.s for row in rows))
-    print("KILLED", len(killed), "FAILED", failed)
+    print("KILLED", len(killed), "FAILED", sum(stage.numFailedTasks for stage in _stages(spark)))
     frame.explain()
     spark.stop()
 

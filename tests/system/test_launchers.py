@@ -78,7 +78,7 @@ def test_tasks_of_killed_workers_are_retried(tmp_path: Path) -> None:
     arguments = ["--master", "local[2,4]", *submit_args(), *_SMALL, str(_JOBS / "jobs_killed.py"), "2"]
     done = launch("spark-submit", arguments, tmp_path)
     assert done.returncode == 0, output_tail(done)
-    total = 40_000_000
+    total = 400_000_000
     assert f"ROWS 1000 {total} {total * (total - 1) // 2}" in done.stdout
     counts = next(line for line in done.stdout.splitlines() if line.startswith("KILLED")).split()
     assert int(counts[1]) >= 2 and int(counts[3]) >= 1, done.stdout

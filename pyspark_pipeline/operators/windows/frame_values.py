@@ -120,13 +120,13 @@ class ValueAtGroupEnd(FrameValue):
     def __init__(self, at_ends: GroupValues) -> None:
         self._at_ends = at_ends
         self._ended: list[list[pa.Array]] = []
+        self._ended_bytes = 0
         self._first = 0
         self._groups = 0
 
     @property
     def nbytes(self) -> int:
-        ended: int = sum(array.nbytes for part in self._ended for array in part)
-        return self._at_ends.nbytes + ended
+        return self._at_ends.nbytes + self._ended_bytes
 
     @staticmethod
     @abstractmethod
@@ -134,20 +134,25 @@ class ValueAtGroupEnd(FrameValue):
         """Return flags of the first rows of groups."""
 
     def add(self, rows: WindowRows, columns: Sequence[pa.Array]) -> list[pa.Array]:
-        self._ended += self._at_ends.ended(rows, columns)
+        self._append(self._at_ends.ended(rows, columns))
         numbers = np.cumsum(self.starts(rows), dtype=np.int64) + (self._groups - 1)
         self._groups = int(numbers[-1]) + 1
         return [pa.array(numbers)]
 
     def finish(self) -> None:
-        self._ended += self._at_ends.last()
+        self._append(self._at_ends.last())
+
+    def _append(self, ended: list[list[pa.Array]]) -> None:
+        self._ended += ended
+        self._ended_bytes += sum(array.nbytes for part in ended for array in part)
 
     def evaluate(self, kept: Sequence[pa.Array], rows: int) -> list[pa.Array]:
         numbers = values(kept[0])
         ended = [pa.concat_arrays(parts) for parts in zip(*self._ended, strict=True)]
         made = [array.take(pa.array(numbers - self._first)) for array in ended]
         past = int(numbers[-1]) - self._first
-        self._ended = [[array.slice(past) for array in ended]]
+        self._ended, self._ended_bytes = [], 0
+        self._append([[array.slice(past) for array in ended]])
         self._first += past
         return made
 

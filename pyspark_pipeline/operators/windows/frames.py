@@ -118,6 +118,7 @@ class _ValueOverFrames(FrameValue):
         self._frames = frames
         self._parts: list[WindowRows] = []
         self._columns: list[list[pa.Array]] = []
+        self._buffered_bytes = 0
         self._behind = 0  # buffered rows before the next row to compute
         self._before = 0, 0  # the frame of the row before, in buffered rows
         self._done = self._complete = self._total = 0  # rows, of all, computed, of complete frames, and so far
@@ -126,13 +127,11 @@ class _ValueOverFrames(FrameValue):
 
     @property
     def nbytes(self) -> int:
-        flags = sum(part.partition_starts.nbytes + part.peer_starts.nbytes for part in self._parts)
-        held: int = sum(array.nbytes for part in (*self._columns, self._made) for array in part)
-        return flags + held + (0 if self._open is None else self._open.nbytes)
+        made: int = sum(array.nbytes for array in self._made)
+        return self._buffered_bytes + made + (0 if self._open is None else self._open.nbytes)
 
     def add(self, rows: WindowRows, columns: Sequence[pa.Array]) -> list[pa.Array]:
-        self._parts.append(rows)
-        self._columns.append(list(columns))
+        self._buffer(rows, list(columns))
         self._total += rows.num_rows
         if self._open is not None:
             self._open.add(rows.partition_starts, columns[-1])
@@ -165,8 +164,15 @@ class _ValueOverFrames(FrameValue):
         self._done, self._behind = self._complete, stop - past
         self._before = max(int(begin[-1]) - past, 0), max(int(end[-1]) - past, 0)
         flags = rows.flags
-        self._parts = [WindowRows(flags.partition_starts[past:], flags.peer_starts[past:])]
-        self._columns = [[array.slice(past) for array in rows.columns]]
+        self._parts, self._columns, self._buffered_bytes = [], [], 0
+        kept = WindowRows(flags.partition_starts[past:], flags.peer_starts[past:])
+        self._buffer(kept, [array.slice(past) for array in rows.columns])
+
+    def _buffer(self, rows: WindowRows, columns: list[pa.Array]) -> None:
+        self._parts.append(rows)
+        self._columns.append(columns)
+        flags = rows.partition_starts.nbytes + rows.peer_starts.nbytes
+        self._buffered_bytes += flags + sum(array.nbytes for array in columns)
 
     @abstractmethod
     def _values(self, rows: _Rows, at: Array, begin: Array, end: Array) -> int:

@@ -19,6 +19,7 @@ class RowBuffer:
         self._context = context
         self._files = SpillFiles(context.spill)
         self._items: deque[Chunk | SpillFile] = deque()
+        self._queued_bytes = 0
         self._written: SpillFile | None = None
         self._read: Iterator[Chunk] | None = None
         self._front: Chunk | None = None
@@ -26,8 +27,7 @@ class RowBuffer:
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        held: int = sum(item.nbytes for item in self._items if not isinstance(item, SpillFile))
-        return held + (0 if self._front is None else self._front.nbytes)
+        return self._queued_bytes + (0 if self._front is None else self._front.nbytes)
 
     def add(self, chunk: Chunk) -> None:
         """Append a chunk. Raises :class:`ResourceExhaustedError` if it must be written and cannot be."""
@@ -35,6 +35,7 @@ class RowBuffer:
             self._written.write(chunk)
         else:
             self._items.append(chunk)
+            self._queued_bytes += chunk.nbytes
 
     def spill(self) -> None:
         """Spill the chunks in memory to a file, except the remainder of a partly taken chunk."""
@@ -48,6 +49,7 @@ class RowBuffer:
             file.write(chunk)
         self._written = file
         self._items.append(file)
+        self._queued_bytes = 0
 
     def take(self, most: int) -> Chunk:
         """Remove and return the next rows, 1 to ``most``; the buffer must not be empty."""
@@ -60,6 +62,7 @@ class RowBuffer:
     def close(self) -> None:
         """Release the chunks and files. Idempotent."""
         self._items.clear()
+        self._queued_bytes = 0
         self._read = self._front = self._written = None
         self._files.close()
 
@@ -67,7 +70,9 @@ class RowBuffer:
         """Return the next chunk; None at the end of a file."""
         item = self._items[0]
         if isinstance(item, pa.RecordBatch):
-            return self._items.popleft()
+            self._items.popleft()
+            self._queued_bytes -= item.nbytes
+            return item
         if self._read is None:
             self._read = self._reader(item)
         chunk = next(self._read, None)
