@@ -38,7 +38,7 @@ _VANILLA = {ENABLED: "false", "spark.sql.parquet.filterPushdown": "false"}
 def _engine(vanilla_only: bool, spark: SparkSession) -> Iterator[None]:
     if vanilla_only:
         pytest.skip("needs the extension")
-    with time_limit(spark, 180):
+    with time_limit(spark):
         yield
     spark.catalog.clearCache()
 
