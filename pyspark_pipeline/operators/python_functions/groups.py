@@ -88,6 +88,7 @@ class GroupOperator(Operator):
         self._boundaries = Boundaries(node.spec, settings)
         self._batch_rows: int = settings.options.batch_rows
         self._open = Group([])
+        self._open_bytes = 0  # of the chunks with rows of the open group
         self._ready: deque[Group] = deque()
         self._results: Iterator[pa.RecordBatch] | None = None
         self._finishing = False
@@ -105,7 +106,9 @@ class GroupOperator(Operator):
         for start, end in zip(ends, ends[1:], strict=False):
             self._end_group()
             self._open.parts.append((arguments, start, end))
-        self._reserve(sum(rows.nbytes for rows, _, _ in self._open.parts) + arguments.nbytes)
+        nbytes = arguments.nbytes
+        self._open_bytes += nbytes
+        self._reserve(self._open_bytes + nbytes)
 
     def _add_rows(self, chunk: Chunk, starts: np.ndarray) -> None:
         """Receive the rows of groups and the ordinals of the first ones."""
@@ -117,7 +120,7 @@ class GroupOperator(Operator):
     def _end_group(self) -> None:
         if self._open.parts:
             self._ready.append(self._open)
-            self._open = Group([])
+            self._open, self._open_bytes = Group([]), 0
 
     def has_output(self) -> bool:
         return bool(self._ready) or self._results is not None
@@ -166,7 +169,7 @@ class GroupOperator(Operator):
         self.close()
 
     def close(self) -> None:
-        self._open, self._results = Group([]), None
+        self._open, self._open_bytes, self._results = Group([]), 0, None
         self._ready.clear()
 
 
