@@ -26,7 +26,7 @@ from tests.support.conversion import Conversion, install, summary_of
 
 ENABLED = "spark.pysparkPipeline.enabled"
 
-#: Ends a hang; a query that finishes never takes that long, on a slow and busy machine neither.
+#: Ends a hang: no query that finishes takes that long, not even on a slow and busy machine.
 TIME_LIMIT_S = 300.0
 
 _SETTINGS = {
