@@ -194,6 +194,10 @@ class WindowPython(PythonGroups):
     """The sorted rows of the child with a value of each function over the group of the row."""
 
 
+#: The nodes whose function reads an iterator over batches of its partition.
+CALLS_OVER_ITERATORS = (EvalIterator, MapPython, PythonScan, TablePython)
+
+
 @decodes("ArrowEvalPythonExec", "BatchEvalPythonExec")
 def _eval_python(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
     (child,) = children

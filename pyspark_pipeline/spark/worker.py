@@ -9,14 +9,16 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark import worker as spark_worker
 
 from pyspark_pipeline.errors import UserFunctionError
 from pyspark_pipeline.kernels.buffers import IS_ADDRESS_SPACE_LIMITED
+from pyspark_pipeline.operators.python_functions.calling_thread import with_calling_thread
 from pyspark_pipeline.operators.python_functions.calls import use_calls_of
 from pyspark_pipeline.spark.broadcasts import read_broadcast
 from pyspark_pipeline.spark.python_calls import load_calls
-from pyspark_pipeline.task import run_fragment
+from pyspark_pipeline.task import needs_calling_thread, run_fragment
 
 # Spark already runs a task per core: Arrow's own thread pools would oversubscribe the cores.
 pa.set_cpu_count(1)
@@ -61,4 +63,7 @@ class FragmentFunction:
         self._text = text
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return run_fragment(self._text, batches, read_broadcast)
+        output = run_fragment(self._text, batches, read_broadcast)
+        context = TaskContext.get()
+        needs_thread = needs_calling_thread(self._text, 1 if context is None else context.cpus())
+        return with_calling_thread(output) if needs_thread else output

@@ -43,6 +43,7 @@ from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.plan.depth import raised_recursion_limit
 from pyspark_pipeline.plan.layout import check_layout
 from pyspark_pipeline.plan.nodes import Fragment
+from pyspark_pipeline.plan.python_functions import CALLS_OVER_ITERATORS, EvalPython
 from pyspark_pipeline.plan.wire import decode_fragment
 from pyspark_pipeline.planner import FragmentBuilder, depends_on_row_order
 from pyspark_pipeline.task.capture import capture_task
@@ -67,6 +68,24 @@ def _decoded_large(text: str) -> Fragment:
     return decode_fragment(text)
 
 
+def _fragment(text: str) -> Fragment:
+    return _decoded(text) if len(text) < _LARGE_TEXT else _decoded_large(text)
+
+
+def needs_calling_thread(text: str, cpus: int) -> bool:
+    """Return whether the engine would call functions of the fragment ``text`` on other threads than the caller's.
+
+    It does if a function waits for its input, or if ``cpus`` threads run drivers.
+    """
+    pending = [_fragment(text).root]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, CALLS_OVER_ITERATORS) or (cpus > 1 and isinstance(node, EvalPython)):
+            return True
+        pending.extend(node.children)
+    return False
+
+
 def run_fragment(
     text: str, batches: Iterator[pa.RecordBatch], read_broadcast: ReadBroadcast = no_broadcast
 ) -> Iterator[pa.RecordBatch]:
@@ -74,7 +93,7 @@ def run_fragment(
 
     If the fragment's options request it, the task's input is captured (:mod:`pyspark_pipeline.task.capture`).
     """
-    fragment = _decoded(text) if len(text) < _LARGE_TEXT else _decoded_large(text)
+    fragment = _fragment(text)
     task = capture_task(text, fragment, batches, read_broadcast)
     wanted = fragment.settings.options.capture_operator
     recorder = OperatorRecorder(task.files, wanted) if task.files and wanted else None

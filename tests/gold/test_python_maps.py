@@ -65,6 +65,47 @@ def test_functions_have_an_event_loop(spark: SparkSession) -> None:
     _rows(spark, lambda: _source(spark).mapInArrow(sizes, "n bigint"))
 
 
+def test_functions_run_on_the_main_thread(spark: SparkSession) -> None:
+    def alarmed(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        import signal
+        import threading
+
+        before = signal.signal(signal.SIGALRM, lambda *_: None)
+        for frame in frames:
+            yield frame[["id"]].assign(is_main=threading.current_thread() is threading.main_thread())
+        signal.signal(signal.SIGALRM, before)
+
+    @f.pandas_udf("boolean")
+    def is_main(ids: Iterator[pd.Series]) -> Iterator[pd.Series]:
+        import threading
+
+        for series in ids:
+            yield series.map(lambda _: threading.current_thread() is threading.main_thread())
+
+    @f.pandas_udf("boolean")
+    def is_main_too(ids: pd.Series) -> pd.Series:
+        import threading
+
+        return ids.map(lambda _: threading.current_thread() is threading.main_thread())
+
+    def mapped() -> DataFrame:
+        return _source(spark).mapInPandas(alarmed, "id BIGINT, is_main BOOLEAN")
+
+    assert all(row[1] and row[2] for row in _rows(spark, lambda: mapped().select("id", "is_main", is_main_too("id"))))
+    assert all(row[1] for row in _rows(spark, lambda: _source(spark).select("id", is_main("id"))))
+
+
+def test_input_may_be_read_by_a_thread_of_the_function(spark: SparkSession) -> None:
+    def read_ahead(batches: Batches) -> Batches:
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(1) as pool:
+            for batch in pool.submit(list, batches).result():
+                yield batch.select(["id"])
+
+    assert len(_rows(spark, lambda: _source(spark).mapInArrow(read_ahead, "id BIGINT"))) == 5500
+
+
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu"])
 def test_values_of_all_types_equal_spark(spark: SparkSession, zone: str) -> None:
     settings = {"spark.sql.session.timeZone": zone}

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import UnsupportedPlanError, UserFunctionError
+from pyspark_pipeline.operators.python_functions.calling_thread import current
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonFunctions
@@ -79,7 +80,16 @@ def use_calls_of(load: LoadCalls) -> None:
 
 
 def load_calls(functions: PythonFunctions, settings: Settings) -> Evaluate:
-    """Unpickle the functions; raise what the import of their modules raises."""
+    """Unpickle the functions; raise what the import of their modules raises. The calling thread, if any, calls them."""
+    thread = current()
+    if thread is None:
+        return load_calls_here(functions, settings)
+    load = thread.call(lambda: load_calls_here(functions, settings))
+    return lambda partition, data: thread.iterate(lambda: load(partition, data))
+
+
+def load_calls_here(functions: PythonFunctions, settings: Settings) -> Evaluate:
+    """Unpickle the functions on the thread that will call them."""
     if not _loaders:
         raise UnsupportedPlanError("Python functions run in Spark's workers only")
     return _loaders[0](functions, settings)

@@ -1,4 +1,4 @@
-"""A function over an iterator, run on a thread of its own between two bounded queues.
+"""A function over an iterator, run on a thread of its own, or by the calling thread, between two bounded queues.
 
 The function pulls its input, a driver pushes it: so the function waits on its thread, and the driver polls. The thread
 counts as background work while it computes, not while it waits for the driver.
@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 import pyarrow as pa
 
 from pyspark_pipeline.exec.background import BackgroundWork
+from pyspark_pipeline.operators.python_functions.calling_thread import CallingThread
 
 _MOST_QUEUED = 2
 
@@ -27,12 +28,18 @@ class FunctionThread:
     """Runs ``function``; ``wake`` is called whenever a poll may have changed. All methods return at once."""
 
     def __init__(
-        self, name: str, function: Callable[[Batches], Batches], background: BackgroundWork, wake: Callable[[], None]
+        self,
+        name: str,
+        function: Callable[[Batches], Batches],
+        background: BackgroundWork,
+        wake: Callable[[], None],
+        caller: CallingThread | None = None,
     ) -> None:
         self._name = name
         self._function = function
         self._background = background
         self._wake = wake
+        self._caller = caller
         self._inputs: deque[pa.RecordBatch] = deque()
         self._outputs: deque[pa.RecordBatch] = deque()
         self._changed = threading.Condition()
@@ -92,7 +99,9 @@ class FunctionThread:
         if self._is_waiting:
             self._is_waiting = False
             self._background.started(self._name, may_take_long=True)
-            self._changed.notify()
+            self._changed.notify_all()
+            if self._caller is not None:
+                self._caller.wake()
 
     def _wait_until(self, holds: Callable[[], bool]) -> None:
         """Wait on the thread; raise if the output is no longer needed. Call with the lock held."""
@@ -100,8 +109,15 @@ class FunctionThread:
             self._is_waiting = True
             self._background.done(self._name)
             self._wake()
-            while self._is_waiting:
-                self._changed.wait()
+            if self._caller is None or not self._caller.is_current():
+                while self._is_waiting:
+                    self._changed.wait()
+                continue
+            self._changed.release()
+            try:
+                self._caller.serve_while(lambda: self._is_waiting)
+            finally:
+                self._changed.acquire()
         if self._is_stopped:
             raise _StoppedError
 

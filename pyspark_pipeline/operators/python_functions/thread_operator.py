@@ -1,4 +1,7 @@
-"""The common part of operators whose function pulls an iterator over the batches of a partition, on its own thread."""
+"""The common part of operators whose function pulls an iterator over the batches of a partition.
+
+The worker's main thread calls it, as in Spark. If a task has several such functions, the others have their own threads.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ import pyarrow as pa
 from pyspark_pipeline.errors import PipelineError
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
-from pyspark_pipeline.operators.python_functions.calls import load_calls, user_error
+from pyspark_pipeline.operators.python_functions.calling_thread import current
+from pyspark_pipeline.operators.python_functions.calls import load_calls, load_calls_here, user_error
 from pyspark_pipeline.operators.python_functions.function_thread import FunctionThread
 from pyspark_pipeline.operators.python_functions.row_batches import RowBatches
 from pyspark_pipeline.plan.nodes import Settings
@@ -49,10 +53,16 @@ class ThreadOperator(Operator):
 
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
-        self._thread = FunctionThread(self._functions.names, self._evaluate, context.background, context.wake)
+        thread = current()
+        caller = thread if thread is not None and thread.claim() else None
+        evaluate = self._evaluate_here if caller is None else self._evaluate
+        self._thread = FunctionThread(self._functions.names, evaluate, context.background, context.wake, caller)
 
     def _evaluate(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        evaluate = load_calls(self._functions, self._settings)
+        return load_calls(self._functions, self._settings)(self._partition, batches)
+
+    def _evaluate_here(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        evaluate = load_calls_here(self._functions, self._settings)
         with _event_loop(self._functions):
             yield from evaluate(self._partition, batches)
 
