@@ -91,6 +91,9 @@ def test_a_program_with_a_local_connect_server_runs_fragments() -> None:
     assert done.returncode == 0, output_tail(done)
     assert "ROWS pyspark.sql.connect.session [(0, 100), (1, 100), (2, 100)]" in done.stdout
     assert int(done.stdout.partition("EXPLAIN ")[2].splitlines()[0]) > 0
+    rows = "[(0, 0, 10), (10, 100, 20), (20, 200, 30)]"
+    converted, plain = (line for line in done.stdout.splitlines() if line.startswith("FUNCTIONS"))
+    assert (converted, plain) == (f"FUNCTIONS 6 {rows}", f"FUNCTIONS 0 {rows}")
     for report in ("profile", "timeline"):
         refused = f"REFUSED {report} reads the driver's JVM, which a Spark Connect client cannot reach"
         assert refused in done.stdout, output_tail(done)

@@ -15,7 +15,7 @@ class ChunkRunner(launch: Launch)
   extends ArrowPythonRunner(
     Seq(launch.functions._1.head -> launch.functions._2), PythonEvalType.SQL_MAP_ARROW_ITER_UDF,
     Array(Array(0)), StructType(Array(StructField("struct", ChunkRow.schema))), launch.timeZone, false,
-    launch.runnerConf, launch.metrics, None, None, None)
+    launch.runnerConf, launch.metrics, launch.artifacts, None, None)
   with FragmentRunner {
 
   /** These override accessors of private members of Spark's runner; the Scala compiler chose the names. */

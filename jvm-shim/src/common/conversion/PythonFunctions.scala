@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import org.apache.spark.{JobArtifactSet, SparkConf}
+import org.apache.spark.SparkConf
 import org.apache.spark.api.python.PythonFunction
 import org.apache.spark.sql.catalyst.expressions.{Expression, NamedArgumentExpression, PythonFuncExpression}
 import org.apache.spark.sql.execution.SparkPlan
@@ -38,7 +38,6 @@ object PythonFunctions {
     if (types.exists(isUnsupported)) other(calls, "of intervals or of the type void are not supported")
     else if (op.conf.pythonUDFProfiler.isDefined) other(calls, "are profiled by Spark")
     else if (op.conf.pythonWorkerLoggingEnabled) other(calls, s"that log with ${SQLConf.PYTHON_WORKER_LOGGING_ENABLED.key} are not supported")
-    else if (JobArtifactSet.getCurrentJobArtifactState.isDefined) other(calls, "with artifacts of a Connect session are not supported")
     else of(calls).flatMap(obstacle(_, op.session.sparkContext.conf)).headOption.flatMap(other(calls, _))
   }
 

@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import org.apache.spark.{QueryContext, SparkConf, TaskContext}
+import org.apache.spark.{JobArtifactSet, QueryContext, SparkConf, TaskContext}
 import org.apache.spark.api.python.{ChainedPythonFunctions, PythonBroadcast, PythonFunction, SimplePythonFunction}
 import org.apache.spark.broadcast.Broadcast
 import org.apache.spark.sql.execution.metric.SQLMetric
@@ -47,7 +47,8 @@ object FragmentLaunch {
       inputOrder = layout.readOrder,
       contexts = json.contexts,
       instances = assignments.length,
-      isParallel = PipelineShuffleExchangeExec.drivers(sc.conf) > 1)
+      isParallel = PipelineShuffleExchangeExec.drivers(sc.conf) > 1,
+      artifacts = if (layout.pythonFunctions.isEmpty) None else JobArtifactSet.getCurrentJobArtifactState.map(_.uuid))
     new FragmentRDD(sc, launch, assignments, inputs)
   }
 
@@ -75,7 +76,8 @@ object FragmentLaunch {
 
 /**
  * The parameters of all tasks of a fragment. Messages of a result have at most `maxRows` rows if it is above 0. If Spark
- * caches the result, `cache` has the codec of its columns, if any.
+ * caches the result, `cache` has the codec of its columns, if any. `artifacts` is the id of the session whose files and
+ * modules the user's functions read, if it has its own.
  */
 case class Launch(
     functions: (Seq[ChainedPythonFunctions], Long),
@@ -88,6 +90,7 @@ case class Launch(
     contexts: Array[QueryContext],
     instances: Int,
     isParallel: Boolean,
+    artifacts: Option[String] = None,
     maxRows: Int = 0,
     cache: Option[Option[String]] = None) {
 
