@@ -56,6 +56,7 @@ def _case(case: Mapping[str, Any]) -> str:
     notes += [f"frame {' or '.join(case['frames'])}"] if case.get("frames") else []
     notes += [f"argument {int(i) + 1} like `{pattern}`" for i, pattern in case.get("matches", {}).items()]
     notes += [f"argument {int(i) + 1} of constants like `{pattern}`" for i, pattern in case.get("choices", {}).items()]
+    notes += [f"argument {i + 1} without the constant NaN" for i in case.get("without_nan", [])]
     notes += [] if case.get("distinct", True) else ["without DISTINCT"]
     if case.get("result"):
         notes.append("gives " + " / ".join(case["result"]))

@@ -36,8 +36,9 @@ def case(*args: Sequence[str], **conditions: Any) -> Case:
 
     ``conditions``: variadic, same_type, result, max_precision (of a decimal result, or of the decimals of an array),
     fields (``absent``: the class of this version of Spark has no such field), literal, matches, choices (patterns of
-    arguments that are one of several constants in each row, or NULL), settings (of Spark, with the values they may
-    have), frames (of a window), distinct (false: not with DISTINCT), difference.
+    arguments that are one of several constants in each row, or NULL), without_nan (arguments without the constant NaN
+    and without subqueries), settings (of Spark, with the values they may have), frames (of a window), distinct (false:
+    not with DISTINCT), difference.
     """
     return {"args": [list(kinds) for kinds in args], **conditions}
 
@@ -122,9 +123,15 @@ def matches(entry: Case, call: Signature) -> bool:
         return False
     if not all(isinstance(call.args[position], Literal) for position in entry.get("literal", ())):
         return False
+    if any(_is_nan(call.args[position]) for position in entry.get("without_nan", ())):
+        return False
     return all(
         _fully_matches(call.args[int(position)], pattern) for position, pattern in entry.get("matches", {}).items()
     ) and all(_choice_matches(call.args[int(at)], pattern) for at, pattern in entry.get("choices", {}).items())
+
+
+def _is_nan(arg: Expr | None) -> bool:
+    return isinstance(arg, Literal) and arg.value is not None and bool(arg.value != arg.value)
 
 
 def _choice_matches(arg: Expr | None, pattern: str) -> bool:

@@ -30,11 +30,19 @@ _ROW = 16
 _SIZE = 0xFFFFFFFF
 
 
-def write_lists(columns: Sequence[pa.Array], bounds: Array) -> tuple[Array, Array]:
+def write_lists(columns: Sequence[pa.Array], bounds: Array, marks: Array | None = None) -> tuple[Array, Array]:
     """Return the offsets (int64) and the bytes of the lists of groups, whose elements begin and end at ``bounds``.
 
-    ``columns`` are the fields of the elements; a single one has no NULL.
+    ``columns`` are the fields of the elements; a single one has no NULL. ``marks`` (int64), for lists that Spark does
+    not read, take the place of the NULL bits of the row.
     """
+    offsets, data = _write_lists(columns, bounds)
+    if marks is not None:
+        data.view(np.int64)[offsets[:-1] // 8] = marks
+    return offsets, data
+
+
+def _write_lists(columns: Sequence[pa.Array], bounds: Array) -> tuple[Array, Array]:
     if len(columns) == 1 and not _is_text(columns[0].type):
         return _write_fixed(_fixed_values(columns[0]), bounds)
     counts = np.diff(bounds)
@@ -180,6 +188,13 @@ def read_lists(groups: Array, lists: pa.Array, types: Sequence[pa.DataType]) -> 
     return np.repeat(groups, counts), columns
 
 
+def read_heads(lists: pa.Array) -> tuple[Array, Array]:
+    """Return the marks of lists, 0 in those of Spark, and the numbers of their elements; int64."""
+    offsets, data = string_parts(lists)
+    heads = data[offsets[:-1].astype(np.int64)[:, None] + np.arange(_ROW + 8)].view(np.int64)
+    return heads[:, 0], heads[:, 2]
+
+
 def _read_field(data: Array, words: Array, places: Array, number: int, types: Sequence[pa.DataType]) -> pa.Array:
     kind = types[number]
     valid = (words[places // 8 + number // 64] >> (number % 64)) & 1 == 0
@@ -199,6 +214,27 @@ def _texts(data: Array, starts: Array, lengths: Array, kind: pa.DataType, valid:
     gather_texts(data, starts, ends, out)
     mask = None if valid is None else pack_validity(valid)[0]
     return pa.Array.from_buffers(kind, lengths.size, [mask, pa.py_buffer(ends), pa.py_buffer(out)])
+
+
+def arrays_of_bytes(column: pa.Array) -> pa.Array:
+    """Return the bytes of Spark's arrays of the bytes of each value: their number, NULL bits, the padded bytes."""
+    offsets, data = string_parts(column)
+    counts: Array = np.diff(offsets.astype(np.int64))
+    heads = _words_at(counts)
+    ends = np.append(0, np.cumsum(heads + ((counts + 7) & ~7)))
+    words = allocate_zeros(int(ends[-1]) // 8, np.int64)
+    words[ends[:-1] // 8] = counts
+    scatter_texts(offsets, data, ends[:-1] + heads, words.view(np.uint8))
+    parts = [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(words)]
+    return pa.Array.from_buffers(pa.binary(), len(column), parts)
+
+
+def bytes_of_arrays(arrays: pa.Array) -> pa.Array:
+    """Return the values of which :func:`arrays_of_bytes` made ``arrays``."""
+    offsets, data = string_parts(arrays)
+    starts = offsets[:-1].astype(np.int64)
+    counts = data[starts[:, None] + np.arange(8)].view(np.int64)[:, 0]
+    return _texts(data, starts + _words_at(counts), counts, pa.binary(), None)
 
 
 @kernel

@@ -10,6 +10,7 @@ from pyspark_pipeline.operators.aggregation.blocking import (
     AggregateSourceFactory,
 )
 from pyspark_pipeline.operators.aggregation.functions import build_function
+from pyspark_pipeline.operators.aggregation.functions.registry import AggregateFunction
 from pyspark_pipeline.operators.aggregation.functions.state import StatePool
 from pyspark_pipeline.operators.aggregation.streaming import StreamingAggregateFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
@@ -21,22 +22,27 @@ _EXECS = ["HashAggregateExec", "ObjectHashAggregateExec", "SortAggregateExec"]
 
 @implements(Aggregate, execs=_EXECS, pipeline=["AggregateSink", "AggregateSource"])
 def decompose_aggregate(node: Aggregate, builder: PipelineBuilder) -> list[OperatorFactory]:
-    """Append a partial aggregation with keys to the child's pipeline; break the pipeline for any other one.
+    """Append a partial aggregation with keys that may flush to the child's pipeline; break the pipeline for any other.
 
     An aggregation without calls blocks: it may be the one that removes the duplicates for a DISTINCT above.
     """
     if builder.dop == 1:  # with more drivers, groups pass a local exchange, which the first stage makes cheaper
         merged = merge_stages(node)
-        if all(build_function(call, StatePool(), builder.settings).is_kept_by_merge for call in merged.calls):
+        if all(function.is_kept_by_merge for function in _functions(merged, builder)):
             node = merged
     below = builder.decompose(node.child)
     Aggregator(node, builder.settings)  # raises for an unsupported node before execution starts
-    if node.grouping and node.results is None and is_partial(node.calls):
+    is_cut = any(function.is_cut_by_flush for function in _functions(node, builder))
+    if node.grouping and node.results is None and is_partial(node.calls) and not is_cut:
         return [*builder.adapt_parallelism(below), StreamingAggregateFactory(node, builder.settings)]
     if _needs_whole_groups(node):
         below = builder.local_shuffle(below, node.grouping) if node.grouping else builder.gather(below)
     shared = AggregateContext(node, builder.settings)
     return builder.break_pipeline(below, AggregateSinkFactory(shared), AggregateSourceFactory(shared))
+
+
+def _functions(node: Aggregate, builder: PipelineBuilder) -> list[AggregateFunction]:
+    return [build_function(call, StatePool(), builder.settings) for call in node.calls]
 
 
 def _needs_whole_groups(node: Aggregate) -> bool:

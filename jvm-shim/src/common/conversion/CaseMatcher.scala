@@ -28,6 +28,7 @@ object CaseMatcher {
       Support.precision(e.dataType) <= c.maxPrecision &&
       c.fieldValues.forall { case (k, allowed) => allowed(fields.get(k).fold("absent")(_.asText)) } &&
       c.settings.forall { case (k, allowed) => Settings.ofSpark(SQLConf.get, k).exists(allowed) } &&
+      !c.withoutNaN.exists(i => call.args.lift(i).exists(_.exists(canBeOneNaN))) &&
       c.literals.forall(i => call.args.lift(i).exists(_.isInstanceOf[Literal])) &&
       c.patterns.forall { case (i, p) => call.args.lift(i).exists(literalMatches(_, p)) } &&
       c.choices.forall { case (i, p) => call.args.lift(i).exists(choiceMatches(_, p)) }
@@ -41,6 +42,13 @@ object CaseMatcher {
     } else {
       kinds.length == c.args.length && kinds.zip(c.args).forall { case (k, allowed) => allowed(k) }
     }
+
+  /** Return whether `e` may be NaN and is one object in all rows: a set has it once. */
+  private def canBeOneNaN(e: Expression): Boolean = e match {
+    case Literal(value: Double, _) => value.isNaN
+    case Literal(value: Float, _) => value.isNaN
+    case other => ExpressionJson.isSubquery(other)
+  }
 
   /** Return whether `e` has one of several constants in each row, which are NULL or match. */
   private def choiceMatches(e: Expression, pattern: String): Boolean = e match {

@@ -94,6 +94,7 @@ object Manifest {
     val literals: Seq[Int] = elements(json.path("literal")).map(_.asInt)
     val patterns: Map[Int, String] = fields(json.path("matches")).map { case (k, v) => k.toInt -> v.asText }
     val choices: Map[Int, String] = fields(json.path("choices")).map { case (k, v) => k.toInt -> v.asText }
+    val withoutNaN: Seq[Int] = elements(json.path("without_nan")).map(_.asInt)
     val maxPrecision: Int = json.path("max_precision").asInt(Int.MaxValue)
     val difference: Option[String] = Option(json.path("difference").asText(null)).filter(_.nonEmpty)
   }

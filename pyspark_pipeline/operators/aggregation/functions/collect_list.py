@@ -5,7 +5,6 @@ DISTINCT stays in Spark, whose result has the order of a hash map.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from decimal import Decimal
 
 import numpy as np
@@ -13,35 +12,28 @@ import pyarrow as pa
 
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.expressions.cases import ONE_CORE_A_TASK, ORDERED, case
-from pyspark_pipeline.kernels.buffers import Array
-from pyspark_pipeline.operators.aggregation.functions.listagg import ListState, list_buffers
-from pyspark_pipeline.operators.aggregation.functions.registry import AggregateFunction, aggregate
+from pyspark_pipeline.operators.aggregation.functions.registry import aggregate
 from pyspark_pipeline.operators.aggregation.functions.state import StatePool, warm_up
+from pyspark_pipeline.operators.aggregation.functions.value_lists import (
+    IGNORES_NULLS,
+    MOST_DIGITS,
+    ListFunction,
+    ListState,
+)
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
-
-#: Decimals of more digits have another form in buffers.
-_DIGITS = 18
-#: Spark 4.3 can also keep NULLs.
-_IGNORES_NULLS = {"ignoreNulls": ["true", "absent"]}
 
 
 @aggregate(
     "CollectList",
-    [case(ORDERED, distinct=False, max_precision=_DIGITS, fields=_IGNORES_NULLS, settings=ONE_CORE_A_TASK)],
+    [case(ORDERED, distinct=False, max_precision=MOST_DIGITS, fields=IGNORES_NULLS, settings=ONE_CORE_A_TASK)],
 )
-class CollectList(AggregateFunction):
+class CollectList(ListFunction):
     """The values that are not NULL; an empty array if there is none."""
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
         kind = call.arg_types[0]
-        self._state = self.state(lambda: ListState([kind]), "list", kind)
-
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
-        self._state.merge(groups, buffers[0])
-
-    def buffers(self, start: int, stop: int) -> list[pa.Array]:
-        return [list_buffers(self._state, start, stop)]
+        self._state: ListState = self.state(lambda: ListState([kind]), "list", kind)
 
     def result(self, start: int, stop: int) -> pa.Array:
         bounds, columns = self._state.rows(start, stop)
@@ -53,4 +45,4 @@ def _load_kernels() -> None:
     for kind, items in (("bigint", [1, 2]), ("boolean", [True, False]), ("decimal(9,2)", [Decimal(1), Decimal(2)])):
         state = ListState([parse_type(kind)])
         state.update(np.zeros(2, dtype=np.int64), [pa.array(items).cast(parse_type(kind).arrow)])
-        state.merge(np.zeros(1, dtype=np.int64), list_buffers(state, 0, 1))
+        state.merge(np.zeros(1, dtype=np.int64), state.buffers(0, 1))

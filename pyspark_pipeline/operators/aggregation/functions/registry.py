@@ -27,6 +27,8 @@ class AggregateFunction(ABC):
     is_known_at_first_row = False
     #: Whether a partial result has the same value after a merge with an empty one; else Spark's merge is not left out.
     is_kept_by_merge = True
+    #: Whether the value tells which rows were aggregated together, so that a partial stage outputs each group once.
+    is_cut_by_flush = False
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         self.call = call
