@@ -74,6 +74,20 @@ class MissingFileError(CorruptFileError):
     """A file no longer exists."""
 
 
+class FooterError(CorruptFileError):
+    """The footer of a Parquet file is not readable; the JVM reads it again, to raise what Spark raises."""
+
+
+class DuplicateColumnError(CorruptFileError):
+    """The columns ``found`` of a file have the name ``wanted`` when case does not count."""
+
+    def __init__(self, message: str, path: str, wanted: str, found: tuple[str, ...]) -> None:
+        super().__init__(message, path)
+        self.args = (message, path, wanted, found)
+        self.wanted = wanted
+        self.found = found
+
+
 class ColumnTypeError(CorruptFileError):
     """Spark does not read a column of a file as the type of the schema.
 

@@ -21,6 +21,8 @@ import pyarrow as pa
 from pyspark_pipeline.errors import (
     ColumnTypeError,
     CorruptFileError,
+    DuplicateColumnError,
+    FooterError,
     MissingFileError,
     ResourceExhaustedError,
     SparkConditionError,
@@ -243,6 +245,10 @@ def _file_content(error: CorruptFileError) -> Mapping[str, Any]:
     content = {"kind": "corruptFile", "message": str(error), "path": error.path}
     if isinstance(error, MissingFileError):
         return content | {"kind": "missingFile"}
+    if isinstance(error, FooterError):
+        return content | {"kind": "footer"}
+    if isinstance(error, DuplicateColumnError):
+        return content | {"kind": "duplicateColumn", "wanted": error.wanted, "found": f"[{', '.join(error.found)}]"}
     if isinstance(error, ColumnTypeError):
         column = {"column": error.column, "expected": error.expected, "found": error.found}
         return content | {"kind": "columnType"} | column

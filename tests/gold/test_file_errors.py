@@ -111,6 +111,80 @@ def test_unreadable_file_raises_spark_error(
     assert made[2]["path"] == f"file://{tmp_path}/a%20b%25c%20é.parquet"
 
 
+def _short(path: Path) -> None:
+    path.write_bytes(b"PAR1")
+
+
+def _of_the_wrong_magic(path: Path) -> None:
+    path.write_bytes(b"PAR1" + bytes(400))
+
+
+def _footer_of_no_thrift(path: Path) -> None:
+    path.write_bytes(b"PAR1" + b"\xff" * 40 + b"\x10\x00\x00\x00PAR1")
+
+
+def _equal_but_for_case(path: Path) -> None:
+    data = pa.table([pa.array([1]), pa.array(["x"]), pa.array([2.5])], names=["S", "k", "s"])
+    pq.write_table(data, path)
+
+
+@pytest.mark.parametrize(
+    ("write", "schema", "cause"),
+    [
+        (_plain, "s int", "column: [S], physicalType: BINARY, logicalType: int"),
+        (_not_parquet, "k bigint", "corrupted file: the footer index is not within the file"),
+        (_short, "k bigint", "is not a Parquet file (length is too low: 4)"),
+        (_of_the_wrong_magic, "k bigint", "Expected magic number at tail, but found [0, 0, 0, 0]"),
+        (_footer_of_no_thrift, "k bigint", "don't know what type: 15"),
+        (Path.unlink, "k bigint", "a b%c é.parquet does not exist"),
+        (lambda path: _encrypt(path, uniform_encryption=True), "k bigint", "encrypted footer. No keys available"),
+        (_equal_but_for_case, "k string, s double", 'Found duplicate field(s) "s": [S, s] in case-insensitive mode.'),
+        (_equal_but_for_case, "S string", 'Found duplicate field(s) "S": [S, s] in case-insensitive mode.'),
+    ],
+    ids=["type", "length", "short", "magic", "thrift", "missing", "encrypted", "case", "upper case"],
+)
+def test_cause_of_an_unreadable_file_equals_spark(
+    spark: SparkSession, tmp_path: Path, write: Callable[[Path], None], schema: str, cause: str
+) -> None:
+    path = tmp_path / _NAME
+
+    def make() -> DataFrame:
+        _plain(path)
+        frame = spark.read.schema(schema).parquet(str(tmp_path)).where(f"{schema.split()[0]} IS NOT NULL")
+        write(path)
+        return frame
+
+    expected, made = _both(spark, make, _causes)
+    assert made == expected
+    assert cause in made[1][1]
+
+
+def _causes(frame: DataFrame) -> list[tuple[str, str]]:
+    """Return the class and the message of the error and of its causes."""
+    with pytest.raises(Py4JJavaError) as caught:
+        frame.collect()
+    error, found = caught.value.java_exception, []
+    while error is not None:
+        found.append((error.getClass().getName(), error.getMessage()))
+        error = error.getCause()
+    return found
+
+
+def test_columns_equal_but_for_case_are_read_if_others_are_asked_for_or_case_counts(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    _equal_but_for_case(tmp_path / _NAME)
+    for schema, is_case_sensitive, rows in (
+        ("k string", "false", [("x",)]),
+        ("S bigint, k string", "true", [(1, "x")]),
+        ("s double, k string", "true", [(2.5, "x")]),
+    ):
+        reader = spark.read.schema(schema)
+        with configured(spark, {"spark.sql.caseSensitive": is_case_sensitive}):
+            expected, made = _both(spark, lambda: reader.parquet(str(tmp_path)).where("k > 'a'"), DataFrame.collect)  # noqa: B023
+        assert made == expected and [tuple(row) for row in made] == rows
+
+
 def test_unencrypted_columns_are_read_without_keys(spark: SparkSession, tmp_path: Path) -> None:
     _encrypt(tmp_path / _NAME, column_keys={"column": ["S"]}, plaintext_footer=True)
     reader = spark.read.schema("k bigint")

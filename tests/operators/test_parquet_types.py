@@ -10,7 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyspark_pipeline.errors import ColumnTypeError, CorruptFileError, MissingFileError, PipelineError
+from pyspark_pipeline.errors import (
+    ColumnTypeError,
+    CorruptFileError,
+    DuplicateColumnError,
+    FooterError,
+    MissingFileError,
+    PipelineError,
+)
 from pyspark_pipeline.operators.scan.formats import file_format
 from pyspark_pipeline.operators.scan.parquet import footer as parquet_footer
 from pyspark_pipeline.operators.scan.parquet import thrift as parquet_thrift
@@ -106,7 +113,13 @@ def test_missing_file_raises_missing_file_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [CorruptFileError("m", "p"), MissingFileError("m", "p"), ColumnTypeError("m", "p", "[c]", "int", "BINARY")],
+    [
+        CorruptFileError("m", "p"),
+        MissingFileError("m", "p"),
+        FooterError("m", "p"),
+        DuplicateColumnError("m", "p", "a", ("a", "A")),
+        ColumnTypeError("m", "p", "[c]", "int", "BINARY"),
+    ],
     ids=lambda error: type(error).__name__,
 )
 def test_file_errors_pickle(error: PipelineError) -> None:

@@ -70,7 +70,7 @@ def test_corrupt_file_is_named_in_last_message(cpus: int, tmp_path: Path) -> Non
     bad = Path(splits[2]["path"])
     bad.write_bytes(bad.read_bytes()[:-20])
     done = run_task(scan("n:bigint"), cpus=cpus, splits={0: splits})
-    assert done.error is not None and done.error["kind"] == "corruptFile"
+    assert done.error is not None and done.error["kind"] == "footer"
     assert str(bad) in done.error["message"]
 
 

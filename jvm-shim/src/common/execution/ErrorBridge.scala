@@ -3,15 +3,21 @@ package org.apache.spark.sql.pysparkpipeline
 import java.io.{FileNotFoundException, IOException}
 import java.util.{IllegalFormatConversionException, MissingFormatArgumentException}
 
+import scala.util.Try
+
 import com.fasterxml.jackson.databind.JsonNode
 
 import org.apache.hadoop.fs.Path
+import org.apache.parquet.hadoop.ParquetFileReader
+import org.apache.parquet.hadoop.util.HadoopInputFile
 
 import org.apache.spark._
+import org.apache.spark.deploy.SparkHadoopUtil
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.trees.Origin
 import org.apache.spark.sql.errors.QueryExecutionErrors
 import org.apache.spark.sql.execution.datasources.SchemaColumnConvertNotSupportedException
+import org.apache.spark.sql.execution.datasources.v2.FileDataSourceV2
 import org.apache.spark.util.Utils
 
 /** Converts an error message of a worker into the exception that vanilla Spark would raise. */
@@ -49,8 +55,14 @@ object ErrorBridge {
       makers.getOrElse(text(error, "exception"), makers("SparkRuntimeException"))(
         condition, worded(condition, sent), context.toArray, context.map(_.summary()).getOrElse(""))
     case "corruptFile" => QueryExecutionErrors.cannotReadFilesError(new IOException(message(error)), file(error))
+    case "footer" => FileDataSourceV2.attachFilePath(file(error), footerError(error))
+    case "duplicateColumn" =>
+      QueryExecutionErrors.cannotReadFilesError(
+        QueryExecutionErrors.foundDuplicateFieldInCaseInsensitiveModeError(text(error, "wanted"), text(error, "found")),
+        file(error))
     case "missingFile" =>
-      QueryExecutionErrors.fileNotExistError(file(error), new FileNotFoundException(message(error)))
+      QueryExecutionErrors.fileNotExistError(
+        file(error), new FileNotFoundException(s"File ${localPath(error)} does not exist"))
     case "columnType" =>
       val (column, expected, found) = (text(error, "column"), text(error, "expected"), text(error, "found"))
       QueryExecutionErrors.parquetColumnDataTypeMismatchError(file(error), column, expected, found,
@@ -68,6 +80,13 @@ object ErrorBridge {
   private def text(error: JsonNode, name: String): String = error.path(name).asText
 
   private def message(error: JsonNode): String = text(error, "message")
+
+  /** What parquet-mr, which Spark reads with, raises for a footer that the worker cannot read. */
+  private def footerError(error: JsonNode): Throwable =
+    Try(ParquetFileReader.open(HadoopInputFile.fromPath(localPath(error), SparkHadoopUtil.get.conf)).close())
+      .failed.getOrElse(new IOException(message(error)))
+
+  private def localPath(error: JsonNode): Path = new Path("file", null, text(error, "path"))
 
   /** Return the file's name as Spark's scan writes it: an encoded URI. */
   private def file(error: JsonNode): String = new Path("file", "", text(error, "path")).toUri.toString

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_pipeline.datatypes import DataType
-from pyspark_pipeline.errors import CorruptFileError
+from pyspark_pipeline.errors import CorruptFileError, DuplicateColumnError
 from pyspark_pipeline.plan.nodes import Field
 
 Convert = Callable[[pa.Array], pa.Array]
@@ -27,7 +27,8 @@ def find_column(schema: pa.Schema, field: Field, case_sensitive: bool, path: str
     """Return the index of the file's column for ``field``, None if it has none.
 
     As in Spark, the first of several columns of exactly that name is read if they have one type and case counts.
-    Raises :class:`CorruptFileError` if the file has several columns of the name otherwise.
+    Raises :class:`CorruptFileError` if the file has several columns of the name otherwise,
+    :class:`DuplicateColumnError` if case does not count.
     """
     if case_sensitive:
         places = schema.get_all_field_indices(field.name)
@@ -35,9 +36,12 @@ def find_column(schema: pa.Schema, field: Field, case_sensitive: bool, path: str
         wanted = field.name.lower()
         places = [i for i, name in enumerate(schema.names) if name.lower() == wanted]
     if len(places) > 1 and not (case_sensitive and len({schema.field(i).type for i in places}) == 1):
-        names = ", ".join(schema.names[i] for i in places)
+        names = tuple(schema.names[i] for i in places)
         how = "of different types" if case_sensitive else "when case does not count"
-        raise CorruptFileError(f"{path}: more than one column is named {field.name} {how}: {names}", path)
+        message = f"{path}: more than one column is named {field.name} {how}: {', '.join(names)}"
+        if case_sensitive:
+            raise CorruptFileError(message, path)
+        raise DuplicateColumnError(message, path, field.name, names)
     return places[0] if places else None
 
 

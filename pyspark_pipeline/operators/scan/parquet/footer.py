@@ -10,7 +10,7 @@ from functools import lru_cache
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyspark_pipeline.errors import CorruptFileError
+from pyspark_pipeline.errors import FooterError
 from pyspark_pipeline.operators.scan.parquet.encryption import encrypted_columns
 from pyspark_pipeline.operators.scan.parquet.unscaled import footer_without_arrow_schema, plain_footer
 
@@ -27,13 +27,18 @@ class Footer:
 
 @lru_cache(maxsize=16)
 def read_footer(path: str, size: int, changed_ns: int) -> Footer:
-    """Return the footer of the file of this size and modification time."""
-    metadata = _metadata(path)
+    """Return the footer of the file of this size and modification time; raise :class:`FooterError`."""
+    try:
+        metadata = _metadata(path)
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise FooterError(f"{path} could not be read as Parquet: {error}", path) from error
     try:
         encrypted = encrypted_columns(path, metadata)
     except (IndexError, KeyError, ValueError, RecursionError, struct.error) as error:
         message = f"{path} could not be read as Parquet: its footer is damaged: {error!r}"
-        raise CorruptFileError(message, path) from error
+        raise FooterError(message, path) from error
     if encrypted is None:
         midpoints = [_midpoint(metadata.row_group(i)) for i in range(metadata.num_row_groups)]
         return Footer(metadata, metadata.schema.to_arrow_schema(), midpoints, frozenset())
