@@ -48,8 +48,8 @@ def _zone(call: Call, argument: int = 0) -> TimeZone:
 
 def _divided(micros: Any, unit: int) -> tuple[Any, Any]:
     """Divide as Java: the quotient is rounded toward zero, the remainder has the sign of ``micros``."""
-    quotient = np.where(micros < 0, -(-micros // unit), micros // unit)
-    return quotient, micros - quotient * unit
+    remainder = np.fmod(micros, unit)
+    return (micros - remainder) // unit, remainder
 
 
 @function("TimestampAddInterval", _moment_and(DAY_TIME))

@@ -4,6 +4,7 @@
 
 SELECT id, make_dt_interval(days, sdays, tdays, 1.000001 * id) AS a, make_dt_interval(days) AS b, make_dt_interval(days, -5) AS c, make_dt_interval(0, 0, 0, -0.5) AS e, make_dt_interval() AS f FROM times;
 SELECT id, extract(MONTH FROM make_ym_interval(days, sdays)) AS a, extract(YEAR FROM make_ym_interval(days)) AS b, make_ym_interval(days, tdays) > INTERVAL '1' YEAR AS c FROM times;
+SELECT id, extract(YEAR FROM a) AS y, extract(MONTH FROM a) AS m, extract(DAY FROM b) AS e, extract(HOUR FROM b) AS h, extract(MINUTE FROM b) AS n, extract(SECOND FROM b) AS s FROM (SELECT id, make_ym_interval(-178956970, CAST(id * 0 AS INT) - 8) AS a, make_dt_interval(-106751991, CAST(id * 0 AS INT) - 4, 0, -54.775808) AS b FROM times WHERE id < 3);
 -- expect: error INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION
 SELECT id, make_ym_interval(huge, 8) IS NULL AS a FROM times;
 -- expect: error INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION
