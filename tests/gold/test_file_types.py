@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PythonException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.operators.scan.parquet.file import ParquetFileReader
@@ -33,11 +33,16 @@ from tests.support.sessions import ENABLED, configured
 WANTED = (
     "void", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "binary", "date",
     "timestamp", "timestamp_ntz", "decimal(7,2)", "decimal(9,0)", "decimal(10,0)", "decimal(12,2)", "decimal(18,4)",
-    "decimal(20,0)", "decimal(22,2)", "decimal(25,0)", "decimal(38,10)",
+    "decimal(20,0)", "decimal(22,2)", "decimal(25,0)", "decimal(38,10)", "interval day to second",
+    "interval year to month",
 )  # fmt: skip
 
-#: Python has no dates after the year 9999, and cannot decode all bytes as text.
-_SHOWN = {"date": "unix_date({})", "string": "CAST({} AS BINARY)"}
+#: Python has no dates after the year 9999 nor intervals of months, and cannot decode all bytes as text.
+_SHOWN = {
+    "date": "unix_date({})",
+    "string": "CAST({} AS BINARY)",
+    "interval year to month": "struct(extract(YEAR FROM {0}), extract(MONTH FROM {0}))",
+}
 
 _ODD = """message odd {
     optional binary dec_bytes (DECIMAL(12,2));
@@ -210,6 +215,40 @@ def test_rows_of_each_type_pair_equal_spark(spark: SparkSession, folder: Path, v
                 rows.append(frame.collect())
         assert difference(rows[0], rows[1]) is None, schema
         assert summary_of(frame).converted > 0
+
+
+#: Pairs that Spark rejects: each physical type, with and without a logical type.
+_REJECTED = {
+    "plain": "b int|i8 string|i64 timestamp|u32 decimal(20,0)|f bigint|d float|s date|fixed string|"
+    "day timestamp|local_ns timestamp_ntz|n7_2 decimal(7,3)",
+    "integers": "int_n18_4 decimal(18,5)",
+    "int96": "int96 bigint",
+    "odd": "enum int|dec_bytes decimal(11,2)",
+}
+
+
+def test_errors_of_rejected_type_pairs_equal_spark(spark: SparkSession, folder: Path, vanilla_only: bool) -> None:
+    """Class, condition, parameters and cause are those of Spark."""
+    if vanilla_only:
+        pytest.skip("needs the extension")
+    for file, pairs in _REJECTED.items():
+        for column in pairs.split("|"):
+            errors = []
+            for engine in ("false", "true"):
+                with configured(spark, {ENABLED: engine}):
+                    frame = spark.read.schema(column).parquet(str(folder / f"{file}.parquet"))
+                    errors.append(_error(frame.selectExpr("*", "1 AS one")))
+            assert errors[0] == errors[1], column
+            assert errors[1][1] == "FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH", column
+            assert summary_of(frame.selectExpr("*", "1 AS one")).converted > 0, column
+
+
+def _error(frame: DataFrame) -> tuple[str, str, dict[str, str], str]:
+    with pytest.raises(Py4JJavaError) as caught:
+        frame.collect()
+    error = caught.value.java_exception
+    cause = f"{error.getCause().getClass().getName()}: {error.getCause().getMessage()}"
+    return error.getClass().getName(), error.getCondition(), dict(error.getMessageParameters()), cause
 
 
 _OTHER_BYTES = [b"abc", b"\xff\xfe", b"a\xc3", b"\xc3\xa9x", b"\xed\xa0\x80", b"\xf0\x9f\x98", b"", None,

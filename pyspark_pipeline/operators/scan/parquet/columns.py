@@ -21,6 +21,7 @@ Convert = Callable[[pa.Array], pa.Array]
 
 _STORED_AS_INT32 = ("int8", "int16", "int32", "uint8", "uint16", "uint32", "date32[day]", "time32[ms]")
 _INT32_KINDS = ("tinyint", "smallint", "int", "bigint", "double", "date")
+_INT64_KINDS = ("bigint", "interval day to second")
 
 
 def find_column(schema: pa.Schema, field: Field, case_sensitive: bool, path: str) -> int | None:
@@ -72,7 +73,7 @@ def _converter(stored: pa.DataType, wanted: DataType, int96: bool) -> Convert | 
         return _as_it_is
     if str(stored) in _STORED_AS_INT32 and wanted.kind in _INT32_KINDS:
         return _int32_converter(stored, wanted)
-    if wanted.kind == "bigint" and _is_stored_as_int64(stored):
+    if wanted.kind in _INT64_KINDS and _is_stored_as_int64(stored):
         return lambda column: column.view(pa.int64())
     if pa.types.is_duration(stored) and wanted.is_decimal:
         return lambda column: pc.cast(column.view(pa.int64()), wanted.arrow)
