@@ -35,7 +35,9 @@ def set_order(owners: Array, hashes: Array, chains: Array) -> Array:
     of all sets.
     """
     mixed = hashes ^ (hashes.view(np.uint32) >> np.uint32(16)).view(np.int32)
-    order: Array = np.lexsort((mixed, mixed & (chains[owners] - 1), owners))
+    firsts = np.cumsum(chains) - chains
+    chain = firsts[owners] + (mixed & (chains[owners] - 1))
+    order: Array = np.argsort((chain << 32) + mixed, kind="stable")
     return order
 
 

@@ -21,6 +21,7 @@ from tests.operators.aggregate_kit import chunks_of, complete_node, leaf, partia
 from tests.operators.kit import DEFAULTS, column, run, to_table
 from tests.operators.sort_kit import counted, limited
 from tests.operators.spill_kit import spill_folder  # noqa: F401 (a fixture for every test)
+from tests.support.sessions import java_release
 
 _SETTINGS = replace(DEFAULTS, spark=pyspark.__version__)
 _IS_43 = _SETTINGS.is_spark(4, 3)
@@ -104,8 +105,8 @@ def _call(kind: str, mode: str, *args: Any) -> AggregateCall:
     )  # fmt: skip
 
 
-def _function(kind: str, mode: str) -> CollectSet:
-    return CollectSet(_call(kind, mode), StatePool(), _SETTINGS)
+def _function(kind: str, mode: str, java: int = 17) -> CollectSet:
+    return CollectSet(_call(kind, mode), StatePool(), replace(_SETTINGS, java=java))
 
 
 def _partial(kind: str, values: list[Any]) -> bytes:
@@ -118,8 +119,8 @@ def _partial(kind: str, values: list[Any]) -> bytes:
     return bytes(function.buffers(0, 1)[0][0].as_py())
 
 
-def _merged(kind: str, buffers: list[bytes]) -> list[Any]:
-    function = _function(kind, "Final")
+def _merged(kind: str, buffers: list[bytes], java: int = 17) -> list[Any]:
+    function = _function(kind, "Final", java)
     function._state.reserve(1)
     function.merge(np.zeros(len(buffers), dtype=np.int64), [pa.array(buffers)])
     found = function.result(0, 1)[0].as_py()
@@ -140,13 +141,13 @@ def _parts(kind: str, seed: int) -> list[list[Any]]:
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_merged_sets_have_the_order_of_spark(vanilla: Any, kind: str) -> None:
-    spark = _SparkSet(vanilla, kind)
+    spark, java = _SparkSet(vanilla, kind), int(java_release(vanilla))
     for seed in range(12):
         parts = _parts(kind, seed)
         own, theirs = [_partial(kind, part) for part in parts], [spark.partial(part) for part in parts]
         expected = _shown(kind, spark.merged(theirs))
-        assert _shown(kind, _merged(kind, own)) == expected
-        assert _shown(kind, _merged(kind, theirs)) == expected
+        assert _shown(kind, _merged(kind, own, java)) == expected
+        assert _shown(kind, _merged(kind, theirs, java)) == expected
         assert _shown(kind, spark.merged(own)) == expected
 
 
@@ -165,7 +166,8 @@ def test_hash_depends_on_the_digits_that_java_prints(vanilla: Any) -> None:
     kind = "decimal(18,1)"
     numbers = [Decimal(unscaled).scaleb(-1) for unscaled in range(2 * 10**17 + 1, 2 * 10**17 + 4000, 7)]
     spark = _SparkSet(vanilla, kind)
-    assert _merged(kind, [_partial(kind, numbers)]) == spark.merged([spark.partial(numbers)])
+    java = int(java_release(vanilla))
+    assert _merged(kind, [_partial(kind, numbers)], java) == spark.merged([spark.partial(numbers)])
 
 
 @pytest.mark.parametrize("kind", MAKERS)

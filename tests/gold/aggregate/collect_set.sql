@@ -36,6 +36,10 @@ SELECT g, collect_set(x), collect_set(x * 65536) FROM (SELECT id % 300 AS g, id 
 SELECT g, collect_set(x), collect_set(x * 65536) FROM (SELECT id % 300 AS g, id AS x FROM range(0, 9000, 1, 4)) GROUP BY g;
 -- set: spark.sql.shuffle.partitions=1
 SELECT g, collect_set(x * 65536), collect_set(x * 4096) FROM (SELECT (id * 7919) % 1000 % (id % 5 * 50 + 100) AS g, id AS x FROM range(0, 5000, 1, 4)) GROUP BY g;
+SELECT g, collect_set(x) FROM (SELECT id % 200 AS g, (id DIV 150) * 4294967297 AS x FROM range(0, 3000, 1, 1)) GROUP BY g;
+SELECT g, collect_set(x), collect_set(IF(x % 4 = 0, 0D, -0D)) FROM (SELECT id % 200 AS g, (id DIV 150) * 4294967297 * (1 - 2 * (id % 3)) AS x FROM range(0, 3000, 1, 1)) GROUP BY g;
+-- set: spark.sql.shuffle.partitions=1
+SELECT g, collect_set(x) FROM (SELECT id % 160 AS g, (id DIV 150) * 4294967297 AS x FROM range(0, 3000, 1, 4)) GROUP BY g;
 -- A set has all values of its task, also if the aggregation would not reduce the rows.
 -- set: spark.pysparkPipeline.aggregate.passThroughRows=100 ; spark.pysparkPipeline.aggregate.passThroughRatio=1
 SELECT g, collect_set(x), collect_set(CAST(x AS string)) FROM (SELECT id % 100 AS g, id AS x FROM range(0, 3000, 1, 1)) GROUP BY g;

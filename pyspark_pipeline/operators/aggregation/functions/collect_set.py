@@ -32,7 +32,7 @@ from pyspark_pipeline.operators.aggregation.functions.value_lists import (
 )
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 
-#: Spark merges the sets of so many groups; then it sorts the other sets, merges them, and adds what it had.
+#: Once Spark has so many groups it sorts the other rows, makes sets of them, and adds the sets that it had to these.
 _HASHED_GROUPS = 128
 _PLANNED = {
     **ONE_CORE_A_TASK,
@@ -43,7 +43,7 @@ _OTHERS = tuple(kind for kind in ORDERED if kind not in FLOATING)
 
 
 class SetState(CollectedState):
-    """The distinct values of each group that are not NULL, in the order of their first rows.
+    """The distinct values of each group that are not NULL, in the order of insertion.
 
     ``is_last``: the stage has values as output, not sets to merge.
     """
@@ -56,13 +56,17 @@ class SetState(CollectedState):
         self._begin()
 
     def _begin(self) -> None:
-        self._table = GroupTable([pa.int64(), self.elements.key])
-        self._is_full = self._is_sorting = False
+        self._table = self._new_table()
+        self._hashed: GroupTable | None = None
+        self._is_full = False
         self._sets: tuple[Array, pa.Array] | None = None
+
+    def _new_table(self) -> GroupTable:
+        return GroupTable([pa.int64(), self.elements.key])
 
     @property
     def nbytes(self) -> int:
-        return super().nbytes + self._table.nbytes
+        return super().nbytes + self._table.nbytes + (0 if self._hashed is None else self._hashed.nbytes)
 
     def clear(self) -> None:
         super().clear()
@@ -76,6 +80,13 @@ class SetState(CollectedState):
 
     def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
         column = plain_column(columns[0], self.elements.kind.arrow)
+        hashed = self._count_hashed(groups)
+        self._update(groups[:hashed], column[:hashed])
+        if hashed < groups.size:
+            self._begin_sorting()
+            self._update(groups[hashed:], column[hashed:])
+
+    def _update(self, groups: Array, column: pa.Array) -> None:
         if column.null_count:
             rows = np.flatnonzero(np.asarray(column.is_valid()))
             groups, column = groups[rows], column.take(pa.array(rows))
@@ -86,22 +97,31 @@ class SetState(CollectedState):
             self._table.group_ids([pa.array(groups), self.elements.keys(column)])
             self._sets = None
 
+    def _count_hashed(self, groups: Array) -> int:
+        """Return how many of these rows come before Spark sorts the others."""
+        if self._is_full:
+            return 0
+        last = np.flatnonzero(groups == _HASHED_GROUPS - 1)[:1]
+        self._is_full = last.size > 0
+        return int(last[0]) + 1 if self._is_full else groups.size
+
+    def _begin_sorting(self) -> None:
+        """Put aside the sets so far: they are added to those of the other rows."""
+        if self._hashed is None:
+            self._hashed, self._table, self._sets = self._table, self._new_table(), None
+
     def merge(self, groups: Array, buffers: pa.Array) -> None:
         """Add sets: of Spark's stages, or spilled."""
         marks, sizes = read_heads(buffers)
         if marks.any():
             self._merge(groups, buffers, marks - 1)
             return
-        hashed = 0
-        if not self._is_full:
-            last = np.flatnonzero(groups == _HASHED_GROUPS - 1)[:1]
-            self._is_full = last.size > 0
-            hashed = int(last[0]) + 1 if self._is_full else groups.size
+        hashed = self._count_hashed(groups)
         self._merge(groups[:hashed], buffers[:hashed], sizes[:hashed])
         if hashed < groups.size:
-            if not self._is_sorting:
-                self._is_sorting = True
+            if self._hashed is None:
                 self._largest.array[:_HASHED_GROUPS] = np.diff(self.rows(0, _HASHED_GROUPS)[0])
+            self._begin_sorting()
             self._merge(groups[hashed:], buffers[hashed:], sizes[hashed:])
 
     def _merge(self, groups: Array, buffers: pa.Array, sizes: Array) -> None:
@@ -127,7 +147,7 @@ class SetState(CollectedState):
     def _grouped(self) -> tuple[Array, pa.Array]:
         """Return the groups of all elements, ascending, and the elements as Spark stores them."""
         if self._sets is None:
-            numbers, keys = self._table.keys(0, self._table.count)
+            numbers, keys = self._keys()
             order = np.argsort(values(numbers), kind="stable")
             owners, column = values(numbers)[order], self.elements.of_keys(keys.take(pa.array(order)))
             repeats = self.elements.repeats(owners, column)
@@ -136,6 +156,15 @@ class SetState(CollectedState):
                 owners, column = owners[kept], column.take(pa.array(kept))
             self._sets = owners, column
         return self._sets
+
+    def _keys(self) -> list[pa.Array]:
+        """Return the groups and the keys of all elements, those that Spark sorts before those that it had."""
+        if self._hashed is None:
+            return self._table.keys(0, self._table.count)
+        both = self._new_table()
+        for part in (self._table, self._hashed):
+            both.group_ids(part.keys(0, part.count))
+        return both.keys(0, both.count)
 
     def largest(self, start: int, stop: int) -> Array:
         """Return the sizes of the largest sets merged into groups ``start`` ≤ g < ``stop``; 0 if none was."""
