@@ -106,7 +106,7 @@ class SetState(CollectedState):
         return int(last[0]) + 1 if self._is_full else groups.size
 
     def _begin_sorting(self) -> None:
-        """Put aside the sets so far: they are added to those of the other rows."""
+        """Keep the sets so far apart: they are added to those of the other rows."""
         if self._hashed is None:
             self._hashed, self._table, self._sets = self._table, self._new_table(), None
 
