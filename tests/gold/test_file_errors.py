@@ -79,6 +79,14 @@ def _not_parquet(path: Path) -> None:
     path.write_bytes(b"PAR1 this is no footer PAR1")
 
 
+def _planned_before(spark: SparkSession, path: Path, schema: str, write: Callable[[Path], None]) -> DataFrame:
+    """Return a query over a readable file, which ``write`` replaces once the query is planned."""
+    _plain(path)
+    frame = spark.read.schema(schema).parquet(str(path.parent)).where(f"{schema.split()[0]} IS NOT NULL")
+    write(path)
+    return frame
+
+
 @pytest.mark.parametrize(
     ("write", "schema", "condition"),
     [
@@ -96,16 +104,7 @@ def _not_parquet(path: Path) -> None:
 def test_unreadable_file_raises_spark_error(
     spark: SparkSession, tmp_path: Path, write: Callable[[Path], None], schema: str, condition: str
 ) -> None:
-    path = tmp_path / _NAME
-    column = schema.split()[0]
-
-    def make() -> DataFrame:
-        _plain(path)
-        frame = spark.read.schema(schema).parquet(str(tmp_path)).where(f"{column} IS NOT NULL")
-        write(path)
-        return frame
-
-    expected, made = _both(spark, make, _error)
+    expected, made = _both(spark, lambda: _planned_before(spark, tmp_path / _NAME, schema, write), _error)
     assert made == expected
     assert made[1] == f"FAILED_READ_FILE.{condition}"
     assert made[2]["path"] == f"file://{tmp_path}/a%20b%25c%20é.parquet"
@@ -146,15 +145,7 @@ def _equal_but_for_case(path: Path) -> None:
 def test_cause_of_an_unreadable_file_equals_spark(
     spark: SparkSession, tmp_path: Path, write: Callable[[Path], None], schema: str, cause: str
 ) -> None:
-    path = tmp_path / _NAME
-
-    def make() -> DataFrame:
-        _plain(path)
-        frame = spark.read.schema(schema).parquet(str(tmp_path)).where(f"{schema.split()[0]} IS NOT NULL")
-        write(path)
-        return frame
-
-    expected, made = _both(spark, make, _causes)
+    expected, made = _both(spark, lambda: _planned_before(spark, tmp_path / _NAME, schema, write), _causes)
     assert made == expected
     assert cause in made[1][1]
 
