@@ -110,6 +110,9 @@ class Options:
         doc="Convert eligible plans of this session.")
     strict: bool = _declare("strict", "boolean", "false",
         doc="Fail, instead of leaving queries to Spark, when the extension cannot start or a worker lacks it.")
+    executors_wait_seconds: int = _declare("executors.waitSeconds", "int", "30", minimum=0, maximum=86400,
+        doc="On a cluster: seconds that the first query waits for the first executor to report that its Python can run"
+            " fragments; without a report it runs in Spark, or fails if strict.")
     allow_differences: bool = _declare("allowDifferences", "boolean", "false",
         doc="Also convert expressions whose results differ from Spark's in a documented way.")
     exclude: str = _declare("exclude", "names", "",

@@ -13,6 +13,7 @@ _SETTINGS = {
     "spark.kryo.registrationRequired": "true",
     "spark.pysparkPipeline.cost.enabled": "false",
     "spark.pysparkPipeline.strict": "true",
+    "spark.pysparkPipeline.executors.waitSeconds": "240",
     "spark.pysparkPipeline.cache.enabled": "true",
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
@@ -27,7 +28,7 @@ def test_replicated_blocks_of_kryo_are_read_by_both_engines() -> None:
     tool = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", "local-cluster[2,1,1024]", *submit_args(), *settings]
     variables = environment() | {"PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     command = [*tool, str(ROOT / "tests" / "system" / "jobs_cached.py")]
-    done = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=240, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=420, check=False)
     assert done.returncode == 0, output_tail(done)
     (found,) = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert found["engine"] and found["spark"] and found["groups"] == 9

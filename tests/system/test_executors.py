@@ -30,6 +30,7 @@ from tests.system.clusters import (
 
 _JOB = str(ROOT / "tests" / "system" / "jobs_executors.py")
 _SMALL = {
+    "spark.pysparkPipeline.executors.waitSeconds": "240",
     "spark.ui.enabled": "false",
     "spark.driver.host": "localhost",
     "spark.executor.memory": "512m",
@@ -80,7 +81,7 @@ def submit(master: str, python: str, job: Sequence[str], *arguments: str) -> dic
     command = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", master, *submit_args(), *settings, *arguments]
     variables = environment() | {"PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": sys.executable}
     variables |= {"SPARK_LOCAL_IP": "127.0.0.1"}
-    done = subprocess.run([*command, *job], capture_output=True, text=True, env=variables, timeout=240, check=False)
+    done = subprocess.run([*command, *job], capture_output=True, text=True, env=variables, timeout=420, check=False)
     assert done.returncode == 0, output_tail(done)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return {line["what"]: line for line in lines} | {"log": done.stderr}
@@ -156,7 +157,7 @@ def test_program_runs_in_environment_that_is_not_activated(folder: Path, bare: P
     variables = environment() | {"PATH": f"{folder / 'path'}:{environment()['PATH']}"}
     del variables["PYSPARK_PYTHON"]
     command = [sys.executable, str(ROOT / "tests" / "system" / "jobs_two_pythons.py"), str(bare)]
-    done = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=240, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=420, check=False)
     assert done.returncode == 0, output_tail(done)
     first, second = done.stdout.split("OTHER\n")
     assert "ROWS 1000" in first and f"PYTHON {sys.prefix}\n" in first and "fragment" in first, first

@@ -108,8 +108,7 @@ object PythonProbe {
   }
 
   private val Script =
-    s"""import os
-       |import signal
+    s"""import signal
        |import sys
        |signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches this process too
        |from importlib import import_module
@@ -131,7 +130,6 @@ object PythonProbe {
        |if sys.argv[1] == 'find':
        |    say('ready')
        |    sys.exit()
-       |os.nice(10)  # the driver's JVM is starting
        |try:
        |    for name in ('pyspark', 'numpy', 'pyarrow', 'numba', 'pandas', 'pyspark_pipeline.spark.worker'):
        |        say('import', name)

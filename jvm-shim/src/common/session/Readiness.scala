@@ -8,6 +8,7 @@ import org.apache.spark.{Partition, SparkContext, TaskContext}
 import org.apache.spark.internal.Logging
 import org.apache.spark.rdd.RDD
 import org.apache.spark.scheduler.{SparkListener, SparkListenerExecutorRemoved}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.util.Utils
 
 /**
@@ -91,7 +92,7 @@ class Readiness(missing: Option[String], startLocal: Option[() => LocalPython]) 
   /** The time at which queries stop waiting for the first report; the first waiting query sets it. */
   private lazy val deadline: Long = {
     SparkContext.getActive.filter(sc => Utils.isDynamicAllocationEnabled(sc.conf)).foreach(ExecutorRequest.submit)
-    System.nanoTime() + TimeUnit.SECONDS.toNanos(ExecutorRequest.MaxWaitSeconds)
+    System.nanoTime() + TimeUnit.SECONDS.toNanos(Settings.number(SQLConf.get, "executors.waitSeconds"))
   }
 
   /** Wait for the first report, as the query would wait for its first executor. */
@@ -100,8 +101,6 @@ class Readiness(missing: Option[String], startLocal: Option[() => LocalPython]) 
 
 /** Runs a job of one task, so that dynamic allocation starts an executor. The executor reports; the job does not. */
 private object ExecutorRequest {
-  val MaxWaitSeconds = 30L
-
   def submit(sc: SparkContext): Unit = {
     val thread = new Thread(() => {
       sc.localProperties.remove() // drop the query's properties: its job group, its pool
