@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
@@ -12,6 +11,7 @@ import pytest
 from pyspark_pipeline.exec.background import BackgroundWork
 from pyspark_pipeline.operators.python_functions.calling_thread import CallingThread, current, with_calling_thread
 from pyspark_pipeline.operators.python_functions.function_thread import FunctionThread
+from tests.operators.function_thread_kit import Batches, drive
 
 
 def called(work: Callable[[], int]) -> int:
@@ -25,11 +25,7 @@ def on_main(value: int) -> int:
     return value + 1
 
 
-def batch(value: int) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pydict({"k": [value]})
-
-
-def through(function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], rows: int) -> Iterator[int]:
+def through(function: Callable[[Batches], Batches], rows: int) -> Iterator[int]:
     """Yield, on the engine's thread, what a function over an iterator of ``rows`` batches returns on this one."""
     caller = current()
     assert caller is not None
@@ -41,21 +37,8 @@ def through(function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBat
         lambda: None,
         caller if is_first else None,
     )
-    left = [batch(i) for i in range(rows)]
-    has_ended = False
-    end = time.monotonic() + 20
     try:
-        while not thread.is_finished():
-            assert time.monotonic() < end
-            if thread.has_output():
-                yield thread.take()["k"][0].as_py()
-            elif left and thread.needs_input():
-                thread.put(left.pop(0))
-            elif not left and not has_ended:
-                thread.end_input()
-                has_ended = True
-            else:
-                time.sleep(0.0005)
+        yield from drive(thread, rows)
     finally:
         thread.stop()
 
@@ -98,7 +81,7 @@ def test_error_of_the_engine_follows_its_items() -> None:
 
 
 def test_function_over_an_iterator_runs_on_the_calling_thread() -> None:
-    def function(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def function(batches: Batches) -> Batches:
         for found in batches:
             on_main(0)
             yield found
@@ -108,7 +91,7 @@ def test_function_over_an_iterator_runs_on_the_calling_thread() -> None:
 
 def test_other_functions_are_called_while_one_waits_for_input() -> None:
     def items() -> Iterator[int]:
-        def function(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        def function(batches: Batches) -> Batches:
             yield from list(batches)
 
         for value in through(function, 5):
@@ -120,7 +103,7 @@ def test_other_functions_are_called_while_one_waits_for_input() -> None:
 def test_second_function_over_an_iterator_has_a_thread_of_its_own() -> None:
     threads: list[bool] = []
 
-    def function(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def function(batches: Batches) -> Batches:
         threads.append(threading.current_thread() is threading.main_thread())
         yield from list(batches)
 
@@ -133,7 +116,7 @@ def test_second_function_over_an_iterator_has_a_thread_of_its_own() -> None:
 
 
 def test_input_may_be_read_by_another_thread_of_the_function() -> None:
-    def function(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def function(batches: Batches) -> Batches:
         found: list[pa.RecordBatch] = []
         reader = threading.Thread(target=lambda: found.extend(batches))
         reader.start()
@@ -146,7 +129,7 @@ def test_input_may_be_read_by_another_thread_of_the_function() -> None:
 def test_early_end_ends_the_function_and_the_engine() -> None:
     ended: list[str] = []
 
-    def function(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def function(batches: Batches) -> Batches:
         try:
             yield from batches
         finally:

@@ -20,6 +20,7 @@ from pyspark_pipeline.plan.nodes import AggregateCall
 from tests.operators.aggregate_kit import chunks_of, complete_node, leaf, partial_node, rows_of, run_stages
 from tests.operators.kit import DEFAULTS, column, run, to_table
 from tests.operators.sort_kit import counted, limited
+from tests.operators.spark_aggregate import SparkAggregate
 from tests.operators.spill_kit import spill_folder  # noqa: F401 (a fixture for every test)
 from tests.support.sessions import java_release
 
@@ -62,35 +63,15 @@ def _float(number: float) -> float:
         return float(np.float32(number))
 
 
-class _SparkSet:
+class _SparkSet(SparkAggregate):
     """Spark's CollectSet over a column of one type."""
 
     def __init__(self, vanilla: Any, kind: str) -> None:
-        self._jvm = vanilla._jvm
-        self._gateway = vanilla.sparkContext._gateway
-        catalyst = self._jvm.org.apache.spark.sql.catalyst.expressions
-        types = self._jvm.org.apache.spark.sql.types.DataType
-        text = catalyst.BoundReference(0, types.fromDDL("string"), True)
-        child = catalyst.Cast(text, types.fromDDL(kind), self._jvm.scala.Option.apply("UTC"))
-        self.function = catalyst.aggregate.CollectSet(child)
+        super().__init__(vanilla, kind, "CollectSet")
 
-    def partial(self, values: list[Any]) -> bytes:
-        """Return the serialized set of these values."""
-        made = self.function.createAggregationBuffer()
-        internal = self._jvm.org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-        for value in values:
-            cells = self._gateway.new_array(self._jvm.java.lang.Object, 1)
-            text = value.decode() if isinstance(value, bytes) else str(value)
-            cells[0] = None if value is None else self._jvm.org.apache.spark.unsafe.types.UTF8String.fromString(text)
-            self.function.update(made, internal(cells))
-        return bytes(self.function.serialize(made))
-
-    def merged(self, buffers: list[bytes]) -> list[Any]:
+    def elements(self, buffers: list[bytes]) -> list[Any]:
         """Return the values of the set to which others are added."""
-        made = self.function.createAggregationBuffer()
-        for buffer in buffers:
-            self.function.merge(made, self.function.deserialize(bytearray(buffer)))
-        found = self.function.eval(made).array()
+        found = self.merged(buffers).array()
         return [v if isinstance(v, (bool, int, float, bytes)) else v.toString() for v in found]
 
 
@@ -144,11 +125,11 @@ def test_merged_sets_have_the_order_of_spark(vanilla: Any, kind: str) -> None:
     spark, java = _SparkSet(vanilla, kind), int(java_release(vanilla))
     for seed in range(12):
         parts = _parts(kind, seed)
-        own, theirs = [_partial(kind, part) for part in parts], [spark.partial(part) for part in parts]
-        expected = _shown(kind, spark.merged(theirs))
+        own, theirs = [_partial(kind, part) for part in parts], [spark.buffer(part) for part in parts]
+        expected = _shown(kind, spark.elements(theirs))
         assert _shown(kind, _merged(kind, own, java)) == expected
         assert _shown(kind, _merged(kind, theirs, java)) == expected
-        assert _shown(kind, spark.merged(own)) == expected
+        assert _shown(kind, spark.elements(own)) == expected
 
 
 def _shown(kind: str, values: list[Any]) -> list[str]:
@@ -167,7 +148,7 @@ def test_hash_depends_on_the_digits_that_java_prints(vanilla: Any) -> None:
     numbers = [Decimal(unscaled).scaleb(-1) for unscaled in range(2 * 10**17 + 1, 2 * 10**17 + 4000, 7)]
     spark = _SparkSet(vanilla, kind)
     java = int(java_release(vanilla))
-    assert _merged(kind, [_partial(kind, numbers)], java) == spark.merged([spark.partial(numbers)])
+    assert _merged(kind, [_partial(kind, numbers)], java) == spark.elements([spark.buffer(numbers)])
 
 
 @pytest.mark.parametrize("kind", MAKERS)

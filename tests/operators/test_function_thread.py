@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.exec.background import BackgroundWork, StallDetector
 from pyspark_pipeline.operators.python_functions.function_thread import FunctionThread
-
-Batches = Iterator[pa.RecordBatch]
-
-
-def batch(value: int) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pydict({"k": [value]})
-
-
-def values(batches: list[pa.RecordBatch]) -> list[int]:
-    return [found["k"][0].as_py() for found in batches]
+from tests.operators.function_thread_kit import Batches, batch, drive, value
 
 
 def until(holds: Callable[[], bool]) -> None:
@@ -28,25 +18,6 @@ def until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.001)
-
-
-def drive(thread: FunctionThread, inputs: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    """Poll as a driver does: push whenever the function needs input, take whenever there is output."""
-    left, made = list(inputs), []
-    has_ended = False
-    end = time.monotonic() + 20
-    while not thread.is_finished():
-        assert time.monotonic() < end
-        if thread.has_output():
-            made.append(thread.take())
-        elif left and thread.needs_input():
-            thread.put(left.pop(0))
-        elif not left and not has_ended:
-            thread.end_input()
-            has_ended = True
-        else:
-            time.sleep(0.0005)
-    return made
 
 
 def started(function: Callable[[Batches], Batches]) -> tuple[FunctionThread, BackgroundWork]:
@@ -57,20 +28,20 @@ def started(function: Callable[[Batches], Batches]) -> tuple[FunctionThread, Bac
 @pytest.mark.parametrize("rows", [0, 1, 2, 3, 50])
 def test_output_follows_input(rows: int) -> None:
     thread, background = started(lambda batches: (found for found in batches))
-    assert values(drive(thread, [batch(i) for i in range(rows)])) == list(range(rows))
+    assert list(drive(thread, rows)) == list(range(rows))
     until(background.is_idle)
 
 
 def test_function_may_return_before_its_input_ends() -> None:
     thread, background = started(lambda batches: iter([next(batches)]))
-    assert values(drive(thread, [batch(i) for i in range(9)])) == [0]
+    assert list(drive(thread, 9)) == [0]
     assert not thread.needs_input()
     until(background.is_idle)
 
 
 def test_function_may_return_more_than_it_reads() -> None:
     thread, _background = started(lambda batches: (found for found in batches for _ in range(7)))
-    assert values(drive(thread, [batch(i) for i in range(3)])) == [0] * 7 + [1] * 7 + [2] * 7
+    assert list(drive(thread, 3)) == [0] * 7 + [1] * 7 + [2] * 7
 
 
 def test_error_follows_the_output_before_it() -> None:
@@ -81,7 +52,7 @@ def test_error_follows_the_output_before_it() -> None:
     thread, background = started(fails)
     thread.put(batch(5))
     until(thread.has_output)
-    assert values([thread.take()]) == [5]
+    assert value(thread.take()) == 5
     until(thread.has_output)
     with pytest.raises(ValueError, match="late"):
         thread.take()

@@ -21,6 +21,7 @@ from pyspark_pipeline.plan.nodes import AggregateCall
 from tests.operators.aggregate_kit import chunks_of, complete_node, leaf, partial_node, rows_of, run_stages
 from tests.operators.kit import column, run, to_table
 from tests.operators.sort_kit import counted, limited
+from tests.operators.spark_aggregate import SparkAggregate
 from tests.operators.spill_kit import spill_folder  # noqa: F401 (a fixture for every test)
 
 _NAN, _INFINITY = float("nan"), float("inf")
@@ -44,35 +45,19 @@ POOLS: dict[str, list[Any]] = {
 NUMERIC = [kind for kind in POOLS if kind not in ("boolean", "string", "binary", "date", "timestamp_ntz")]
 
 
-class _SparkCounts:
+class _SparkCounts(SparkAggregate):
     """Spark's Mode over a column of one type, whose buffers are those of Percentile."""
 
     def __init__(self, vanilla: Any, kind: str) -> None:
-        self._jvm = vanilla._jvm
-        self._gateway = vanilla.sparkContext._gateway
-        catalyst = self._jvm.org.apache.spark.sql.catalyst.expressions
-        types = self._jvm.org.apache.spark.sql.types.DataType
-        text = catalyst.BoundReference(0, types.fromDDL("string"), True)
-        child = catalyst.Cast(text, types.fromDDL(kind), self._jvm.scala.Option.apply("UTC"))
-        self.function = catalyst.aggregate.Mode(child, True)
-
-    def buffer(self, values: list[Any]) -> bytes:
-        """Return the buffer after rows with these values."""
-        counts = self.function.createAggregationBuffer()
-        internal = self._jvm.org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-        for value in values:
-            cells = self._gateway.new_array(self._jvm.java.lang.Object, 1)
-            cells[0] = self._jvm.org.apache.spark.unsafe.types.UTF8String.fromString(str(value))
-            self.function.update(counts, internal(cells))
-        return bytes(self.function.serialize(counts))
+        super().__init__(vanilla, kind, "Mode", True)
 
     def counts(self, buffer: bytes) -> dict[str, int]:
         """Return the counts of a buffer by the text of the value."""
-        found = self.function.deserialize(bytearray(buffer)).iterator()
+        found = self.read(buffer).iterator()
         made = {}
         while found.hasNext():
             pair = found.next()
-            made[self._jvm.String.valueOf(pair._1())] = int(pair._2())
+            made[self.jvm.String.valueOf(pair._1())] = int(pair._2())
         return made
 
 

@@ -171,6 +171,7 @@ class GroupOperator(Operator):
     def close(self) -> None:
         self._open, self._open_bytes, self._results = Group([]), 0, None
         self._ready.clear()
+        self._reserve(0)
 
 
 class MapGroupsOperator(GroupOperator):
