@@ -1,0 +1,77 @@
+"""Tables with CHAR and VARCHAR columns: padding and comparisons are those of Spark, and the queries convert."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from tests.support.compare import difference
+from tests.support.conversion import summary_of
+from tests.support.sessions import ENABLED, configured
+
+_MAKE = """CREATE TABLE char_rows (id INT, c CHAR(5), v VARCHAR(5)) USING parquet
+CREATE TABLE char_parts (id INT, v VARCHAR(3)) USING parquet PARTITIONED BY (c CHAR(4))
+INSERT INTO char_rows VALUES (1, 'ab', 'ab'), (2, 'ab   ', 'ab   '), (3, NULL, NULL), (4, '', ''), (5, 'abcde', 'abcde'), (6, 'é', '日本')
+INSERT INTO char_parts VALUES (1, 'x', 'ab'), (2, 'y', 'a'), (3, NULL, NULL)"""  # noqa: E501
+
+_QUERIES = """SELECT id, c, length(c), v, length(v), c || '|', v || '|', upper(c), rtrim(c) FROM char_rows
+SELECT * FROM char_rows WHERE c = 'ab'
+SELECT * FROM char_rows WHERE 'ab ' = c
+SELECT * FROM char_rows WHERE v = 'ab'
+SELECT * FROM char_rows WHERE c IN ('ab', 'abcde')
+SELECT * FROM char_rows WHERE c > 'ab'
+SELECT * FROM char_rows WHERE c IS NULL OR c LIKE 'ab%'
+SELECT * FROM char_rows WHERE c = rpad('ab', 5, ' ')
+SELECT id, c <=> 'ab', c = v, CAST(id AS CHAR(3)) || '|', CAST(v AS VARCHAR(9)) FROM char_rows
+SELECT a.id, b.id FROM char_rows a JOIN char_rows b ON a.c = b.v
+SELECT a.id, b.id FROM char_rows a JOIN char_parts b ON a.c = b.c
+SELECT c, count(*), max(v) FROM char_rows GROUP BY c
+SELECT id, row_number() OVER (PARTITION BY c ORDER BY id) FROM char_rows
+SELECT id, c, length(c), v FROM char_parts
+SELECT * FROM char_parts WHERE c = 'ab'
+SELECT * FROM char_parts WHERE c IN ('a', 'zz')"""
+
+_SETTINGS: list[dict[str, str]] = [
+    {},
+    {"spark.sql.readSideCharPadding": "false"},
+    {"spark.sql.legacy.charVarcharAsString": "true"},
+    {"spark.sql.preserveCharVarcharTypeInfo": "true"},
+]
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession, vanilla_only: bool) -> Iterator[SparkSession]:
+    if vanilla_only:
+        pytest.skip("needs the extension")
+    for statement in _MAKE.splitlines():
+        spark.sql(statement)
+    with ExitStack() as stack:
+        for name in ("char_rows", "char_parts"):
+            stack.callback(spark.sql, f"DROP TABLE {name}")
+        yield spark
+
+
+@pytest.mark.rotates
+@pytest.mark.parametrize("settings", _SETTINGS, ids=lambda settings: "".join(settings) or "defaults")
+def test_queries_equal_spark(session: SparkSession, settings: dict[str, str]) -> None:
+    for query in _QUERIES.splitlines():
+        rows = []
+        for engine in ("false", "true"):
+            with configured(session, {**settings, ENABLED: engine}):
+                frame = session.sql(query)
+                rows.append(frame.collect())
+        assert difference(rows[0], rows[1]) is None, query
+        assert not rows[1] or summary_of(frame).converted > 0, query
+
+
+@pytest.mark.parametrize("values", ["7, 'abcdef', 'x'", "8, 'x', 'abcdef'"])
+def test_texts_that_are_too_long_are_rejected(session: SparkSession, values: str) -> None:
+    for engine in ("false", "true"):
+        with configured(session, {ENABLED: engine}):
+            with pytest.raises(PySparkException) as caught:
+                session.sql(f"INSERT INTO char_rows SELECT {values} FROM char_parts")
+            assert caught.value.getCondition() == "EXCEED_LIMIT_LENGTH"
