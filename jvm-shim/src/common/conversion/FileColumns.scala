@@ -3,18 +3,20 @@ package org.apache.spark.sql.pysparkpipeline
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.execution.{FileSourceScanExec, FilterExec, ProjectExec, SparkPlan}
+import org.apache.spark.sql.execution.{CoalesceExec, FileSourceScanExec, FilterExec, ProjectExec, SampleExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.{FileFormat, PartitionedFile}
 import org.apache.spark.sql.execution.exchange.Exchange
+import org.apache.spark.sql.execution.python.EvalPythonExec
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * Columns of a scan that are the same for all rows of a file split: Spark's `_metadata` of files, and the values of
  * `input_file_name()` and `input_file_block_*()`, which read a thread-local variable that Spark's scan sets row by row.
  *
- * Above a scan, with projections and filters only between, these functions and the fields of `_metadata` become columns
- * of the scan. Elsewhere an operator of the engine between the scan and such a function would read rows ahead, so all
- * operators from the function down to the scans of its stage stay in Spark.
+ * Above a scan, with only operators between that Spark runs row by row (projections, filters, samples, `coalesce`), these
+ * functions and the fields of `_metadata` become columns of the scan; so do those in the arguments of Python functions, but
+ * not above these, as Spark sends rows to Python in batches. Elsewhere an operator of the engine between the scan and such
+ * a function would read rows ahead, so all operators from the function down to the scans of its stage stay in Spark.
  */
 object FileColumns {
   val Reason = "the query asks for the name of the file a row comes from, which only Spark's own scan tells"
@@ -68,16 +70,30 @@ object FileColumns {
     case Some((nodes, scan)) if nodes.exists(n => readsIn(n.expressions)) || structIn(nodes.last).isDefined =>
       rewritten(nodes, scan).getOrElse(plan)
     case Some(_) => plan
+    case None if readsIn(plan.expressions) => plan.mapChildren(prepareOtherStages)
     case None => plan.mapChildren(prepare)
   }
 
-  /** Return the projections and filters from `top` down, and the scan below the last. */
+  /** Prepare the stages below that of `plan`, all of which stays in Spark. */
+  private def prepareOtherStages(plan: SparkPlan): SparkPlan =
+    plan.mapChildren(if (plan.isInstanceOf[Exchange]) prepare else prepareOtherStages)
+
+  /** Return the operators from `top` down to a scan, and the scan; Spark runs all of them but `top` row by row. */
   private def chain(top: SparkPlan): Option[(Seq[SparkPlan], FileSourceScanExec)] = top match {
-    case _: ProjectExec | _: FilterExec => top.children.head match {
-      case scan: FileSourceScanExec => Some(Seq(top) -> scan)
-      case below => chain(below).map { case (nodes, scan) => (top +: nodes) -> scan }
-    }
+    case _: EvalPythonExec => chainBelow(top)
+    case _ => if (isRowByRow(top)) chainBelow(top) else None
+  }
+
+  private def chainBelow(top: SparkPlan): Option[(Seq[SparkPlan], FileSourceScanExec)] = top.children.head match {
+    case scan: FileSourceScanExec => Some(Seq(top) -> scan)
+    case below if isRowByRow(below) => chainBelow(below).map { case (nodes, scan) => (top +: nodes) -> scan }
     case _ => None
+  }
+
+  /** Return whether Spark passes each row of the input of `plan` on before it reads the next one. */
+  private def isRowByRow(plan: SparkPlan): Boolean = plan match {
+    case _: ProjectExec | _: FilterExec | _: SampleExec | _: CoalesceExec => true
+    case _ => false
   }
 
   /** Return the column of `plan` that is `_metadata`, and the columns of the scan in its fields. */
@@ -104,12 +120,11 @@ object FileColumns {
       case call: LeafExpression if added.exists(_._1.expression == call) => added.find(_._1.expression == call).get._2
     }.asInstanceOf[E]
     val made = nodes.foldRight[SparkPlan](wide) {
-      case (f: FilterExec, below) => tagged(f, FilterExec(replaced(f.condition), below))
       case (p: ProjectExec, below) =>
         val list = p.projectList.filterNot(isStruct).map(e => replaced(e))
         val more = if (p eq nodes.head) Nil else passed.filterNot(a => list.exists(_.exprId == a.exprId))
         tagged(p, ProjectExec(list ++ more, below))
-      case (other, _) => throw new IllegalStateException(s"${other.nodeName.trim} is not a projection or filter")
+      case (other, below) => tagged(other, other.mapExpressions(e => replaced(e)).withNewChildren(Seq(below)))
     }
     val top = if (same(made, nodes.head)) made else {
       val cut = ProjectExec(nodes.head.output, made)
