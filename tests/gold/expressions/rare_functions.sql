@@ -27,3 +27,6 @@ SELECT id, s LIKE '%#%%' ESCAPE '#' AS a, s LIKE 'a/_%' ESCAPE '/' AS b, s LIKE 
 SELECT id, regexp_replace(x, '(\\d+)', 'n') AS a, regexp_replace(x, '([a-z]+)-', '') AS b, regexp_extract(x, '(\\d+)-(\\d+)', 2) AS c, regexp_extract(x, '([a-z]*)(\\d*)-(\\d+)', 3) AS d, regexp_extract(x, '(\\d+)-(\\d+)', 0) AS e, regexp_extract(x, '^(.*?)-', 1) AS f FROM (SELECT id, CASE id % 8 WHEN 0 THEN '100-200' WHEN 1 THEN 'ab12-34-56' WHEN 2 THEN '-' WHEN 3 THEN '' WHEN 4 THEN 'é-7' WHEN 5 THEN 'x-\n-9' ELSE s END AS x FROM texts);
 -- expect: error INVALID_PARAMETER_VALUE.REGEX_GROUP_INDEX
 SELECT id, regexp_extract(concat(s, '(x'), '[(]x', 1) AS a FROM texts;
+SELECT id, version() AS a FROM numbers;
+-- set: spark.sql.optimizer.excludedRules=org.apache.spark.sql.catalyst.optimizer.ConstantFolding,org.apache.spark.sql.catalyst.optimizer.FoldablePropagation
+SELECT id, version() AS a, upper(concat(version(), s)) AS b FROM texts WHERE version() > '3';

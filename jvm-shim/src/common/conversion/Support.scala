@@ -34,6 +34,7 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
     case InSet(_, values) if !values.forall(Json.isExact) => Some(Support.OtherBytes)
     case l: Literal => typeReason(l.dataType, "a literal")
     case s if ExpressionJson.isSubquery(s) => typeReason(s.dataType, "a scalar subquery")
+    case c if ExpressionJson.isConstantCall(c) => typeReason(c.dataType, "a constant")
     case a: AggregateExpression =>
       first(a.filter.toSeq ++ AggregateCalls.held(AggregateCalls.folded(a.aggregateFunction))).orElse(aggregateReason(a))
     case _: SortOrder => None

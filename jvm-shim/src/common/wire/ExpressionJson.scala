@@ -39,7 +39,8 @@ class ExpressionJson(withContexts: Boolean = true) {
     case a: Attribute =>
       obj().put("ref", a.exprId.id).put("type", Support.wireName(a.dataType)).put("nullable", a.nullable)
     case l: Literal => literal(l.value, l.dataType)
-    case value if ExpressionJson.isSubquery(value) => literal(value.eval(InternalRow.empty), value.dataType)
+    case value if ExpressionJson.isSubquery(value) || ExpressionJson.isConstantCall(value) =>
+      literal(value.eval(InternalRow.empty), value.dataType)
     case a: AggregateExpression =>
       val node = obj().put("class", "AggregateExpression").put("mode", a.mode.toString)
         .put("isDistinct", a.isDistinct)
@@ -117,6 +118,12 @@ object ExpressionJson {
   /** Return whether `e` is a scalar subquery, or a field of one: Spark merges subqueries over one table into a struct. */
   def isSubquery(e: Expression): Boolean = e match {
     case _: ScalarSubquery | GetStructField(_: ScalarSubquery | _: Literal, _, _) => true
+    case _ => false
+  }
+
+  /** Return whether `e` is a static method without arguments that returns the same value for all rows: `version()`. */
+  def isConstantCall(e: Expression): Boolean = e match {
+    case s: StaticInvoke => s.arguments.isEmpty && s.foldable
     case _ => false
   }
 
