@@ -1,8 +1,8 @@
 """Functions of doubles with one exact result or that of Java's StrictMath; factorials (Spark: mathExpressions.scala).
 
 Java's ``Math`` calls ``StrictMath`` for some functions up to a release, after which the virtual machine has code of its
-own, with other last digits: :func:`_through_release` declares them. ``sin``, ``cos`` and ``tan`` never were those of
-``StrictMath``; they are not here.
+own, with other last digits: :func:`_through_release` declares them. ``sin``, ``cos`` and ``tan`` depend on the processor:
+they are those of x86, if the driver's Java has them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark_pipeline.expressions.cases import DAY_TIME, YEAR_MONTH
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.values import flags, from_numbers, number_kernel, numbers, numbers_or_zero, to_array
-from pyspark_pipeline.kernels import angles, fdlibm, hyperbolic, roots
+from pyspark_pipeline.kernels import angles, fdlibm, hyperbolic, roots, trigonometry
 from pyspark_pipeline.kernels.decimal_words import pack_flags, valid_flags, validity_of
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.plan.expr import Call
@@ -90,6 +90,34 @@ for _name, (_kernel, _condition) in _UNARY.items():
     @function(_name, [case(["double"], **_condition)])
     def _strict(call: Call, settings: ExpressionSettings) -> Kernel:
         return number_kernel(lambda data: _of_each(_UNARY[call.name][0], data), pa.float64())
+
+
+#: The trigonometric functions; those whose second part is true are the reciprocals of others.
+_TRIGONOMETRIC: dict[str, tuple[Callable[[Any, Any], None], bool]] = {
+    "Sin": (trigonometry.sin_all, False),
+    "Cos": (trigonometry.cos_all, False),
+    "Tan": (trigonometry.tan_all, False),
+    "Csc": (trigonometry.sin_all, True),
+    "Sec": (trigonometry.cos_all, True),
+    "Cot": (trigonometry.tan_all, True),
+}
+#: The condition that the driver's Java has the functions of Intel's library (``JavaMath.scala``).
+_BY_INTEL = {"settings": {**_through_release(_COMPARED)["settings"], "java.lang.Math.trigonometry": ["Intel"]}}
+
+for _name in _TRIGONOMETRIC:
+
+    @function(_name, [case(["double"], **_BY_INTEL)])
+    def _trigonometric(call: Call, settings: ExpressionSettings) -> Kernel:
+        kernel, inverts = _TRIGONOMETRIC[call.name]
+
+        def compute(data: Any) -> Any:
+            values = _of_each(kernel, data)
+            if inverts:
+                with np.errstate(divide="ignore"):
+                    np.divide(1.0, values, out=values)
+            return values
+
+        return number_kernel(compute, pa.float64())
 
 
 _INVERSE_HYPERBOLIC = {"Asinh": hyperbolic.asinh_all, "Acosh": hyperbolic.acosh_all}

@@ -103,7 +103,7 @@ def _of_text() -> Iterator[Expr]:
 
 _OF_DOUBLE = (
     "Exp", "Expm1", "Log", "Log10", "Log1p", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Tanh", "Asinh",
-    "Acosh", "Atanh", "Cbrt",
+    "Acosh", "Atanh", "Cbrt", "Sin", "Cos", "Tan",
 )  # fmt: skip
 _PARSING = {"timeZoneId": "UTC", "failOnError": False, "suggestedFuncOnFail": "try_to_timestamp"}
 _ARITHMETIC = (

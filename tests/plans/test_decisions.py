@@ -208,26 +208,29 @@ def test_filter_is_split_before_an_unsupported_conjunct(spark: SparkSession, dec
 
 
 def test_reason_lists_every_unsupported_expression(spark: SparkSession, decisions: Explain) -> None:
-    query = """SELECT tan(k) AS m, abs(tan(v)) || sin(k),
-        sentences(CAST(v AS string)) AS words FROM large WHERE cos(k) < 2"""
+    query = """SELECT
+        hll_sketch_estimate(unhex(k)) AS m, abs(hll_sketch_estimate(unhex(v))) || theta_sketch_estimate(unhex(k)),
+        sentences(CAST(v AS string)) AS words FROM large WHERE kll_sketch_get_n_bigint(unhex(k)) < 2"""
     with configured(spark, {**_SETTINGS, _OPTION + "cost.enabled": "false"}):
         reasons = pyspark_pipeline.explain(spark.sql(query)).reasons
     assert reasons == (
-        "Project: tan is not supported (column m, line 1: tan(k); 1 more); "
-        "sin is not supported (line 1: sin(k)); sentences(string, string, string) has type "
-        "array<array<string>>, which the engine does not hold "
-        "(column words, line 2: sentences(CAST(v AS string)) AS words)",
-        "Filter: cos is not supported (line 2: cos(k))",
+        "Project: hll_sketch_estimate is not supported (column m, line 2: hll_sketch_estimate(unhex(k)); 1 more); "
+        "theta_sketch_estimate is not supported (line 2: theta_sketch_estimate(unhex(k))); "
+        "sentences(string, string, string) has type array<array<string>>, which the engine does not hold "
+        "(column words, line 3: sentences(CAST(v AS string)) AS words)",
+        "Filter: kll_sketch_get_n_bigint is not supported (line 3: kll_sketch_get_n_bigint(unhex(k)))",
     )
 
 
 def test_reason_has_the_line_of_a_python_program(spark: SparkSession, decisions: Explain) -> None:
     table = spark.table("large")
     with configured(spark, {**_SETTINGS, _OPTION + "cost.enabled": "false"}):
-        frame = table.select((functions.sin("k") + functions.cos(table.k)).alias("x"))
+        hll = functions.hll_sketch_estimate(functions.unhex("k"))
+        frame = table.select((hll + functions.theta_sketch_estimate(functions.unhex(table.k))).alias("x"))
         reasons = pyspark_pipeline.explain(frame).reasons
     places = [re.sub(r"column x, [^;]*test_decisions.py:\d+", "column x, HERE", reason) for reason in reasons]
-    assert places == ["Project: sin is not supported (column x, HERE); cos is not supported (column x, HERE)"]
+    names = ("hll_sketch_estimate", "theta_sketch_estimate")
+    assert places == ["Project: " + "; ".join(f"{name} is not supported (column x, HERE)" for name in names)]
 
 
 @pytest.mark.parametrize(
@@ -250,8 +253,9 @@ def test_excluded_functions_and_operators_stay_in_spark(
 
 def test_project_is_split_if_no_more_columns_leave_the_engine(spark: SparkSession, decisions: Explain) -> None:
     with configured(spark, {**_SETTINGS, _OPTION + "cost.enabled": "false"}):
-        saved = str(pyspark_pipeline.explain(spark.sql("SELECT k + 1 AS n, tan(v) AS m FROM large")))
-        added = str(pyspark_pipeline.explain(spark.sql("SELECT k + 1 AS n, k, tan(k) AS m FROM large")))
+        columns = ("hll_sketch_estimate(unhex(v)) AS m", "k, hll_sketch_estimate(unhex(k)) AS m")
+        frames = [spark.sql(f"SELECT k + 1 AS n, {column} FROM large") for column in columns]
+        saved, added = (str(pyspark_pipeline.explain(frame)) for frame in frames)
     assert "(k + 1) AS n" in re.sub(r"#\d+L?", "", next(line for line in saved.splitlines() if "pipeline 0" in line))
     assert "Project" not in next(line for line in added.splitlines() if "pipeline 0" in line)
 

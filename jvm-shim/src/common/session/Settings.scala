@@ -96,10 +96,12 @@ object Settings {
 
   /**
    * Return the value of a setting of Spark; None if this version of Spark does not have it, and it is not set.
-   * A key that begins with `java.` is a property of the driver's Java.
+   * A key that begins with `java.` is a property of the driver's Java, or what [[JavaMath]] finds out about it.
    */
   def ofSpark(conf: SQLConf, key: String): Option[String] =
-    if (key.startsWith("java.")) sys.props.get(key) else {
+    if (key == JavaMath.Key) Some(JavaMath.trigonometry)
+    else if (key.startsWith("java.")) sys.props.get(key)
+    else {
       Try(conf.getConfString(key)).toOption.orElse(Option(ConfigEntry.findEntry(key)).map(_.defaultValueString))
     }
 
