@@ -43,6 +43,7 @@ _EXPRESSIONS = r"""
     round(cast(l_extendedprice as double) * 1.07D, 2);
     ln(cast(l_extendedprice as double)); exp(cast(l_quantity as double)); pow(cast(l_quantity as double), 1.5D);
     asin(l_discount * 1.0D); acos(l_discount * 1.0D); atan(l_quantity * 1.0D); atan2(l_quantity * 1.0D, l_tax * 1.0D);
+    sin(l_quantity * 1.0D); cos(l_quantity * 1.0D); tan(l_quantity * 1.0D);
     sinh(l_discount * 1.0D); cosh(l_discount * 1.0D); tanh(l_discount * 1.0D); asinh(l_quantity * 1.0D);
     acosh(l_quantity * 1.0D); atanh(l_discount * 1.0D); cbrt(cast(l_extendedprice as double));
     hypot(l_quantity * 1.0D, l_tax * 1.0D); expm1(l_discount * 1.0D); log1p(cast(l_extendedprice as double));

@@ -1,8 +1,8 @@
 """Functions of doubles with one exact result or that of Java's StrictMath; factorials (Spark: mathExpressions.scala).
 
 Java's ``Math`` calls ``StrictMath`` for some functions up to a release, after which the virtual machine has code of its
-own, with other last digits: :func:`_through_release` declares them. ``sin``, ``cos`` and ``tan`` depend on the processor:
-they are those of x86, if the driver's Java has them.
+own, with other last digits: :func:`_through_release` declares them. ``sin``, ``cos`` and ``tan`` depend on the
+processor: they are those of x86, if the driver's Java has them.
 """
 
 from __future__ import annotations
