@@ -113,7 +113,7 @@ for _name in _TRIGONOMETRIC:
         def compute(data: Any) -> Any:
             values = _of_each(kernel, data)
             if inverts:
-                with np.errstate(divide="ignore"):
+                with np.errstate(all="ignore"):
                     np.divide(1.0, values, out=values)
             return values
 

@@ -8,6 +8,7 @@ of BSD, in Android's C library. An argument is reduced to its nearest multiple o
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ _C2, _C4, _C6, _C8 = -0.5, 0.041666666666666664, -0.001388888888888889, 2.480158
 _SINE_LEAST, _SINE_LARGE = 0x3030, 0x40F6
 _TANGENT_LEAST, _TANGENT_LARGE, _TANGENT_SERIES = 0x3FBA, 0x40C9, 0x3E20
 _INFINITE = 0x7FF0
-# pi/4 in two parts, and the binary digits of x / (pi/4) or x / (pi/2) before the point that matter.
+# pi/4 in two parts, for sines and for tangents.
 _EIGHTH_HIGH, _EIGHTH_LOW = 0.7853981256484985, 3.774894977445941e-08
 _QUARTER_HIGH, _QUARTER_LOW = 0.785398006439209, 1.5695823932524066e-07
 # pi/32 in three parts for the tangent; other parts for the reduction to the nearest multiple of pi/2.
@@ -38,7 +39,7 @@ _HIGH_35, _HIGH_29 = ~0x3FFFF, ~0x7FFFFFFFF
 _Q3, _Q5, _Q7 = 0.3333333333333438, 0.1333333333189392, 0.05396826038703869
 _Q9, _Q11 = 0.021868240060138665, 0.008973320742177588
 
-_0, _1, _32, _64 = np.uint64(0), np.uint64(1), np.uint64(32), np.uint64(64)
+_0, _1, _32 = np.uint64(0), np.uint64(1), np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 
 
@@ -51,7 +52,7 @@ def _first_bits(number: float) -> Any:
 @kernel
 def _nearest(quotient: float) -> Any:
     """Return the integer nearest to the quotient, the one further from zero of two."""
-    return int(quotient + (-0.5 if quotient < 0 else 0.5))
+    return int(quotient + math.copysign(0.5, quotient))
 
 
 @kernel
@@ -206,20 +207,19 @@ def _tangent_of_sum(x, low, offset):  # type: ignore[no-untyped-def]
     medium = power + remainder
     sum_of_rest = (t[16] + t[17]) * rest + t[15] + (remainder + (power - medium))
     result = late * (fourth * fourth) + series + sum_of_rest
-    high = -t[14]
-    reciprocal_rest = 0.0
-    if 8 < row < 24:  # near a pole: the difference from the reciprocal of the remainder modulo pi/2
-        n = float(_nearest(x * _RIGHT_ANGLES)) * 16.0
-        first = x - n * _R1
-        second = n * _R2
-        r = first - second
-        rest = ((first - r) - second) - n * _R3 + low
-        divisor = number_of(bits_of(n * _R2_AND_R3 + first) & _HIGH_35)
-        rest += r - divisor
-        reciprocal = 1.0 / divisor
-        short = number_of(bits_of(reciprocal) & _HIGH_29)
-        reciprocal_rest = (1.0 - divisor * short - rest * reciprocal) * reciprocal
-        high = short - t[14]
+    # Near a pole the result is the difference from the reciprocal of the remainder modulo pi/2, else without it.
+    is_near_pole = 8 < row < 24
+    n = float(_nearest(x * _RIGHT_ANGLES)) * 16.0
+    first = x - n * _R1
+    second = n * _R2
+    r = first - second
+    rest = ((first - r) - second) - n * _R3 + low
+    divisor = number_of(bits_of(n * _R2_AND_R3 + first) & _HIGH_35)
+    rest += r - divisor
+    reciprocal = 1.0 / divisor
+    short = number_of(bits_of(reciprocal) & (_HIGH_29 if is_near_pole else 0))
+    reciprocal_rest = (1.0 - divisor * short - rest * reciprocal) * (reciprocal * (1.0 if is_near_pole else 0.0))
+    high = short - t[14]
     total = medium - high
     result += medium - (high + total)
     result -= reciprocal_rest
