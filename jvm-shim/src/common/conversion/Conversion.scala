@@ -88,6 +88,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
     val reverted = FileColumns.prepare(DynamicPruning.plan(planned))
     FileColumns.mark(reverted)
     Placement.mark(reverted)
+    Observations.mark(reverted)
     var converted = RowOrder.restore(convert(reverted, RowOrder.omitsSorts(reverted)))
     var again = true
     while (again) {
@@ -167,7 +168,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
 
   /** Return the reason against an operator as Spark planned it, regardless of its rule. */
   private def reasonOfPlanned(plan: SparkPlan): Option[String] =
-    Placement.reason(plan, isAdaptive).orElse(excluded.reason(plan))
+    Placement.reason(plan, isAdaptive).orElse(Observations.reason(plan)).orElse(excluded.reason(plan))
 
   private def exchangeReason(e: ShuffleExchangeExec): Option[String] = e.outputPartitioning match {
     case _ if !Convert.isInEngine(e.child) => Some("")
