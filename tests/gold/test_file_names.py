@@ -132,6 +132,9 @@ _QUERIES: dict[str, Query] = {
     ),
     "shuffled join": _query(_joined_shuffled),
     "after an exchange": _query(lambda files, _: files.where("k > 1").repartition(3, "k").selectExpr("id", *_NAMES)),
+    "above an aggregation": _query(
+        lambda files, _: files.groupBy("k").agg(F.sum("id").alias("s")).where("input_file_name() = ''").select("k", "s")
+    ),
     "sorted": _query(
         lambda files, _: files.where("k > 1").sortWithinPartitions("k", "id").selectExpr("id", *_NAMES)
     ),
@@ -147,15 +150,16 @@ _QUERIES: dict[str, Query] = {
 _WHOLE = {
     "filter", "condition", "metadata", "metadata condition", "metadata and name", "name alone", "name in two",
     "grouped", "rows of each file", "rows of each split", "last of each file", "ordered", "in a branch", "sample",
-    "coalesced", "argument of a Python function", "condition on a Python function",
+    "coalesced", "argument of a Python function", "condition on a Python function", "no files", "after an exchange",
+    "above an aggregation",
 }  # fmt: skip
 #: Queries of which the engine runs nothing: their functions read the thread's last file.
 _KEPT = {
-    "beside a Python function", "in and above a Python function", "below and above a union", "union", "no files",
-    "sorted",
+    "beside a Python function", "in and above a Python function", "below and above a union", "union", "sorted",
 }  # fmt: skip
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("reading", _SETTINGS)
 def test_file_names_and_row_indexes_equal_spark(
     spark: SparkSession, folder: Path, vanilla_only: bool, reading: str

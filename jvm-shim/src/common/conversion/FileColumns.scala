@@ -3,9 +3,11 @@ package org.apache.spark.sql.pysparkpipeline
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.execution.{CoalesceExec, FileSourceScanExec, FilterExec, ProjectExec, SampleExec, SparkPlan}
+import org.apache.spark.sql.execution.{CoalesceExec, FileSourceScanExec, FilterExec, LocalTableScanExec, OneRowRelationExec,
+  ProjectExec, RangeExec, SampleExec, SparkPlan}
+import org.apache.spark.sql.execution.adaptive.QueryStageExec
 import org.apache.spark.sql.execution.datasources.{FileFormat, PartitionedFile}
-import org.apache.spark.sql.execution.exchange.Exchange
+import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec}
 import org.apache.spark.sql.execution.python.EvalPythonExec
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -15,19 +17,20 @@ import org.apache.spark.unsafe.types.UTF8String
  *
  * Above a scan, with only operators between that Spark runs row by row (projections, filters, samples, `coalesce`), these
  * functions and the fields of `_metadata` become columns of the scan; so do those in the arguments of Python functions, but
- * not above these, as Spark sends rows to Python in batches. Elsewhere an operator of the engine between the scan and such
- * a function would read rows ahead, so all operators from the function down to the scans of its stage stay in Spark.
+ * not above these, as Spark sends rows to Python in batches. In a stage that reads no files they are constants. Elsewhere
+ * an operator of the engine between the scan and such a function would read rows ahead, so all operators from the
+ * function down to the scans of its stage stay in Spark.
  */
 object FileColumns {
   val Reason = "the query asks for the name of the file a row comes from, which only Spark's own scan tells"
 
-  /** A function of the split of a row: its name as a column, its expression and its value. */
-  private case class Function(name: String, expression: LeafExpression, value: PartitionedFile => Any)
+  /** A function of the split of a row: its name as a column, its expression, its value, and that of a task without files. */
+  private case class Function(name: String, expression: LeafExpression, value: PartitionedFile => Any, ofNoFile: Literal)
 
   private val Functions = Seq(
-    Function("input_file_name", InputFileName(), _.urlEncodedPath),
-    Function("input_file_block_start", InputFileBlockStart(), _.start),
-    Function("input_file_block_length", InputFileBlockLength(), _.length))
+    Function("input_file_name", InputFileName(), _.urlEncodedPath, Literal("")),
+    Function("input_file_block_start", InputFileBlockStart(), _.start, Literal(-1L)),
+    Function("input_file_block_length", InputFileBlockLength(), _.length, Literal(-1L)))
 
   private val Below: TreeNodeTag[Boolean] = TreeNodeTag[Boolean]("pysparkpipeline.belowFileName")
 
@@ -70,8 +73,20 @@ object FileColumns {
     case Some((nodes, scan)) if nodes.exists(n => readsIn(n.expressions)) || structIn(nodes.last).isDefined =>
       rewritten(nodes, scan).getOrElse(plan)
     case Some(_) => plan
+    case None if readsIn(plan.expressions) && !plan.children.exists(mayReadFiles) => withoutFiles(plan).mapChildren(prepare)
     case None if readsIn(plan.expressions) => plan.mapChildren(prepareOtherStages)
     case None => plan.mapChildren(prepare)
+  }
+
+  /** Return whether the stage of `plan` may read files: Spark's variable is then set, else it has its first value. */
+  private def mayReadFiles(plan: SparkPlan): Boolean = plan match {
+    case _: Exchange | _: ReusedExchangeExec | _: QueryStageExec | _: RangeExec | _: LocalTableScanExec |
+        _: OneRowRelationExec => false
+    case _ => plan.children.isEmpty || plan.children.exists(mayReadFiles)
+  }
+
+  private def withoutFiles(plan: SparkPlan): SparkPlan = plan.transformExpressions {
+    case call: LeafExpression if readsIn(Seq(call)) => Functions.find(_.expression == call).get.ofNoFile
   }
 
   /** Prepare the stages below that of `plan`, all of which stays in Spark. */
