@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tests.support.compare import difference
-from tests.support.conversion import summary_of
-from tests.support.sessions import ENABLED, configured
+from tests.support.sessions import run
 
 _MAKE = """CREATE TABLE char_rows (id INT, c CHAR(5), v VARCHAR(5)) USING parquet
 CREATE TABLE char_parts (id INT, v VARCHAR(3)) USING parquet PARTITIONED BY (c CHAR(4))
@@ -59,19 +57,14 @@ def session(spark: SparkSession, vanilla_only: bool) -> Iterator[SparkSession]:
 @pytest.mark.parametrize("settings", _SETTINGS, ids=lambda settings: "".join(settings) or "defaults")
 def test_queries_equal_spark(session: SparkSession, settings: dict[str, str]) -> None:
     for query in _QUERIES.splitlines():
-        rows = []
-        for engine in ("false", "true"):
-            with configured(session, {**settings, ENABLED: engine}):
-                frame = session.sql(query)
-                rows.append(frame.collect())
-        assert difference(rows[0], rows[1]) is None, query
-        assert not rows[1] or summary_of(frame).converted > 0, query
+        expected, found = (run(session, query, pipeline=engine, settings=settings) for engine in (False, True))
+        assert expected.rows is not None and found.rows is not None, found.message
+        assert difference(expected.rows, found.rows) is None, query
+        assert not found.rows or (found.conversion is not None and found.conversion.converted > 0), query
 
 
 @pytest.mark.parametrize("values", ["7, 'abcdef', 'x'", "8, 'x', 'abcdef'"])
 def test_texts_that_are_too_long_are_rejected(session: SparkSession, values: str) -> None:
-    for engine in ("false", "true"):
-        with configured(session, {ENABLED: engine}):
-            with pytest.raises(PySparkException) as caught:
-                session.sql(f"INSERT INTO char_rows SELECT {values} FROM char_parts")
-            assert caught.value.getCondition() == "EXCEED_LIMIT_LENGTH"
+    for engine in (False, True):
+        made = run(session, f"INSERT INTO char_rows SELECT {values} FROM char_parts", pipeline=engine)
+        assert made.error is not None and made.error[1] == "EXCEED_LIMIT_LENGTH"
