@@ -71,6 +71,22 @@ def python_workers(jvm: int) -> list[int]:
     ]
 
 
+def computes(parent: int) -> bool:
+    """Return whether a Python worker below ``parent`` computes now; watches for a second."""
+    before = {worker: _cpu_seconds(worker) for worker in python_workers(parent)}
+    time.sleep(1)
+    return any(_cpu_seconds(worker) - spent > 0.1 for worker, spent in before.items())
+
+
+def _cpu_seconds(process: int) -> float:
+    """Read how long a process computed; 0 if it has ended."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def kill(process: int) -> bool:
     """Send SIGKILL to one process and wait until it has closed its files; return whether it existed."""
     try:

@@ -1,6 +1,7 @@
 """A client of a Spark Connect server in another process; prints what it observes as one JSON line.
 
-Usage: ``jobs_connect_client.py PORT``. Each query runs in the engine, then in Spark.
+Usage: ``jobs_connect_client.py PORT SERVER_PROCESS``, on the server's machine. Each query runs in the engine, then in
+Spark.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pyspark.sql import functions as F
 
 import pyspark_pipeline
 from pyspark_pipeline.errors import PipelineError
+from tests.support.processes import computes, wait_until
 
 _QUERY = "SELECT id % 3 AS k, count(*) AS n FROM range(0, 300, 1, 2) GROUP BY 1"
 _LONG_QUERY = "SELECT id % 1000 AS k, count(*), sum(id) FROM range(0, 200000000000, 1, 4) GROUP BY 1"
@@ -83,18 +85,21 @@ class _LongQuery:
             self.error = _shown(error)
         self._spark.removeTag("long")
 
-    def interrupt(self, how: Callable[[str], list[str]]) -> dict[str, Any]:
-        """Start the query, interrupt it while its tasks run, and return what it raised."""
+    def start(self) -> None:
+        """Start the query and wait until its tasks run."""
         self._spark.registerProgressHandler(self._progress)
         self._thread.start()
         assert self._runs.wait(60), "no task of the long query runs"
+
+    def interrupt(self, how: Callable[[str], list[str]]) -> dict[str, Any]:
+        """Interrupt the query and return what it raised."""
         interrupted = how(self.operation)
         self._thread.join(60)
         self._spark.removeProgressHandler(self._progress)
         return {"found": interrupted == [self.operation], "error": self.error}
 
 
-def _interrupted(spark: SparkSession) -> dict[str, Any]:
+def _interrupted(spark: SparkSession, server: int, engine: str) -> dict[str, Any]:
     ways: dict[str, Callable[[str], list[str]]] = {
         "all": lambda _: spark.interruptAll(),
         "tag": lambda _: spark.interruptTag("long"),
@@ -102,18 +107,24 @@ def _interrupted(spark: SparkSession) -> dict[str, Any]:
     }
     made: dict[str, Any] = {}
     for name, how in ways.items():
-        made[name] = _LongQuery(spark).interrupt(how)
+        query = _LongQuery(spark)
+        query.start()
+        if engine == "engine":
+            wait_until(lambda: computes(server), "the query should run in a worker", 60)
+        made[name] = query.interrupt(how)
+        wait_until(lambda: not computes(server), "no worker should go on")
         made[name]["next"] = _outcome(spark.sql(_QUERY))
     return made
 
 
 def main() -> None:
-    spark = SparkSession.builder.remote(f"sc://127.0.0.1:{sys.argv[1]}").getOrCreate()
+    port, server = map(int, sys.argv[1:])
+    spark = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
     told: dict[str, Any] = {"reports": _reports(spark.sql(_QUERY))}
     for engine, is_enabled in _ENGINES.items():
         spark.conf.set("spark.pysparkPipeline.enabled", is_enabled)
         told[engine] = {name: _outcome(query(spark)) for name, query in _QUERIES.items()}
-        told[engine]["interrupted"] = _interrupted(spark)
+        told[engine]["interrupted"] = _interrupted(spark, server, engine)
     print(json.dumps(told), flush=True)
     spark.stop()
 

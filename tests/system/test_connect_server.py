@@ -28,8 +28,8 @@ _WAYS = ("all", "tag", "operation")
 
 
 @pytest.fixture(scope="module")
-def port(vanilla_only: bool, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """Start a server; yield its port."""
+def server(vanilla_only: bool, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, int]]:
+    """Start a server; yield its port and its process."""
     if vanilla_only:
         pytest.skip("needs the extension")
     folder = tmp_path_factory.mktemp("connect")
@@ -41,14 +41,14 @@ def port(vanilla_only: bool, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     command = [str(SPARK_HOME / "bin" / "spark-submit"), *main, *submit_args(), *settings, "spark-internal"]
     log = folder / "log"
     with log.open("wb") as output:
-        server = subprocess.Popen(command, cwd=folder, env=environment(), stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, cwd=folder, env=environment(), stdout=output, stderr=subprocess.STDOUT)
     try:
-        wait_until(lambda: _listens(found) or server.poll() is not None, "the server should start", 120)
-        assert server.poll() is None, log.read_text()[-4000:]
-        yield found
+        wait_until(lambda: _listens(found) or process.poll() is not None, "the server should start", 120)
+        assert process.poll() is None, log.read_text()[-4000:]
+        yield found, process.pid
     finally:
-        server.terminate()
-        server.wait(60)
+        process.terminate()
+        process.wait(60)
 
 
 def _listens(port: int) -> bool:
@@ -60,9 +60,9 @@ def _listens(port: int) -> bool:
 
 
 @pytest.fixture(scope="module")
-def told(port: int) -> dict[str, Any]:
+def told(server: tuple[int, int]) -> dict[str, Any]:
     """Return what a client in a process of its own observes."""
-    command = [sys.executable, _JOB, str(port)]
+    command = [sys.executable, _JOB, *map(str, server)]
     done = subprocess.run(
         command, capture_output=True, text=True, env=environment(), cwd=ROOT, timeout=240, check=False
     )

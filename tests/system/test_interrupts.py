@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.processes import ROOT, descendants, environment, python_workers, wait_until
+from tests.support.processes import ROOT, computes, descendants, environment, wait_until
 from tests.support.sessions import run
 
 _JOB = str(ROOT / "tests" / "system" / "jobs_interrupted.py")
@@ -28,22 +27,6 @@ _TIME_LIMIT_S = 240.0
 def _engine(vanilla_only: bool) -> None:
     if vanilla_only:
         pytest.skip("needs the extension")
-
-
-def _cpu_seconds(process: int) -> float:
-    """Read how long a process computed; 0 if it has ended."""
-    try:
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _computes(parent: int) -> bool:
-    """Return whether a Python worker below ``parent`` computes now."""
-    before = {worker: _cpu_seconds(worker) for worker in python_workers(parent)}
-    time.sleep(1)
-    return any(_cpu_seconds(worker) - spent > 0.1 for worker, spent in before.items())
 
 
 def _reports(program: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
@@ -71,7 +54,7 @@ def test_ctrl_c_stops_a_query_and_leaves_the_session_usable() -> None:
             started.update(descendants(program.pid))
             os.killpg(program.pid, signal.SIGINT)
             errors.append(next(reports)["error"])
-            wait_until(lambda: not _computes(program.pid), "no worker should go on")
+            wait_until(lambda: not computes(program.pid), "no worker should go on")
             program.stdin.write("\n")
             program.stdin.flush()
             assert next(reports) == {"what": "next", "name": name, "rows": _ROWS, "converted": name == "engine"}
@@ -93,7 +76,7 @@ def test_ctrl_c_stops_a_query_and_leaves_the_session_usable() -> None:
 
 
 def _wait_for_worker(program: int) -> None:
-    wait_until(lambda: _computes(program), "the query should run in a worker", 30)
+    wait_until(lambda: computes(program), "the query should run in a worker", 30)
 
 
 def test_a_broadcast_that_takes_too_long_fails_as_in_spark(spark: SparkSession) -> None:
@@ -108,5 +91,5 @@ def test_a_broadcast_that_takes_too_long_fails_as_in_spark(spark: SparkSession) 
     assert "broadcast in 1 secs" in vanilla.message and "broadcast in 1 secs" in pipeline.message
     tracker = spark.sparkContext.statusTracker()
     wait_until(lambda: not tracker.getActiveJobsIds(), "the job of the broadcast should be cancelled")
-    wait_until(lambda: not _computes(os.getpid()), "no worker should go on")
+    wait_until(lambda: not computes(os.getpid()), "no worker should go on")
     assert run(spark, "SELECT count(*) FROM range(1000)", pipeline=True).rows == [(1000,)]
