@@ -1,16 +1,17 @@
 """Spark SQL types: their wire names, parameters, and the Arrow types of chunk columns.
 
 The wire name is Spark's ``DataType.catalogString`` (``bigint``, ``decimal(12,2)``, ``timestamp_ntz``); all day-time
-intervals have one name, and all year-month intervals. Arrays and structs are types of results only, which leave the
-engine; a struct's name has the types of its fields (``struct<bigint,double>``).
+intervals have one name, and all year-month intervals. The names of a struct's fields are JSON strings
+(``struct<"a":bigint,"b c":array<double>>``).
 A string column of a chunk may also be dictionary encoded (``dictionary<int32, string>``); every
 other type has exactly one Arrow type, :attr:`DataType.arrow`.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import pyarrow as pa
@@ -35,26 +36,30 @@ _ARROW: dict[str, pa.DataType] = {
 }
 
 _DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
-_NESTED = re.compile(r"(array|struct)<(.+)>")
-_FIELD = re.compile(r"[^,(]+(?:\([^)]*\))?")
+_PLAIN = re.compile(r"[^<>,(]+(?:\([^)]*\))?")
+_NESTED = re.compile(r"(array|map|struct)<")
+_NAME = json.JSONDecoder()
 
-#: The kinds of all types.
+#: The kinds of all types but nested ones.
 KINDS = (*_ARROW, "decimal")
 INTEGRAL_KINDS = ("tinyint", "smallint", "int", "bigint")
 FLOATING_KINDS = ("float", "double")
+NESTED_KINDS = ("array", "map", "struct")
 
 
 @dataclass(frozen=True, slots=True)
 class DataType:
     """A Spark SQL type: ``kind`` is the name without parameters; decimals carry precision and scale.
 
-    ``children`` are the type of the elements of an array, whose precision the array has, or those of a struct's fields.
+    ``children`` are the type of the elements of an array, whose precision the array has, those of the keys and the
+    values of a map, or those of a struct's fields, whose names are ``names``; types with other names are equal.
     """
 
     kind: str
     precision: int = 0
     scale: int = 0
     children: tuple[DataType, ...] = ()
+    names: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def arrow(self) -> pa.DataType:
@@ -63,6 +68,8 @@ class DataType:
             return pa.decimal128(self.precision, self.scale)
         if self.kind == "array":
             return pa.list_(self.children[0].arrow)
+        if self.kind == "map":
+            return pa.map_(self.children[0].arrow, self.children[1].arrow)
         if self.kind == "struct":
             return pa.struct([(f"c{number}", child.arrow) for number, child in enumerate(self.children)])
         return _ARROW[self.kind]
@@ -79,7 +86,14 @@ class DataType:
     def is_decimal(self) -> bool:
         return self.kind == "decimal"
 
+    @property
+    def is_nested(self) -> bool:
+        return self.kind in NESTED_KINDS
+
     def __str__(self) -> str:
+        if self.kind == "struct":
+            fields = zip(self.names, self.children, strict=True)
+            return f"struct<{','.join(f'{json.dumps(name)}:{child}' for name, child in fields)}>"
         if self.children:
             return f"{self.kind}<{','.join(map(str, self.children))}>"
         return f"decimal({self.precision},{self.scale})" if self.kind == "decimal" else self.kind
@@ -87,14 +101,42 @@ class DataType:
 
 @lru_cache(maxsize=1024)
 def parse_type(text: str) -> DataType:
-    """Parse a Spark ``catalogString`` into a :class:`DataType`; raise ``ValueError`` for an unsupported type."""
-    match = _DECIMAL.fullmatch(text)
-    if match:
-        return DataType("decimal", int(match[1]), int(match[2]))
-    if text in _ARROW:
-        return DataType(text)
-    nested = _NESTED.fullmatch(text)
+    """Parse the wire name of a type; raise ``ValueError`` for an unsupported type."""
+    found, end = _parse(text, 0)
+    if end != len(text):
+        raise ValueError(f"type {text!r} is not supported")
+    return found
+
+
+def _parse(text: str, start: int) -> tuple[DataType, int]:
+    """Return the type that begins at ``start``, and the position after it."""
+    nested = _NESTED.match(text, start)
     if nested:
-        children = tuple(parse_type(child) for child in _FIELD.findall(nested[2]))
-        return DataType(nested[1], children[0].precision if nested[1] == "array" else 0, children=children)
+        return _parse_nested(text, nested[1], nested.end())
+    plain = _PLAIN.match(text, start)
+    name = plain[0] if plain else ""
+    match = _DECIMAL.fullmatch(name)
+    if match:
+        return DataType("decimal", int(match[1]), int(match[2])), start + len(name)
+    if name in _ARROW:
+        return DataType(name), start + len(name)
     raise ValueError(f"type {text!r} is not supported")
+
+
+def _parse_nested(text: str, kind: str, start: int) -> tuple[DataType, int]:
+    """Return the nested type of this kind whose first child begins at ``start``, and the position after it."""
+    children: list[DataType] = []
+    names: list[str] = []
+    at = start
+    while not children or text[at : at + 1] == ",":
+        at += bool(children)
+        if kind == "struct":
+            name, at = _NAME.raw_decode(text, at)
+            names.append(name)
+            at += 1
+        child, at = _parse(text, at)
+        children.append(child)
+    if text[at : at + 1] != ">" or len(children) != {"array": 1, "map": 2}.get(kind, len(children)):
+        raise ValueError(f"type {text!r} is not supported")
+    precision = children[0].precision if kind == "array" else 0
+    return DataType(kind, precision, children=tuple(children), names=tuple(names)), at + 1

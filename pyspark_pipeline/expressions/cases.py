@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from pyspark_pipeline.datatypes import DataType
+from pyspark_pipeline.datatypes.types import NESTED_KINDS
 from pyspark_pipeline.errors import UnsupportedPlanError
 from pyspark_pipeline.plan.expr import Call, Expr, Literal
 
@@ -20,6 +21,7 @@ KINDS = (
     "boolean", "tinyint", "smallint", "int", "bigint", "float", "double",
     "decimal", "string", "binary", "date", "timestamp", "timestamp_ntz", DAY_TIME, YEAR_MONTH, "void",
 )  # fmt: skip
+ALL_KINDS = (*KINDS, *NESTED_KINDS)
 INTEGRAL = ("tinyint", "smallint", "int", "bigint")
 FLOATING = ("float", "double")
 NUMERIC = (*INTEGRAL, *FLOATING, "decimal")
@@ -34,7 +36,8 @@ T = TypeVar("T")
 def case(*args: Sequence[str], **conditions: Any) -> Case:
     """Declare one supported signature: the kinds allowed for each argument, and the manifest's further conditions.
 
-    ``conditions``: variadic, same_type, result, max_precision (of a decimal result, or of the decimals of an array),
+    ``conditions``: variadic, same_type, result (required if it is nested), max_precision (of a decimal result, or of
+    the decimals of an array),
     fields (``absent``: the class of this version of Spark has no such field), literal, matches, choices (patterns of
     arguments that are one of several constants in each row, or NULL), without_nan (arguments without the constant NaN
     and without subqueries), settings (of Spark, with the values they may have), frames (of a window), distinct (false:

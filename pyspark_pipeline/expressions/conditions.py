@@ -72,6 +72,13 @@ def index_out_of_range(index: int, size: int, context: int) -> SparkConditionErr
     return SparkConditionError("SparkArrayIndexOutOfBoundsException", "INVALID_ARRAY_INDEX", parameters, context)
 
 
+def element_out_of_range(index: int, size: int, context: int) -> SparkConditionError:
+    """Build the error of ``element_at`` for an index of none of ``size`` elements."""
+    parameters = {"indexValue": str(index), "arraySize": str(size), "ansiConfig": _ANSI}
+    condition = "INVALID_ARRAY_INDEX_IN_ELEMENT_AT"
+    return SparkConditionError("SparkArrayIndexOutOfBoundsException", condition, parameters, context)
+
+
 def conv_overflow(context: int) -> SparkConditionError:
     """Build the error of a number of more than 64 bits."""
     return _arithmetic_overflow("Overflow in function conv()", "", context)

@@ -12,8 +12,8 @@ from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.expressions.comparison import equality
 from pyspark_pipeline.expressions.frame import Evaluable, Frame
 from pyspark_pipeline.expressions.registry import (
+    ALL_KINDS,
     FLOATING,
-    KINDS,
     ORDERED,
     ExpressionSettings,
     Kernel,
@@ -68,12 +68,12 @@ def _not(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=lambda values, rows: pc.invert(values[0]))
 
 
-@function("IsNull", [case(KINDS)])
+@function("IsNull", [case(ALL_KINDS)])
 def _is_null(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=lambda values, rows: values[0].is_null(), null_intolerant=False)
 
 
-@function("IsNotNull", [case(KINDS)])
+@function("IsNotNull", [case(ALL_KINDS)])
 def _is_not_null(call: Call, settings: ExpressionSettings) -> Kernel:
     def run(values: Sequence[Value], rows: int) -> Value:
         value = values[0]

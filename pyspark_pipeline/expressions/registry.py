@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 
 from pyspark_pipeline.expressions.cases import (
+    ALL_KINDS,
     FLOATING,
     INTEGRAL,
     KINDS,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from pyspark_pipeline.expressions.frame import Evaluable, Frame
 
 __all__ = [
+    "ALL_KINDS",
     "FLOATING",
     "INTEGRAL",
     "KINDS",

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.by_constants import by_constants
+from pyspark_pipeline.expressions.nested import element_places
 from pyspark_pipeline.expressions.per_value import java_text
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.text_regex import COUNTED, to_re2
@@ -34,17 +34,7 @@ def _split_part(call: Call, settings: ExpressionSettings) -> Kernel:
         known = pc.and_(texts.is_valid(), wanted.is_valid())
         parts = pc.split_pattern(texts, delimiter) if delimiter else None
         ends: Any = np.arange(rows + 1) if parts is None else parts.offsets.to_numpy()
-        counts = np.diff(ends)
-        wrong = np.asarray(known) & ((index == 0) | (index == -(2**31)))
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            if index[row] == 0:
-                raise conditions.index_of_zero(call.context)
-            count = int(counts[row])
-            message = f"Index {count - 2**31} out of bounds for length {count}"
-            raise conditions.java_error("ArrayIndexOutOfBoundsException", message)
-        has_part = np.abs(index) <= counts
-        at = np.where(index > 0, ends[:-1] + index - 1, ends[1:] + index)
+        at, has_part = element_places(index, ends, np.asarray(known), call.context)
         found = (texts if parts is None else parts.values).take(pa.array(at, mask=~(has_part & np.asarray(known))))
         return set_null(pc.fill_null(found, ""), pc.invert(known))
 

@@ -147,7 +147,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
 
   /** Return whether another operator of the engine can read `plan`. */
   private def canExtend(plan: SparkPlan): Boolean =
-    Convert.isInEngine(plan) && plan.output.forall(a => Support.isSupported(a.dataType))
+    Convert.isInEngine(plan) && plan.output.forall(a => Support.isHeld(a.dataType))
 
   /** Convert the broadcasts below a converted join; the JVM encodes the rows of a child that stayed in Spark. */
   private def withBroadcasts(plan: SparkPlan): SparkPlan = plan.mapChildren {
@@ -172,8 +172,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
 
   private def exchangeReason(e: ShuffleExchangeExec): Option[String] = e.outputPartitioning match {
     case _ if !Convert.isInEngine(e.child) => Some("")
-    case _ if e.child.output.exists(a => !Support.isSupported(a.dataType)) =>
-      support.firstTypeReason(e.child.output, "column")
+    case _ if e.child.output.exists(a => !Support.isHeld(a.dataType)) => support.firstHeldReason(e.child.output, "column")
     case h: HashPartitioning => support.first(h.expressions)
     case r: RangePartitioning => support.first(r.ordering)
     case SinglePartition | _: RoundRobinPartitioning => None

@@ -3,7 +3,7 @@ package org.apache.spark.sql.pysparkpipeline
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 import org.apache.spark.api.python.PythonFunction
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.optimizer.BuildSide
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.metric.SQLMetric
@@ -30,11 +30,12 @@ trait OperatorRule[T <: SparkPlan] {
   def reason(op: T, support: Support): Option[String] =
     limitation(op)
       .orElse(support.every(expressions(op)))
-      .orElse(outputReason(op, support))
-      .orElse(support.firstTypeReason(op.children.flatMap(_.output), "input column"))
+      .orElse(columnReason(op, op.output, "column", support))
+      .orElse(columnReason(op, op.children.flatMap(_.output), "input column", support))
 
-  /** Return the reason against the types of the output. */
-  def outputReason(op: T, support: Support): Option[String] = support.firstTypeReason(op.output, "column")
+  /** Return the reason against the types of columns of the output or the inputs; Python functions take no nested types. */
+  private def columnReason(op: T, columns: Seq[Attribute], what: String, support: Support): Option[String] =
+    if (pythonFunctions(op).isEmpty) support.firstHeldReason(columns, what) else support.firstTypeReason(columns, what)
 
   /** Return the reason against `op` that lies in the operator itself, not in an expression or type. */
   def limitation(op: T): Option[String] = None
@@ -45,7 +46,7 @@ trait OperatorRule[T <: SparkPlan] {
    */
   def split(op: T, support: Support): Option[SparkPlan] = None
 
-  /** Return the expressions that the engine evaluates. */
+  /** Return the expressions that the engine evaluates, without columns that it only carries. */
   def expressions(op: T): Seq[Expression] = op.expressions
 
   /**

@@ -10,7 +10,10 @@ import org.apache.spark.sql.types._
 class Support(allowDifferences: Boolean, excluded: Exclusions) {
 
   /** Return the reason against `e`. Checks arguments before their call; uses an explicit stack instead of recursion. */
-  def reason(e: Expression): Option[String] = {
+  def reason(e: Expression): Option[String] = typeReason(e).orElse(argumentReason(e))
+
+  /** Return the reason against `e` as an argument of a function, which decides whether it takes nested types. */
+  private def argumentReason(e: Expression): Option[String] = {
     val pending = mutable.Stack((e, 1, false))
     var found = Option.empty[String]
     while (found.isEmpty && pending.nonEmpty) {
@@ -27,17 +30,24 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
     found
   }
 
+  /** Return the reason against `e` if it is a column of a nested type: only functions take these. */
+  private def typeReason(e: Expression): Option[String] = e match {
+    case a: Attribute => typeReason(a.dataType, s"column ${a.name}")
+    case _ => None
+  }
+
   /** Return the reason against `e` itself; its arguments are supported. */
   private def reasonOfOne(e: Expression): Option[String] = e match {
-    case a: Attribute => typeReason(a.dataType, s"column ${a.name}")
+    case a: Attribute => heldReason(a.dataType, s"column ${a.name}")
     case Literal(value, _) if !Json.isExact(value) => Some(Support.OtherBytes)
     case InSet(_, values) if !values.forall(Json.isExact) => Some(Support.OtherBytes)
     case l: Literal => typeReason(l.dataType, "a literal")
     case s if ExpressionJson.isSubquery(s) => typeReason(s.dataType, "a scalar subquery")
     case c if ExpressionJson.isConstantCall(c) => typeReason(c.dataType, "a constant")
     case a: AggregateExpression =>
-      first(a.filter.toSeq ++ AggregateCalls.held(AggregateCalls.folded(a.aggregateFunction))).orElse(aggregateReason(a))
-    case _: SortOrder => None
+      (a.filter.toSeq ++ AggregateCalls.held(AggregateCalls.folded(a.aggregateFunction))).iterator
+        .flatMap(argumentReason).nextOption().orElse(aggregateReason(a))
+    case s: SortOrder => typeReason(s.child.dataType, "a sort key")
     case w: WindowExpression => WindowExpressions.reason(w, this)
     case other => matching(other, Manifest.expressions)
   }
@@ -46,7 +56,7 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
   private def aggregateReason(a: AggregateExpression): Option[String] =
     matching(AggregateCalls.folded(a.aggregateFunction),
       if (isDistinct(a)) Manifest.distinctAggregates else Manifest.aggregates, isResult = true)
-      .orElse(a.aggregateFunction.aggBufferAttributes.flatMap(b => typeReason(b.dataType, "a buffer")).headOption)
+      .orElse(a.aggregateFunction.aggBufferAttributes.flatMap(b => heldReason(b.dataType, "a buffer")).headOption)
 
   /**
    * Return whether `a` reads distinct values, or stands beside a function that does: then its rows come in the order of a
@@ -87,17 +97,20 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
         case other => reasonOfOne(other)
       }
       arguments.flatMap(unsupported(_, near, level + 1)) ++
-        (if (arguments.forall(a => Support.isSupported(a.dataType))) own.map((called, near, _)) else None)
+        (if (arguments.forall(a => Support.isHeld(a.dataType))) own.map((called, near, _)) else None)
     }
 
   def typeReason(t: DataType, what: => String): Option[String] =
     if (Support.isSupported(t)) None else Some(s"$what has type ${t.catalogString}, which the engine does not hold")
 
-  /** Return the reason against the first of `results` that can neither be held nor leave the engine. */
-  def firstResultReason(results: Seq[Attribute]): Option[String] =
-    firstTypeReason(results.filterNot(a => Support.isResult(a.dataType)), "column")
+  def heldReason(t: DataType, what: => String): Option[String] =
+    if (Support.isHeld(t)) None else typeReason(t, what)
 
-  /** Return the reason against the first attribute of an unsupported type; `what` names the attributes in the reason. */
+  /** Return the reason against the first attribute that no column can hold; `what` names the attributes in the reason. */
+  def firstHeldReason(attributes: Seq[Attribute], what: String): Option[String] =
+    attributes.iterator.flatMap(a => heldReason(a.dataType, s"$what ${a.name}")).nextOption()
+
+  /** Return the reason against the first attribute of a type that no function takes; `what` as above. */
   def firstTypeReason(attributes: Seq[Attribute], what: String): Option[String] =
     attributes.iterator.flatMap(a => typeReason(a.dataType, s"$what ${a.name}")).nextOption()
 
@@ -106,8 +119,9 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
     val call = FunctionCall.of(e)
     def written = ExpressionOrigin.name(e)
     def shape = s"$written(${call.args.map(_.dataType.catalogString).mkString(", ")})"
-    val isTyped = isResult && Support.isResult(e.dataType)
-    excluded.reason(e).orElse(if (isTyped) None else typeReason(e.dataType, shape)).orElse {
+    val isTyped = isResult && Support.isHeld(e.dataType)
+    def isDeclared = known.get(call.name).exists(_.exists(_.result(Support.kind(e.dataType)))) && Support.isHeld(e.dataType)
+    excluded.reason(e).orElse(if (isTyped || isDeclared) None else typeReason(e.dataType, shape)).orElse {
       known.get(call.name) match {
         case None => Some(s"$written is not supported")
         case Some(cases) =>
@@ -161,6 +175,7 @@ object Support {
     case _: DecimalType => "decimal"
     case _: StructType => "struct"
     case _: ArrayType => "array"
+    case _: MapType => "map"
     case other => kinds.getOrElse(other, wireName(other))
   }
 
@@ -168,8 +183,10 @@ object Support {
   def wireName(t: DataType): String = t match {
     case _: DayTimeIntervalType => "interval day to second"
     case _: YearMonthIntervalType => "interval year to month"
-    case s: StructType => s.map(field => wireName(field.dataType)).mkString("struct<", ",", ">")
+    case s: StructType =>
+      s.map(field => s"${Json.text(field.name)}:${wireName(field.dataType)}").mkString("struct<", ",", ">")
     case a: ArrayType => s"array<${wireName(a.elementType)}>"
+    case m: MapType => s"map<${wireName(m.keyType)},${wireName(m.valueType)}>"
     case other => other.catalogString
   }
 
@@ -179,18 +196,29 @@ object Support {
     case _ => 0
   }
 
+  /** Return whether functions take and return values of type `t`. */
   def isSupported(t: DataType): Boolean = t match {
     case _: DecimalType | _: DayTimeIntervalType | _: YearMonthIntervalType => true
     case other => kinds.contains(other)
   }
 
   /**
-   * Return whether values of type `t` may leave the engine as results, for operators in Spark. Spark's Arrow schemas have no
-   * two fields of one name in a struct.
+   * Return whether a column may have type `t`: operators carry it, and it leaves the engine as a result. Spark's Arrow
+   * schemas have no two fields of one name in a struct.
    */
-  def isResult(t: DataType): Boolean = t match {
-    case a: ArrayType => isSupported(a.elementType)
-    case s: StructType => s.nonEmpty && s.fieldNames.distinct.length == s.length && s.forall(field => isSupported(field.dataType))
+  def isHeld(t: DataType): Boolean = t match {
+    case a: ArrayType => isHeld(a.elementType)
+    case m: MapType => isHeld(m.keyType) && isHeld(m.valueType)
+    case s: StructType => s.nonEmpty && s.fieldNames.distinct.length == s.length && s.forall(field => isHeld(field.dataType))
     case other => isSupported(other)
   }
+
+  /** Return the expressions but those that only carry a column of a nested type. */
+  def withoutCarried(es: Seq[Expression]): Seq[Expression] = es.filterNot {
+    case Alias(a: Attribute, _) => isCarried(a)
+    case a: Attribute => isCarried(a)
+    case _ => false
+  }
+
+  private def isCarried(a: Attribute): Boolean = !isSupported(a.dataType) && isHeld(a.dataType)
 }

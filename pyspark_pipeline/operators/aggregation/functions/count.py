@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.expressions.cases import KINDS, case
+from pyspark_pipeline.expressions.cases import ALL_KINDS, case
 from pyspark_pipeline.kernels.accumulate import add_longs, count_rows, count_valid
 from pyspark_pipeline.kernels.buffers import Array, fixed_array, validity, values
 from pyspark_pipeline.kernels.running import run_counts
@@ -80,7 +80,7 @@ def _load_kernels() -> None:
     updated(CountState(), column.drop_null()).merge(np.zeros(2, dtype=np.int64), column)
 
 
-@aggregate("Count", [case(KINDS, variadic=True, frames=FRAMES)])
+@aggregate("Count", [case(ALL_KINDS, variadic=True, frames=FRAMES)])
 class Count(AggregateFunction):
     """The number of rows whose arguments are not NULL.
 

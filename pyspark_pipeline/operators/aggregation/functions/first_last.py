@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType, parse_type
-from pyspark_pipeline.expressions.cases import KINDS, case
+from pyspark_pipeline.expressions.cases import ALL_KINDS, case
 from pyspark_pipeline.kernels.buffers import NO_BITS, Array, bits, bool_array, last_true, validity
 from pyspark_pipeline.kernels.first_last import first_rows, last_rows
 from pyspark_pipeline.kernels.running import run_edges
@@ -17,7 +17,7 @@ from pyspark_pipeline.operators.aggregation.functions.row_values import RowValue
 from pyspark_pipeline.operators.aggregation.functions.state import PerGroup, StatePool, updated, warm_up
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 
-_CASES = [case(KINDS, fields={"ignoreNulls": ["true", "false"]}, frames=FRAMES)]
+_CASES = [case(ALL_KINDS, fields={"ignoreNulls": ["true", "false"]}, frames=FRAMES)]
 
 
 class EdgeState(RowValueState):

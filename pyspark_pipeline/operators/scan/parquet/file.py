@@ -6,15 +6,25 @@ import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import ColumnTypeError, CorruptFileError
 from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.operators.scan.parquet.columns import Convert, converter, find_column
 from pyspark_pipeline.operators.scan.parquet.footer import read_footer, read_plain_footer
 from pyspark_pipeline.operators.scan.parquet.legacy import LegacyCalendar
+from pyspark_pipeline.operators.scan.parquet.nested import (
+    NestedColumn,
+    leaf_types,
+    match_nested,
+    nested_converter,
+    number_of_leaves,
+    read_leaves,
+)
 from pyspark_pipeline.operators.scan.parquet.types import spark_reads, stored_type
 from pyspark_pipeline.operators.scan.parquet.unscaled import unscaled_leaves
 from pyspark_pipeline.operators.scan.reader import null_chunks
@@ -55,13 +65,29 @@ class ParquetFileReader:
         self._midpoints = footer.midpoints
         self._places = [find_column(self._schema, field, case_sensitive, self.path) for field in fields]
         self._leaves = {self.metadata.schema.column(i).path: i for i in reversed(range(len(self.metadata.schema)))}
-        self._names = sorted({self._schema.field(place).name for place in self._places if place is not None})
-        self._leaves_read = [leaf for path, leaf in self._leaves.items() if path.split(".")[0] in self._names]
+        self._nested = {
+            place: self._match_nested(field, place, case_sensitive)
+            for field, place in zip(fields, self._places, strict=True)
+            if place is not None and (field.type.is_nested or pa.types.is_nested(self._schema.field(place).type))
+        }
+        self._flat = self._flat_leaves()
+        self._leaves_read = self._numbers_of_leaves()
+        self._names = sorted({self.metadata.schema.column(leaf).path for leaf in self._leaves_read})
         self._calendar = LegacyCalendar(self.path, self.metadata.metadata, calendar)
         self._check_not_encrypted(footer.encrypted)
         self._unscaled = self._unscaled_leaves() if unscaled_decimals else frozenset()
         plain = read_plain_footer(self.path, *version, self._unscaled | self._plain_leaves())
         self._reader_metadata = plain or self.metadata
+
+    def _match_nested(self, field: Field, place: int, case_sensitive: bool) -> NestedColumn:
+        stored, first = self._schema.field(place), self._first_leaf(place)
+        if not (field.type.is_nested and pa.types.is_nested(stored.type)):
+            raise CorruptFileError(self._mismatch(field, stored, "nested"), self.path)
+        return match_nested(stored.type, field.type, first, case_sensitive, self.path)
+
+    def _numbers_of_leaves(self) -> list[int]:
+        """Return the leaves to read."""
+        return sorted({*self._flat.values(), *(leaf for column in self._nested.values() for leaf in column.leaves)})
 
     def _check_not_encrypted(self, encrypted: frozenset[int]) -> None:
         """Raise :class:`CorruptFileError` if a column to read is encrypted: the engine has no keys."""
@@ -80,23 +106,42 @@ class ParquetFileReader:
             wanted.is_decimal and wanted.scale == column.scale and wanted.precision >= column.precision
             for wanted, column in integers
         )
-        return unscaled if integers and may_stay else frozenset()
+        return unscaled & frozenset(self._flat.values()) if integers and may_stay else frozenset()
+
+    def _flat_leaves(self) -> dict[str, int]:
+        """Return the columns to read that are not nested, and their leaves."""
+        places = (place for place in self._places if place is not None and place not in self._nested)
+        return {(name := self._schema.field(place).name): self._leaves[name] for place in places}
 
     def _plain_leaves(self) -> frozenset[int]:
         """Return the columns that Spark reads as a type to which pyarrow's values cannot be converted."""
         found = set()
-        for field, place in zip(self._fields, self._places, strict=True):
-            leaf = None if place is None else self._leaves.get(self._schema.field(place).name)
-            if place is None or leaf is None:
-                continue
+        for leaf, shown, wanted in self._typed_leaves():
             column = self.metadata.schema.column(leaf)
-            stored, shown = stored_type(column), self._schema.field(place).type
-            if not spark_reads(stored, field.type):
+            stored = stored_type(column)
+            if not spark_reads(stored, wanted):
                 continue
             is_hidden = pa.types.is_null(shown) and stored.logical != "Null"
-            if is_hidden or converter(shown, field.type, int96=column.physical_type == "INT96") is None:
+            if is_hidden or converter(shown, wanted, int96=column.physical_type == "INT96") is None:
                 found.add(leaf)
         return frozenset(found)
+
+    def _typed_leaves(self) -> Iterator[tuple[int, pa.DataType, DataType]]:
+        """Yield the leaves whose values are read, the types that pyarrow shows, and the requested types."""
+        for field, place in zip(self._fields, self._places, strict=True):
+            if place in self._nested:
+                column = self._nested[place]
+                shown = dict(self._nested_types(place))
+                yield from ((leaf, shown[leaf], wanted) for leaf, wanted in read_leaves(column))
+            elif place is not None:
+                stored = self._schema.field(place)
+                yield self._leaves[stored.name], stored.type, field.type
+
+    def _nested_types(self, place: int) -> Iterator[tuple[int, pa.DataType]]:
+        return leaf_types(self._schema.field(place).type, self._first_leaf(place))
+
+    def _first_leaf(self, place: int) -> int:
+        return sum(number_of_leaves(self._schema.field(i).type) for i in range(place))
 
     def row_groups(self, split: ScanSplit) -> list[int]:
         """Return the row groups whose midpoint lies in the split."""
@@ -151,7 +196,7 @@ class ParquetFileReader:
         if not self._names:
             yield from null_chunks(self._fields, self.num_rows(index), batch_rows)
             return
-        encoded = [name for name in self._names if self._reads_as_dictionary(index, name)]
+        encoded = [name for name in self._names if name in self._flat and self._reads_as_dictionary(index, name)]
         with self._opened(tuple(encoded)) as file:
             readers: list[Column] | None = None
             for batch in self._batches(file, index, batch_rows):
@@ -222,25 +267,34 @@ class ParquetFileReader:
             return lambda batch: pa.nulls(batch.num_rows, nulls)
         stored = self._schema.field(place)
         at = read.get_all_field_indices(stored.name)[0]
-        leaf = self._leaves.get(stored.name)
-        if leaf is None:
-            raise CorruptFileError(self._mismatch(field, stored, "nested"), self.path)
+        shown = read.field(at).type
+
+        def leaf_converter(leaf: int, shown: pa.DataType, wanted: DataType) -> Convert:
+            return self._leaf_converter(group, leaf, shown, replace(field, type=wanted), stored)
+
+        if place in self._nested:
+            whole = nested_converter(self._nested[place], shown, leaf_converter)
+            return lambda batch: whole(batch.column(at))
+        leaf = self._leaves[stored.name]
+        convert = leaf_converter(leaf, shown, field.type)
+        if leaf in self._unscaled and pa.types.is_integer(shown):
+            return lambda batch: batch.column(at)
+        return lambda batch: convert(batch.column(at))
+
+    def _leaf_converter(self, group: int, leaf: int, shown: pa.DataType, field: Field, stored: pa.Field) -> Convert:
+        """Return the function that converts a leaf, which pyarrow reads as ``shown``, to the type of ``field``."""
         column = self.metadata.schema.column(leaf)
         if not spark_reads(stored_type(column), field.type):
             message, found = self._mismatch(field, stored, column.physical_type), stored_type(column).physical
-            raise ColumnTypeError(message, self.path, f"[{column.path}]", str(field.type), found)
+            raise ColumnTypeError(message, self.path, f"[{column.path.replace('.', ', ')}]", str(field.type), found)
         if self._unread_encodings:
             self._check_encodings(self.metadata.row_group(group).column(leaf))
-        if leaf in self._unscaled and pa.types.is_integer(read.field(at).type):
-            return lambda batch: batch.column(at)
         int96 = column.physical_type == "INT96"
-        convert: Convert | None = converter(read.field(at).type, field.type, int96=int96)
+        convert: Convert | None = converter(shown, field.type, int96=int96)
         if convert is None:
             raise CorruptFileError(self._mismatch(field, stored, column.physical_type), self.path)
-        rebased = self._calendar.with_rebase(
-            convert, read.field(at).type, field, int96=int96, has_dictionary=self._has_dictionary(leaf)
-        )
-        return lambda batch: rebased(batch.column(at))
+        has_dictionary = self._has_dictionary(leaf)
+        return self._calendar.with_rebase(convert, shown, field, int96=int96, has_dictionary=has_dictionary)
 
     def _mismatch(self, field: Field, stored: pa.Field, physical: str) -> str:
         found = f"{self.path}: column {field.name} is stored as {stored.type} ({physical})"

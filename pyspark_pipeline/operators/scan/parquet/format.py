@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark_pipeline.datatypes.types import KINDS
+from pyspark_pipeline.datatypes.types import KINDS, NESTED_KINDS
 from pyspark_pipeline.operators.scan.formats import RequiredSetting, reads_format
 from pyspark_pipeline.operators.scan.parquet.file import ParquetFileReader
 from pyspark_pipeline.operators.scan.reader import FileReader, ReadRequest
@@ -17,7 +17,7 @@ _SETTINGS = (
 )
 
 
-@reads_format("parquet", label="Parquet", types=KINDS, settings=_SETTINGS)
+@reads_format("parquet", label="Parquet", types=(*KINDS, *NESTED_KINDS), settings=_SETTINGS)
 def open_parquet(path: str, request: ReadRequest) -> FileReader:
     """Open a file; decimals stored as integers are read unscaled if the request allows it for all decimals."""
     columns = request.columns

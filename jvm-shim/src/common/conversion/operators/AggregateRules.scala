@@ -22,11 +22,9 @@ trait AggregateRule[T <: BaseAggregateExec] extends OperatorRule[T] {
   /** Return whether `e` is the array that a function returns, for operators in Spark. */
   private def isNested(e: Expression): Boolean = e match {
     case Alias(result: Attribute, _) => isNested(result)
-    case result: Attribute => !Support.isSupported(result.dataType) && Support.isResult(result.dataType)
+    case result: Attribute => !Support.isSupported(result.dataType) && Support.isHeld(result.dataType)
     case _ => false
   }
-
-  override def outputReason(op: T, support: Support): Option[String] = support.firstResultReason(op.output)
 
   /** Split off the expressions that the engine does not support over the results of functions that it does. */
   override def split(op: T, support: Support): Option[SparkPlan] = {
@@ -34,8 +32,8 @@ trait AggregateRule[T <: BaseAggregateExec] extends OperatorRule[T] {
     val inner = op.groupingExpressions ++ op.aggregateExpressions
     val results = op.groupingExpressions.map(_.toAttribute) ++ op.aggregateAttributes
     if (!isFinal || Pivots.flat(op) != op || limitation(op).isDefined || support.first(inner).isDefined ||
-        support.firstTypeReason(op.children.flatMap(_.output), "").isDefined ||
-        results.exists(a => !Support.isResult(a.dataType))) None
+        support.firstHeldReason(op.children.flatMap(_.output), "").isDefined ||
+        results.exists(a => !Support.isHeld(a.dataType))) None
     else {
       val (computed, others) = op.resultExpressions.partition(e => isNested(e) || support.reason(e).isEmpty)
       val read = AttributeSet(others) -- computed.map(_.toAttribute)

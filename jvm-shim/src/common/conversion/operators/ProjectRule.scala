@@ -13,16 +13,8 @@ object ProjectRule extends OperatorRule[ProjectExec] {
   override def reason(op: ProjectExec, support: Support): Option[String] =
     NondeterministicCalls.reason(op, op.projectList, support).orElse(super.reason(op, support))
 
-  override def expressions(op: ProjectExec): Seq[Expression] = NondeterministicCalls.extract(op.projectList)._1.flatMap {
-    case Alias(struct: CreateNamedStruct, _) if isResult(struct) => struct.valExprs
-    case other => Seq(other)
-  }
-
-  /** Return whether the engine can return `struct`: Spark merges the results of subqueries over one table into a struct. */
-  private def isResult(struct: CreateNamedStruct): Boolean =
-    Support.isResult(struct.dataType) && struct.nameExprs.forall(_.isInstanceOf[Literal])
-
-  override def outputReason(op: ProjectExec, support: Support): Option[String] = support.firstResultReason(op.output)
+  override def expressions(op: ProjectExec): Seq[Expression] =
+    Support.withoutCarried(NondeterministicCalls.extract(op.projectList)._1)
 
   override def kind(op: ProjectExec): NodeKind =
     if (NondeterministicCalls.in(op.projectList)) NodeKind.PartitionDependent else NodeKind.Operator

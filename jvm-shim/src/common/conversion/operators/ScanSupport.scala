@@ -4,7 +4,7 @@ import java.util.Locale
 
 import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns
 import org.apache.spark.sql.execution.FileSourceScanExec
-import org.apache.spark.sql.types.StructField
+import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructField, StructType}
 
 /**
  * Checks whether the worker reads the files of a scan exactly as Spark does: what holds for every format, what the
@@ -64,8 +64,14 @@ object ScanSupport {
 
   private def types(scan: FileSourceScanExec, format: Manifest.FormatSpec, support: Support): Option[String] = {
     def held(f: StructField) = support.typeReason(f.dataType, s"column ${f.name}")
-    def read(f: StructField) = held(f).orElse(
-      if (format.types(Support.kind(f.dataType))) None
+    def isRead(t: DataType): Boolean = format.types(Support.kind(t)) && (t match {
+      case a: ArrayType => isRead(a.elementType)
+      case m: MapType => isRead(m.keyType) && isRead(m.valueType)
+      case s: StructType => s.forall(field => isRead(field.dataType))
+      case _ => true
+    })
+    def read(f: StructField) = support.heldReason(f.dataType, s"column ${f.name}").orElse(
+      if (isRead(f.dataType)) None
       else Some(s"column ${f.name} has type ${f.dataType.catalogString}, which is not read from ${format.label}"))
     (scan.requiredSchema.iterator.flatMap(read) ++ scan.relation.partitionSchema.iterator.flatMap(held)).nextOption()
   }

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.pysparkpipeline
 
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.{SparkPlan, TakeOrderedAndProjectExec}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -14,6 +15,8 @@ object TakeOrderedRule extends OperatorRule[TakeOrderedAndProjectExec] {
     case top: TakeOrderedAndProjectExec => PipelineTakeOrderedExec.over(top, top.child)
     case _ => converted
   }
+
+  override def expressions(op: TakeOrderedAndProjectExec): Seq[Expression] = Support.withoutCarried(op.expressions)
 
   override def keepsInputOrder(op: TakeOrderedAndProjectExec): Boolean = false
 
