@@ -11,9 +11,11 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyspark_pipeline.datatypes.types import NESTED_KINDS
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.frame import Evaluable, Frame
 from pyspark_pipeline.expressions.registry import (
+    ALL_KINDS,
     FLOATING,
     KINDS,
     ExpressionSettings,
@@ -26,7 +28,7 @@ from pyspark_pipeline.expressions.registry import (
 from pyspark_pipeline.expressions.values import decode, scatter, set_null, to_array, truth
 from pyspark_pipeline.plan.expr import Call
 
-_ANY = [case(KINDS, variadic=True)]
+_ANY = [case(KINDS, variadic=True), case(ALL_KINDS, variadic=True, result=NESTED_KINDS)]
 
 
 def choose(
@@ -83,7 +85,7 @@ def _case_when(call: Call, settings: ExpressionSettings) -> LazyKernel:
     return LazyKernel(run=run)
 
 
-@function("If", [case(["boolean"], KINDS, KINDS)])
+@function("If", [case(["boolean"], KINDS, KINDS), case(["boolean"], NESTED_KINDS, NESTED_KINDS, result=NESTED_KINDS)])
 def _if(call: Call, settings: ExpressionSettings) -> LazyKernel:
     null = pa.scalar(None, call.type.arrow)
     return LazyKernel(run=lambda frame, args: choose(frame, [(args[0], args[1])], args[2], null))

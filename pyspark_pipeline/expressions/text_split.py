@@ -1,4 +1,4 @@
-"""Parts of split texts and numbers of matches, without the arrays between (Spark: StringSplitSQL, RegExpExtractAll)."""
+"""Split texts, parts of them and numbers of matches (Spark: StringSplit, StringSplitSQL, RegExpExtractAll)."""
 
 from __future__ import annotations
 
@@ -42,6 +42,20 @@ def _split_part(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 by_constants("ElementAt(StringSplitSQL)", [case(["string"], ["string"], ["int"])], [1], can_raise=True)
+
+
+@function("StringSplit", [case(["string"], ["string"], ["int"], matches={"1": COUNTED, "2": "-1"}, result=["array"])])
+def _split(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the texts between the matches of a pattern, which are not empty."""
+    pattern = str(constants(call.args[1:2])[0])
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        texts = java_text(to_array(values[0], rows))
+        if pattern.isalnum() or pattern in " ,;_-":
+            return pc.split_pattern(texts, pattern)
+        return pc.split_pattern_regex(texts, to_re2(pattern))
+
+    return Kernel(run=run)
 
 
 @function("Size(RegExpExtractAll)", [

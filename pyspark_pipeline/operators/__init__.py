@@ -2,7 +2,18 @@
 
 from typing import Any
 
-from pyspark_pipeline.operators import coalesce, expand, joins, limit, nondeterministic, project, sample, union, windows
+from pyspark_pipeline.operators import (
+    coalesce,
+    expand,
+    generate,
+    joins,
+    limit,
+    nondeterministic,
+    project,
+    sample,
+    union,
+    windows,
+)
 from pyspark_pipeline.operators import filter as filter_rows
 from pyspark_pipeline.operators import range as range_source
 from pyspark_pipeline.operators.aggregation import aggregate
@@ -32,6 +43,7 @@ __all__ = [
     "expand",
     "file_scan",
     "filter_rows",
+    "generate",
     "groups",
     "implements",
     "is_implemented",

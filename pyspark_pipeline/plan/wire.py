@@ -15,6 +15,7 @@ from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan import coalesces as _coalesces  # noqa: F401
 from pyspark_pipeline.plan import expands as _expands  # noqa: F401
+from pyspark_pipeline.plan import generates as _generates  # noqa: F401
 from pyspark_pipeline.plan import joins as _joins  # noqa: F401
 from pyspark_pipeline.plan import python_functions as _python_functions  # noqa: F401
 from pyspark_pipeline.plan import samples as _samples  # noqa: F401

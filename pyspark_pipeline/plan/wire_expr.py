@@ -33,6 +33,11 @@ def decode_value(value: Any, data_type: DataType) -> Any:
         return None
     if data_type.kind == "array":
         return tuple(decode_value(item, data_type.children[0]) for item in value)
+    if data_type.kind == "map":
+        return tuple(tuple(map(decode_value, entry, data_type.children)) for entry in value)
+    if data_type.kind == "struct":
+        pairs = zip(value, data_type.children, strict=True)
+        return {f"c{place}": decode_value(*pair) for place, pair in enumerate(pairs)}
     convert = _VALUES.get(data_type.kind)
     return value if convert is None else convert(value)
 

@@ -27,3 +27,8 @@ SELECT id FROM nests WHERE st.in IS NULL AND ast IS NOT NULL AND m['a'] IS NULL;
 SELECT id FROM nests WHERE size(ai) > 3 OR array_contains(at, 'é') AND st.s <> 'a';
 SELECT size(ai) AS n, count(*), sum(st.x) FROM nests GROUP BY size(ai);
 SELECT st.s AS s, first(struct(id)) AS f FROM nests WHERE id % 5 = 3 AND id < 5 GROUP BY st.s;
+SELECT id, IF(id > 3, at, NULL), coalesce(ai, array(7)), CASE WHEN i > 0 THEN st WHEN i < 0 THEN NULL END, nvl(m, map('z', 1L)) FROM nests;
+SELECT id, IF(id > 300, array(cast(10 div (id - 300) AS INT)), ai), coalesce(at, array(k)) FROM nests;
+SELECT id, array('a', 'é', NULL) AS x, map(1, 'x', 2, NULL)[i] AS y, named_struct('a', 1, 'b', array(DATE'1500-01-01')) AS z, array() AS w FROM nests;
+SELECT id, array_contains(array('a', NULL), k), array(1, 2, 3)[i], element_at(map('a', X'00', 'é', X'FF'), k) FROM nests WHERE i BETWEEN 0 AND 2;
+SELECT split(s, ' '), split(s, 'a'), split(s, '[ab,]+'), split(s, ',', -1), size(split(s, '\\s+')) FROM texts;

@@ -18,6 +18,7 @@ object OperatorRules {
     classOf[ProjectExec] -> ProjectRule,
     classOf[FilterExec] -> FilterRule,
     classOf[ExpandExec] -> ExpandRule,
+    classOf[GenerateExec] -> GenerateRule,
     classOf[SampleExec] -> SampleRule,
     classOf[ArrowEvalPythonExec] -> ArrowEvalPythonRule,
     classOf[BatchEvalPythonExec] -> BatchEvalPythonRule,

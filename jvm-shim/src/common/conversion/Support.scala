@@ -39,9 +39,9 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
   /** Return the reason against `e` itself; its arguments are supported. */
   private def reasonOfOne(e: Expression): Option[String] = e match {
     case a: Attribute => heldReason(a.dataType, s"column ${a.name}")
-    case Literal(value, _) if !Json.isExact(value) => Some(Support.OtherBytes)
-    case InSet(_, values) if !values.forall(Json.isExact) => Some(Support.OtherBytes)
-    case l: Literal => typeReason(l.dataType, "a literal")
+    case Literal(value, kind) if !Json.isExact(value, kind) => Some(Support.OtherBytes)
+    case InSet(child, values) if !values.forall(Json.isExact(_, child.dataType)) => Some(Support.OtherBytes)
+    case l: Literal => heldReason(l.dataType, "a literal")
     case s if ExpressionJson.isSubquery(s) => typeReason(s.dataType, "a scalar subquery")
     case c if ExpressionJson.isConstantCall(c) => typeReason(c.dataType, "a constant")
     case a: AggregateExpression =>

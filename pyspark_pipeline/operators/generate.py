@@ -1,0 +1,233 @@
+"""Generate: joins each row with the rows that a generator makes of it, in order.
+
+A chunk's generated rows are output in chunks of at most ``batch_rows`` rows, however long its arrays are. If a row
+makes an argument raise, the rows before it are output; then the error is raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyspark_pipeline.errors import SparkConditionError
+from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
+from pyspark_pipeline.kernels.buffers import Array, make_chunk, values
+from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.plan.expr import columns_read
+from pyspark_pipeline.plan.generates import Generate
+from pyspark_pipeline.plan.nodes import Settings
+from pyspark_pipeline.plan.properties import RequiredOutput
+
+#: The columns of generated rows, by the positions of the rows (int64) and those of their owners in the chunk.
+Columns: TypeAlias = Callable[[Array, Array, pa.Array], list[pa.Array]]
+
+
+class Generated:
+    """The generated rows of a chunk: how many each row has, and their columns.
+
+    ``columns(places, owners, missing)`` returns the columns of the rows at ``places``, counted through all rows of the
+    chunk; ``missing`` is true for rows that an outer generator adds, whose place is any.
+    """
+
+    __slots__ = ("counts", "columns")
+
+    def __init__(self, counts: Array, columns: Columns) -> None:
+        self.counts = counts
+        self.columns = columns
+
+
+def _entries(array: pa.Array) -> tuple[Array, Array]:
+    """Return for each row the number of its elements, none if it is NULL, and the place of the first one."""
+    ends = array.offsets.to_numpy()
+    counts = np.diff(ends).astype(np.int64)
+    if array.null_count:
+        counts[np.asarray(array.is_null())] = 0
+    return counts, ends[:-1].astype(np.int64)
+
+
+def _exploded(array: pa.Array, elements: Callable[[pa.Array], list[pa.Array]], has_position: bool) -> Generated:
+    counts, firsts = _entries(array)
+    before = np.cumsum(counts) - counts
+
+    def columns(places: Array, owners: Array, missing: Array) -> list[pa.Array]:
+        positions = places - before[owners]
+        rows = pa.array(firsts[owners] + positions, mask=missing)
+        found = elements(rows)
+        numbers = [pa.array(positions.astype(np.int32), mask=missing)] if has_position else []
+        return [*numbers, *found]
+
+    return Generated(counts, columns)
+
+
+def _explode(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType], has_position: bool = False) -> Generated:
+    (array,) = arguments
+    parts = [array.keys, array.items] if pa.types.is_map(array.type) else [array.values]
+    return _exploded(array, lambda rows: [part.take(rows) for part in parts], has_position)
+
+
+def _pos_explode(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType]) -> Generated:
+    return _explode(arguments, outputs, has_position=True)
+
+
+def _inline(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType]) -> Generated:
+    """Generate a row of the fields of each struct of an array, of NULLs for a NULL struct."""
+    (array,) = arguments
+    fields = [pc.struct_field(array.values, [ordinal]) for ordinal in range(len(outputs))]
+    return _exploded(array, lambda rows: [field.take(rows) for field in fields], has_position=False)
+
+
+def _stack(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType]) -> Generated:
+    """Generate as many rows as the first argument says, filled with the others; NULL where they end."""
+    rows, width = len(arguments[0]), len(outputs)
+    height = arguments[0][0].as_py() if rows else 0
+    cells = list(arguments[1:])
+
+    def columns(places: Array, owners: Array, missing: Array) -> list[pa.Array]:
+        made = []
+        for column, kind in enumerate(outputs):
+            parts = [
+                cells[at].cast(kind) if at < len(cells) else pa.nulls(rows, kind)
+                for at in range(column, width * height, width)
+            ]
+            made.append(pa.concat_arrays(parts).take(pa.array(places % height * rows + owners, mask=missing)))
+        return made
+
+    return Generated(np.full(rows, height, dtype=np.int64), columns)
+
+
+def _replicate_rows(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType]) -> Generated:
+    """Repeat the other arguments as often as the first one says."""
+
+    def columns(places: Array, owners: Array, missing: Array) -> list[pa.Array]:
+        return [column.take(pa.array(owners, mask=missing)) for column in arguments[1:]]
+
+    return Generated(values(pc.fill_null(arguments[0], 0)).astype(np.int64), columns)
+
+
+_GENERATORS: Mapping[str, Callable[[Sequence[pa.Array], Sequence[pa.DataType]], Generated]] = {
+    "Explode": _explode,
+    "PosExplode": _pos_explode,
+    "Inline": _inline,
+    "Stack": _stack,
+    "ReplicateRows": _replicate_rows,
+}
+
+
+class GenerateOperator(Operator):
+    """Keeps its input chunk until all generated rows have been pulled."""
+
+    def __init__(self, node: Generate, arguments: CompiledExpressions, batch_rows: int, unused: frozenset[int]) -> None:
+        self._node = node
+        self._arguments = arguments
+        self._batch_rows = batch_rows
+        self._unused = unused
+        self._outputs = [field.type.arrow for field in node.output[len(node.carried) :]]
+        self._chunk: Chunk | None = None
+        self._made: Generated | None = None
+        self._ends: Array = np.zeros(0, dtype=np.int64)
+        self._next = 0
+        self._failure: SparkConditionError | None = None
+        self._finishing = False
+
+    def need_input(self) -> bool:
+        return self._chunk is None and not self._finishing and self._failure is None
+
+    def push_chunk(self, chunk: Chunk) -> None:
+        self._chunk, self._made, self._next = chunk, None, 0
+
+    def has_output(self) -> bool:
+        return self._chunk is not None or self._failure is not None
+
+    def pull_chunk(self) -> Chunk | None:
+        chunk = self._chunk
+        if chunk is None:
+            if self._failure is not None:
+                raise self._failure
+            return None
+        try:
+            made = self._made or self._generate(chunk)
+        except SparkConditionError as error:
+            self._failure = error
+            self._chunk = chunk.slice(0, error.rows_before) if error.rows_before else None
+            return None
+        start, total = self._next, int(self._ends[-1]) if self._ends.size else 0
+        if start == total:
+            self._chunk = self._made = None
+            return None
+        self._next = min(start + self._batch_rows, total)
+        out = self._rows(chunk, made, start, self._next)
+        if self._next == total:
+            self._chunk = self._made = None
+        return out
+
+    def _generate(self, chunk: Chunk) -> Generated:
+        rows = chunk.num_rows
+        evaluated = (pa.repeat(v, rows) if isinstance(v, pa.Scalar) else v for v in self._arguments.evaluate(chunk))
+        plain = [v.dictionary_decode() if isinstance(v, pa.DictionaryArray) else v for v in evaluated]
+        self._made = _GENERATORS[self._node.generator](plain, self._outputs)
+        counts = np.maximum(self._made.counts, 1) if self._node.is_outer else self._made.counts
+        self._ends = np.cumsum(counts)
+        return self._made
+
+    def _rows(self, chunk: Chunk, made: Generated, start: int, stop: int) -> Chunk:
+        """Return the generated rows from ``start`` to ``stop``."""
+        first, last = np.searchsorted(self._ends, [start, stop - 1], side="right")
+        ends = np.clip(self._ends[first : last + 1], start, stop)
+        owners = np.repeat(np.arange(first, last + 1), np.diff(ends, prepend=start))
+        places = np.arange(start, stop)
+        missing: Any = None
+        if self._node.is_outer:
+            empty = made.counts == 0
+            missing = empty[owners]
+            places = places - np.cumsum(empty)[owners] + missing
+        rows = pa.array(owners)
+        carried = [
+            pa.nulls(stop - start) if output in self._unused else chunk.column(place).take(rows)
+            for output, place in enumerate(self._node.carried)
+        ]
+        return make_chunk([*carried, *made.columns(places, owners, missing)], stop - start)
+
+    def is_finished(self) -> bool:
+        return self._finishing and self._chunk is None and self._failure is None
+
+    def set_finishing(self) -> None:
+        self._finishing = True
+
+    def set_finished(self) -> None:
+        self._finishing = True
+        self._chunk = self._made = self._failure = None
+
+    def close(self) -> None:
+        self._chunk = self._made = None
+
+
+class GenerateFactory(OperatorFactory):
+    """Makes the operators, which share the compiled arguments."""
+
+    name = "Generate"
+
+    def __init__(self, node: Generate, settings: Settings, required: RequiredOutput) -> None:
+        self._node = node
+        self._arguments = compile_expressions(node.arguments, ExpressionSettings.of(settings))
+        self._batch_rows = settings.options.batch_rows
+        self._unused = required.unused
+
+    def create(self, dop: int, driver_sequence: int) -> GenerateOperator:
+        return GenerateOperator(self._node, self._arguments, self._batch_rows, self._unused)
+
+
+def _required_input(node: Generate, required: RequiredOutput) -> tuple[RequiredOutput]:
+    """Require the columns of the arguments, and those carried that are read above."""
+    carried = {place for output, place in enumerate(node.carried) if output not in required.unused}
+    return (RequiredOutput.of_columns(node.child.output, columns_read(node.arguments) | carried),)
+
+
+@implements(Generate, execs=["GenerateExec"], pipeline=["Generate"], requires=_required_input)
+def decompose_generate(node: Generate, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Append a generate to the child's pipeline."""
+    return [*builder.decompose(node.child), GenerateFactory(node, builder.settings, builder.required_output(node))]
