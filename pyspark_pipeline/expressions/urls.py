@@ -297,8 +297,8 @@ def _part(urls: pa.Array, name: str, call: Call) -> pa.Array:
     return pc.replace_with_mask(part, others, rest)
 
 
-#: Keys without a meaning in regular expressions.
-_KEY = r"[A-Za-z0-9_ ,:;@/#%~\-]+"
+#: Keys without a meaning in regular expressions, as which Spark reads them.
+_KEY = r"[^\\^$.|?*+()\[\]{}]*"
 
 
 @function(_NAME, [case(["string"], ["string"], ["string"], literal=[1], matches={"2": _KEY})])
@@ -307,7 +307,7 @@ def _parse_query(call: Call, settings: ExpressionSettings) -> Kernel:
     name, key = constants(call.args[1:])
     if name != "QUERY":
         return NULL_TEXT
-    pattern = rf"(?:&|^){re.escape(key)}=(?P<value>[^&]*)"
+    pattern = f"(?:&|^){key}=(?P<value>[^&]*)"
 
     def run(values: Sequence[Value], rows: int) -> Value:
         query = _part(to_array(values[0], rows), "QUERY", call)
@@ -317,3 +317,4 @@ def _parse_query(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 by_constants(_NAME, [case(["string"], ["string"])], [1], can_raise=True)
+by_constants(_NAME, [case(["string"], ["string"], ["string"], choices={"2": _KEY})], [1, 2], can_raise=True)

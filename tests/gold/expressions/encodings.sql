@@ -13,6 +13,16 @@ SELECT id, parse_url(concat('http://a b', id), 'HOST') AS a FROM texts;
 -- A key with a meaning in regular expressions stays in Spark.
 -- expect: partly try_parse_url
 SELECT id, try_parse_url(s, 'QUERY', 'k.') AS a FROM texts;
+-- expect: partly try_parse_url
+SELECT id, try_parse_url(concat('http://a/?k=', id), 'QUERY', s) AS a FROM texts;
+-- Parts from a column, and one of several keys.
+SELECT id, parse_url(u, part, 'k') AS a, parse_url(u, 'QUERY', CASE id % 11 WHEN 0 THEN 'k' WHEN 1 THEN 'a b' WHEN 2 THEN 'é' WHEN 3 THEN '' WHEN 4 THEN 'K' WHEN 5 THEN 'x=y' WHEN 6 THEN '&k' WHEN 7 THEN '😀' WHEN 8 THEN 'a-b~c/#%2' WHEN 9 THEN '"<>`\'!:;,@' END) AS b, parse_url(u, part, CASE id % 5 WHEN 0 THEN 'k' WHEN 1 THEN 'é' WHEN 2 THEN NULL ELSE '' END) AS c, parse_url('http://a/?k=1&é=2', part, if(id % 2 = 0, 'k', 'é')) AS d, parse_url('http://a/?k=1&k=2', 'QUERY', coalesce(if(id % 3 = 0, 'k', NULL), 'é')) AS e, parse_url(u, part, NULL) AS f, parse_url(u, NULL, if(id > 3, 'k', 'l')) AS g, parse_url(CAST(NULL AS string), part, if(id % 2 = 0, 'k', 'é')) AS h, parse_url(u, part) AS i, parse_url(u, 'query', if(id > 3, 'k', 'l')) AS j, parse_url(u, 'HOST', if(id > 3, 'k', 'l')) AS l, parse_url('http://a/?q=1', s, if(id > 3, 'q', 'l')) AS m FROM (SELECT id, s, CASE id % 9 WHEN 0 THEN 'HOST' WHEN 1 THEN 'PATH' WHEN 2 THEN 'query' WHEN 3 THEN NULL ELSE 'QUERY' END AS part, CASE id % 13 WHEN 0 THEN 'http://h/p?k=1&é=2&a-b~c/=3' WHEN 1 THEN '?=5&x=y=6' WHEN 2 THEN 'http://h?K=&k=&k=1' WHEN 3 THEN 'http://h/#k=1' WHEN 4 THEN NULL WHEN 5 THEN '?&&k=1' WHEN 6 THEN '?😀=1&kk=2' WHEN 7 THEN 'mailto:a?k=1' WHEN 8 THEN '?\'!:;,@=1&k' WHEN 9 THEN '?%6b=3&k=%20' ELSE concat('http://h', id, '/?k=', id, '&x=y=', id) END AS u FROM texts);
+-- Other parts than the query, and NULL keys, are found before the URL is parsed.
+SELECT id, parse_url(concat('http://a b', id), CASE id % 2 WHEN 0 THEN 'HOST' END, 'k') AS a, parse_url(concat('http://a b', id), 'PATH', 'k') AS b, parse_url(concat('http://a b', id), 'QUERY', CASE WHEN id < 0 THEN 'k' END) AS c FROM texts;
+-- expect[ansi=true]: error INVALID_URL
+SELECT id, parse_url(concat('http://a b', id), CASE id % 2 WHEN 0 THEN 'HOST' ELSE 'QUERY' END, 'k') AS a FROM texts;
+-- expect[ansi=true]: error INVALID_URL
+SELECT id, parse_url(concat('http://a b', id), 'QUERY', CASE id % 2 WHEN 0 THEN 'k' ELSE 'l' END) AS a FROM texts;
 SELECT id, encode(s, 'UTF-16') AS a, encode(s, 'utf-16BE') AS b, encode(s, 'UTF-16le') AS c, encode(s, 'UTF-32') AS d, encode('abc', 'US-ASCII') AS e, encode(s, c) AS f, decode(encode(s, c), c) AS g FROM (SELECT id, s, CASE id % 5 WHEN 0 THEN 'UTF-16' WHEN 1 THEN 'utf-8' WHEN 2 THEN 'UTF-16LE' WHEN 3 THEN 'UTF-32' ELSE NULL END AS c FROM texts);
 SELECT id, decode(bin, 'ISO-8859-1') AS a, decode(encode(s, 'UTF-32'), 'UTF-32') AS b FROM texts;
 SELECT id, decode(x, 'UTF-16') AS a, decode(x, 'UTF-16LE') AS b, decode(x, 'UTF-16BE') AS c FROM (SELECT id, CASE id % 4 WHEN 0 THEN X'FEFF0041' WHEN 1 THEN X'FFFE4100' WHEN 2 THEN X'' ELSE X'00410042' END AS x FROM texts);
