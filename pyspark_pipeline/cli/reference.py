@@ -53,6 +53,7 @@ def _case(case: Mapping[str, Any]) -> str:
         notes.append("constant argument " + ", ".join(str(i + 1) for i in case["literal"]))
     notes += [f"{key} {_values(values)}" for key, values in case.get("fields", {}).items()]
     notes += [f"`{key}` {_values(values)}" for key, values in case.get("settings", {}).items()]
+    notes += [f"package `{name}` (extra `{extra}`)" for extra, name in case.get("packages", {}).items()]
     notes += [f"frame {' or '.join(case['frames'])}"] if case.get("frames") else []
     notes += [f"argument {int(i) + 1} like `{pattern}`" for i, pattern in case.get("matches", {}).items()]
     notes += [f"argument {int(i) + 1} of constants like `{pattern}`" for i, pattern in case.get("choices", {}).items()]

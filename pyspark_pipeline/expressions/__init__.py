@@ -4,6 +4,7 @@ Importing the family modules registers their functions.
 """
 
 from pyspark_pipeline.expressions import (
+    aes,
     arithmetic,
     bits,
     cast,
@@ -56,6 +57,7 @@ __all__ = [
     "CompiledExpressions",
     "CompiledPredicate",
     "ExpressionSettings",
+    "aes",
     "arithmetic",
     "bits",
     "can_raise",

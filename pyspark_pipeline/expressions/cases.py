@@ -40,8 +40,9 @@ def case(*args: Sequence[str], **conditions: Any) -> Case:
     the decimals of an array),
     fields (``absent``: the class of this version of Spark has no such field), literal, matches, choices (patterns of
     arguments that are one of several constants in each row, or NULL), without_nan (arguments without the constant NaN
-    and without subqueries), settings (of Spark, with the values they may have), frames (of a window), distinct (false:
-    not with DISTINCT), difference.
+    and without subqueries), settings (of Spark, with the values they may have), packages (that the workers' Python must
+    have, by the extra of this package that installs them), frames (of a window), distinct (false: not with DISTINCT),
+    difference.
     """
     return {"args": [list(kinds) for kinds in args], **conditions}
 
@@ -107,7 +108,7 @@ class CaseRegistry(Generic[T]):
 
 
 def matches(entry: Case, call: Signature) -> bool:
-    """Return whether a call matches a case, by the rules of ``CaseMatcher.scala`` but its settings of Spark."""
+    """Return whether a call matches a case, by the rules of ``CaseMatcher.scala`` but its settings and packages."""
     kinds = list(entry["args"])
     count = len(call.types)
     if entry.get("variadic") and kinds and count >= len(kinds):

@@ -194,6 +194,48 @@ def malformed_characters(name: str, charset: str) -> SparkConditionError:
     return SparkConditionError("SparkRuntimeException", "MALFORMED_CHARACTER_CODING", parameters)
 
 
+_AES = "`aes_encrypt`/`aes_decrypt`"
+
+
+def aes_key_length(length: int) -> SparkConditionError:
+    """Build the error of a key of another length than 16, 24 or 32 bytes."""
+    parameters = {"parameter": "`key`", "functionName": _AES, "actualLength": str(length)}
+    return SparkConditionError("SparkRuntimeException", "INVALID_PARAMETER_VALUE.AES_KEY_LENGTH", parameters)
+
+
+def aes_iv_length(mode: str, length: int) -> SparkConditionError:
+    """Build the error of an initialization vector of another length than the mode needs."""
+    parameters = {"mode": mode, "parameter": "`iv`", "functionName": _AES, "actualLength": str(length)}
+    return SparkConditionError("SparkRuntimeException", "INVALID_PARAMETER_VALUE.AES_IV_LENGTH", parameters)
+
+
+def aes_crypto(message: str) -> SparkConditionError:
+    """Build the error of bytes that cannot be decrypted; ``message`` is that of Java's exception."""
+    parameters = {"parameter": "`expr`, `key`", "functionName": _AES, "detailMessage": message}
+    return SparkConditionError("SparkRuntimeException", "INVALID_PARAMETER_VALUE.AES_CRYPTO_ERROR", parameters)
+
+
+#: Bytes from which the error of bytes that are not authentic does not depend on their number.
+_AUTHENTICATED = 64
+
+
+def not_authenticated(length: int) -> SparkConditionError:
+    """Build the error of ``length`` bytes that are not authentic, or too few; the JVM has it from Java."""
+    return SparkConditionError("GeneralSecurityException", "", {"length": str(min(length, _AUTHENTICATED))})
+
+
+def aes_mode(mode: str, padding: str) -> SparkConditionError:
+    """Build the error of a mode or padding that Spark does not support."""
+    parameters = {"mode": mode, "padding": padding, "functionName": _AES}
+    return SparkConditionError("SparkRuntimeException", "UNSUPPORTED_FEATURE.AES_MODE", parameters)
+
+
+def aes_mode_without(condition: str, mode: str) -> SparkConditionError:
+    """Build the error of an initialization vector or authenticated data that a mode does not take."""
+    parameters = {"mode": mode, "functionName": "`aes_encrypt`"}
+    return SparkConditionError("SparkRuntimeException", f"UNSUPPORTED_FEATURE.{condition}", parameters)
+
+
 def rounding_overflow(context: int) -> SparkConditionError:
     """Build the error of an integer that, rounded to tens or hundreds, is outside its type."""
     return _arithmetic_overflow("Overflow", "", context)

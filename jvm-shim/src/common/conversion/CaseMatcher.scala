@@ -11,6 +11,12 @@ object CaseMatcher {
   /** Return the cases in `known` that `e` matches. */
   def matching(e: Expression, known: Seq[Manifest.Case]): Seq[Manifest.Case] = known.filter(fits(e, _))
 
+  /** Return the reason against `e` if it matches a case in `known` but for a package that some Python does not have. */
+  def missingPackage(e: Expression, known: Seq[Manifest.Case]): Option[String] =
+    known.filter(isLike(e, _)).flatMap(missing).headOption.map { case (extra, name) =>
+      s"needs the Python package $name: pip install 'pyspark-pipeline[$extra]'"
+    }
+
   /**
    * Return the position of the first case in the manifest that the function `e` matches; None if it matches none. The
    * JSON has it, so that the worker uses the implementation of this case.
@@ -18,7 +24,12 @@ object CaseMatcher {
   def position(e: Expression): Option[Int] =
     Manifest.expressions.get(FunctionCall.of(e).name).map(_.indexWhere(fits(e, _))).filter(_ >= 0)
 
-  private def fits(e: Expression, c: Manifest.Case): Boolean = {
+  private def fits(e: Expression, c: Manifest.Case): Boolean = isLike(e, c) && missing(c).isEmpty
+
+  private def missing(c: Manifest.Case): Option[(String, String)] =
+    c.packages.find { case (_, name) => !Readiness.has(name) }
+
+  private def isLike(e: Expression, c: Manifest.Case): Boolean = {
     val call = FunctionCall.of(e)
     val types = call.args.map(_.dataType)
     lazy val fields: Map[String, JsonNode] = call.fields.toMap

@@ -131,7 +131,8 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
             case Some(_) if allowDifferences => None
             case Some(difference) =>
               Some(s"$shape differs from Spark: $difference (${Settings.Prefix}allowDifferences=true takes it)")
-            case None => Some(s"$shape${fieldText(call, cases)} is not supported")
+            case None => Some(s"$shape${fieldText(call, cases)} " +
+              CaseMatcher.missingPackage(e, cases).getOrElse("is not supported"))
           }
       }
     }

@@ -32,6 +32,7 @@ object ErrorBridge {
     "AnalysisException" -> ((c, p, _, _) => new AnalysisException(c, p)),
     "ArithmeticException" -> ((_, p, _, _) => new ArithmeticException(p("message"))),
     "ArrayIndexOutOfBoundsException" -> ((_, p, _, _) => new ArrayIndexOutOfBoundsException(p("message"))),
+    "GeneralSecurityException" -> ((_, p, _, _) => AuthenticationFailure.of(p("length").toInt)),
     "IllegalArgumentException" -> ((_, p, _, _) => new IllegalArgumentException(p("message"))),
     "IllegalFormatConversionException" -> ((_, p, _, _) =>
       new IllegalFormatConversionException(p("conversion").head, Utils.classForName[AnyRef](p("class")))),

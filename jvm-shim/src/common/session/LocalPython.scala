@@ -25,6 +25,9 @@ class LocalPython(sc: SparkContext) {
   /** Return the reason that is known without an import: a package is not installed. */
   def missing: Option[String] = finder.first.left.toOption
 
+  /** Return whether this Python has a package that only some functions need. */
+  def has(name: String): Boolean = finder.first.exists(_.optional(name))
+
   /** Return the reason why this Python cannot run fragments; None if it can. Waits for the imports. */
   def obstacle: Option[String] =
     try Await.result(answer.future, LimitSeconds.seconds) catch {

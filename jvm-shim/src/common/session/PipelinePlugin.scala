@@ -30,7 +30,8 @@ class PipelineDriverPlugin extends DriverPlugin {
   /** Record the report of an executor on whether its Python can run fragments. */
   override def receive(message: AnyRef): AnyRef = {
     message match {
-      case Array(executor: String, reason: String) => Readiness.report(executor, reason)
+      case Array(executor: String, reason: String, optional: String) =>
+        Readiness.report(executor, reason, optional.split(' ').toSet)
       case _ =>
     }
     null
@@ -42,15 +43,15 @@ class PipelineExecutorPlugin extends ExecutorPlugin with Logging {
 
   override def init(context: PluginContext, extra: JMap[String, String]): Unit = try {
     if (context.executorID() != "driver") {
-      SessionSettings.applyToExecutor(context.conf(), extra.asScala.toMap, report(context, _))
+      SessionSettings.applyToExecutor(context.conf(), extra.asScala.toMap, report(context, _, _))
     }
   } catch {
     case e: Throwable => logWarning("pyspark_pipeline did not start on this executor", e)
   }
 
   /** Report and wait for the driver to receive it: it must know before this executor gets a task. */
-  private def report(context: PluginContext, reason: String): Unit = try {
-    context.ask(Array(context.executorID(), reason))
+  private def report(context: PluginContext, reason: String, optional: Set[String]): Unit = try {
+    context.ask(Array(context.executorID(), reason, optional.mkString(" ")))
   } catch {
     case NonFatal(e) => logWarning(s"pyspark_pipeline could not report to the driver: $reason", e)
   }

@@ -50,7 +50,7 @@ class PythonProbe(python: String, packages: Seq[String], environment: Map[String
 
   private def start(): Process = {
     val step = if (imports) "import" else "find"
-    val builder = new ProcessBuilder((Seq(python, "-c", Script, step) ++ packages): _*).redirectErrorStream(true)
+    val builder = new ProcessBuilder((Seq(python, "-c", Script, step, Manifest.packages.mkString(",")) ++ packages): _*).redirectErrorStream(true)
     environment.foreach { case (key, value) => builder.environment().put(key, value) }
     builder.environment().put("PYTHONPATH", PythonUtils.mergePythonPaths(
       PythonUtils.sparkPythonPath, environment.getOrElse("PYTHONPATH", ""), sys.env.getOrElse("PYTHONPATH", "")))
@@ -66,10 +66,12 @@ class PythonProbe(python: String, packages: Seq[String], environment: Map[String
   /** Read the output of the process to its end; return the reason why it cannot run fragments. */
   private def follow(process: Process): Option[String] = {
     var version, module, other = ""
+    var optional = Set.empty[String]
     var verdict: Option[Option[String]] = None
     Source.fromInputStream(process.getInputStream, "UTF-8").getLines().foreach {
       case Line("version", text) => version = text
-      case Line("found", where) => found.trySuccess(Right(Found(version, where == "packages")))
+      case Line("optional", names) => optional = names.split(' ').toSet
+      case Line("found", where) => found.trySuccess(Right(Found(version, where == "packages", optional)))
       case Line("absent", names) => verdict = Some(Some(s"Python $python has no $names: install pyspark_pipeline " +
         "there, or set PYSPARK_PYTHON or spark.pyspark.python to one that has it"))
       case Line("import", name) => module = name
@@ -95,8 +97,11 @@ object PythonProbe {
   private val LimitSeconds = 60
   private val Mark = "pyspark_pipeline-probe"
 
-  /** The version of a Python that has the packages; `needsPackages` if only the `--py-files` contain some of them. */
-  case class Found(version: String, needsPackages: Boolean)
+  /**
+   * The version of a Python that has the packages; `needsPackages` if only the `--py-files` contain some of them.
+   * `optional` are those that only some functions need.
+   */
+  case class Found(version: String, needsPackages: Boolean, optional: Set[String] = Set.empty)
 
   private object Line {
     def unapply(line: String): Option[(String, String)] =
@@ -120,12 +125,13 @@ object PythonProbe {
        |    return [name for name in modules if find_spec(name) is None]
        |say('version', '%d.%d' % sys.version_info[:2])
        |where = 'path'
-       |if absent() and sys.argv[2:]:
-       |    sys.path[1:1] = sys.argv[2:]
+       |if absent() and sys.argv[3:]:
+       |    sys.path[1:1] = sys.argv[3:]
        |    where = 'packages'
        |if absent():
        |    say('absent', ', '.join(absent()))
        |    sys.exit()
+       |say('optional', ' '.join(name for name in sys.argv[2].split(',') if name and find_spec(name)))
        |say('found', where)
        |if sys.argv[1] == 'find':
        |    say('ready')

@@ -48,13 +48,20 @@ object Readiness {
   /** Return [[obstacle]] as text for callers outside the JVM; empty if fragments can run. */
   def obstacleText(): String = obstacle.getOrElse("")
 
-  /** Record the report of an executor: empty text if it can run fragments, else the reason. */
-  def report(executor: String, reason: String): Unit = current.report(executor, reason)
+  /** Return whether all Pythons have a package that only some functions need. */
+  def has(name: String): Boolean = current.has(name)
+
+  /**
+   * Record the report of an executor: empty text if it can run fragments, else the reason; and the names of those packages
+   * that it has and only some functions need.
+   */
+  def report(executor: String, reason: String, optional: Set[String]): Unit = current.report(executor, reason, optional)
 }
 
 class Readiness(missing: Option[String], startLocal: Option[() => LocalPython]) extends SparkListener with Logging {
 
   private val obstacles = new ConcurrentHashMap[String, String]()
+  private val optional = new ConcurrentHashMap[String, Set[String]]()
   private val answered = new CountDownLatch(1)
   @volatile private var isReady = false
 
@@ -78,8 +85,16 @@ class Readiness(missing: Option[String], startLocal: Option[() => LocalPython]) 
         if (isReady) None else Some("no executor has reported yet that its Python can run fragments"))
     }
 
-  def report(executor: String, reason: String): Unit = {
-    if (reason.isEmpty) isReady = true
+  /** Return whether the driver's Python in local mode, or that of every executor, has a package. */
+  def has(name: String): Boolean =
+    if (isAtDriver) local.exists(_.has(name))
+    else !optional.isEmpty && optional.values().asScala.forall(_(name))
+
+  def report(executor: String, reason: String, packages: Set[String]): Unit = {
+    if (reason.isEmpty) {
+      optional.put(executor, packages)
+      isReady = true
+    }
     else if (obstacles.put(executor, reason) == null) {
       logWarning(s"pyspark_pipeline cannot run, Spark runs every query itself: $reason")
     }
@@ -87,7 +102,10 @@ class Readiness(missing: Option[String], startLocal: Option[() => LocalPython]) 
   }
 
   /** Drop the removed executor's report: the remaining executors may be able to run fragments. */
-  override def onExecutorRemoved(event: SparkListenerExecutorRemoved): Unit = obstacles.remove(event.executorId)
+  override def onExecutorRemoved(event: SparkListenerExecutorRemoved): Unit = {
+    obstacles.remove(event.executorId)
+    optional.remove(event.executorId)
+  }
 
   /** The time at which queries stop waiting for the first report; the first waiting query sets it. */
   private lazy val deadline: Long = {

@@ -72,12 +72,12 @@ object SessionSettings extends Logging {
   }
 
   /** Probe this executor's Python; `report` the reason why it cannot run fragments, or empty text once it has imported
-   * the engine.
+   * the engine, with those packages that only some functions need.
    */
-  def applyToExecutor(conf: SparkConf, received: Map[String, String], report: String => Unit): Unit =
+  def applyToExecutor(conf: SparkConf, received: Map[String, String], report: (String, Set[String]) => Unit): Unit =
     received.get(Python).map(WorkerPython.probe(conf, _, imports = true)).foreach { probe =>
-      def reportHere(reason: String): Unit = report(s"${WorkerPython.place}: $reason")
-      probe.first.fold(reportHere, _ => probe.onAnswer(_.fold(report(""))(reportHere)))
+      def reportHere(reason: String): Unit = report(s"${WorkerPython.place}: $reason", Set.empty)
+      probe.first.fold(reportHere, found => probe.onAnswer(_.fold(report("", found.optional))(reportHere)))
     }
 
   /** Fail the application for a wrong option if it is strict; else only queries fail later. */

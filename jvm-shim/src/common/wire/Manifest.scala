@@ -68,6 +68,10 @@ object Manifest {
   /** The nondeterministic functions, which [[NondeterministicCalls]] takes out of expressions. */
   lazy val nondeterministic: Map[String, Seq[Case]] = cases(root.path("nondeterministic"))
 
+  /** The packages of Python that only some functions need. */
+  lazy val packages: Seq[String] = Seq(expressions, aggregates, windows)
+    .flatMap(_.values.flatten.flatMap(_.packages.values)).distinct.sorted
+
   private def cases(node: JsonNode): Map[String, Seq[Case]] =
     fields(node).map { case (name, entry) => name -> elements(entry.path("cases")).map(Case(_)) }
 
@@ -89,6 +93,8 @@ object Manifest {
       fields(json.path("fields")).map { case (k, v) => k -> elements(v).map(_.asText).toSet }
     val settings: Map[String, Set[String]] =
       fields(json.path("settings")).map { case (k, v) => k -> elements(v).map(_.asText).toSet }
+    /** The packages of Python that the form needs, by the extra of this package that installs them. */
+    val packages: Map[String, String] = fields(json.path("packages")).map { case (k, v) => k -> v.asText }
     val distinct: Boolean = json.path("distinct").asBoolean(true)
     val frames: Set[String] = elements(json.path("frames")).map(_.asText).toSet
     val literals: Seq[Int] = elements(json.path("literal")).map(_.asInt)
