@@ -1,8 +1,8 @@
 """Spark SQL types: their wire names, parameters, and the Arrow types of chunk columns.
 
 The wire name is Spark's ``DataType.catalogString`` (``bigint``, ``decimal(12,2)``, ``timestamp_ntz``); all day-time
-intervals have one name, and all year-month intervals. The names of a struct's fields are JSON strings
-(``struct<"a":bigint,"b c":array<double>>``).
+intervals have one name, and all year-month intervals; a time of day has the digits of its seconds (``time(6)``). The
+names of a struct's fields are JSON strings (``struct<"a":bigint,"b c":array<double>>``).
 A string column of a chunk may also be dictionary encoded (``dictionary<int32, string>``); every
 other type has exactly one Arrow type, :attr:`DataType.arrow`.
 """
@@ -35,13 +35,16 @@ _ARROW: dict[str, pa.DataType] = {
     "interval year to month": pa.int32(),
 }
 
+#: A time of day is the number of nanoseconds since midnight.
+_TIME = pa.int64()
+_TIME_NAME = re.compile(r"time\((\d)\)")
 _DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
 _PLAIN = re.compile(r"[^<>,(]+(?:\([^)]*\))?")
 _NESTED = re.compile(r"(array|map|struct)<")
 _NAME = json.JSONDecoder()
 
 #: The kinds of all types but nested ones.
-KINDS = (*_ARROW, "decimal")
+KINDS = (*_ARROW, "decimal", "time")
 INTEGRAL_KINDS = ("tinyint", "smallint", "int", "bigint")
 FLOATING_KINDS = ("float", "double")
 NESTED_KINDS = ("array", "map", "struct")
@@ -50,6 +53,8 @@ NESTED_KINDS = ("array", "map", "struct")
 @dataclass(frozen=True, slots=True)
 class DataType:
     """A Spark SQL type: ``kind`` is the name without parameters; decimals carry precision and scale.
+
+    A time of day has the digits of its seconds as precision.
 
     ``children`` are the type of the elements of an array, whose precision the array has, those of the keys and the
     values of a map, or those of a struct's fields, whose names are ``names``; types with other names are equal.
@@ -66,6 +71,8 @@ class DataType:
         """The Arrow type of a column of this type; decimals are always decimal128."""
         if self.kind == "decimal":
             return pa.decimal128(self.precision, self.scale)
+        if self.kind == "time":
+            return _TIME
         if self.kind == "array":
             return pa.list_(self.children[0].arrow)
         if self.kind == "map":
@@ -96,6 +103,8 @@ class DataType:
             return f"struct<{','.join(f'{json.dumps(name)}:{child}' for name, child in fields)}>"
         if self.children:
             return f"{self.kind}<{','.join(map(str, self.children))}>"
+        if self.kind == "time":
+            return f"time({self.precision})"
         return f"decimal({self.precision},{self.scale})" if self.kind == "decimal" else self.kind
 
 
@@ -120,6 +129,9 @@ def _parse(text: str, start: int) -> tuple[DataType, int]:
         return DataType("decimal", int(match[1]), int(match[2])), start + len(name)
     if name in _ARROW:
         return DataType(name), start + len(name)
+    time = _TIME_NAME.fullmatch(name)
+    if time:
+        return DataType("time", int(time[1])), start + len(name)
     raise ValueError(f"type {text!r} is not supported")
 
 

@@ -19,7 +19,8 @@ from pyspark_pipeline.plan.expr import Call, Expr, Literal
 DAY_TIME, YEAR_MONTH = "interval day to second", "interval year to month"
 KINDS = (
     "boolean", "tinyint", "smallint", "int", "bigint", "float", "double",
-    "decimal", "string", "binary", "date", "timestamp", "timestamp_ntz", DAY_TIME, YEAR_MONTH, "void",
+    "decimal", "string", "binary", "date", "timestamp", "timestamp_ntz", "time", DAY_TIME, YEAR_MONTH,
+    "void",
 )  # fmt: skip
 ALL_KINDS = (*KINDS, *NESTED_KINDS)
 INTEGRAL = ("tinyint", "smallint", "int", "bigint")
@@ -37,8 +38,8 @@ def case(*args: Sequence[str], **conditions: Any) -> Case:
     """Declare one supported signature: the kinds allowed for each argument, and the manifest's further conditions.
 
     ``conditions``: variadic, same_type, result (required if it is nested), max_precision (of a decimal result, or of
-    the decimals of an array),
-    fields (``absent``: the class of this version of Spark has no such field), literal, matches, choices (patterns of
+    the decimals of an array), fields (``absent``: the class of this version of Spark has no such field), field_matches
+    (a pattern for a field), literal, matches, choices (patterns of
     arguments that are one of several constants in each row, or NULL), without_nan (arguments without the constant NaN
     and without subqueries), settings (of Spark, with the values they may have), packages (that the workers' Python must
     have, by the extra of this package that installs them), frames (of a window), distinct (false: not with DISTINCT),
@@ -125,6 +126,11 @@ def matches(entry: Case, call: Signature) -> bool:
         return False
     if not all(_text(call.fields.get(name, "absent")) in allowed for name, allowed in entry.get("fields", {}).items()):
         return False
+    if not all(
+        re.fullmatch(pattern, _text(call.fields.get(name, "absent")), re.DOTALL | re.ASCII)
+        for name, pattern in entry.get("field_matches", {}).items()
+    ):
+        return False
     if not all(isinstance(call.args[position], Literal) for position in entry.get("literal", ())):
         return False
     if any(_is_nan(call.args[position]) for position in entry.get("without_nan", ())):
@@ -157,6 +163,8 @@ _CHOICES: Mapping[str, Callable[[Sequence[Expr]], Sequence[Expr]]] = {
 def _text(value: object) -> str:
     if isinstance(value, tuple):
         return f"[{','.join(map(_text, value))}]"
+    if value is None:
+        return "null"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

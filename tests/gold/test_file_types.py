@@ -28,19 +28,20 @@ from pyspark_pipeline.plan.nodes import Field, ScanSplit
 from tests.support import values as v
 from tests.support.compare import difference
 from tests.support.conversion import summary_of
-from tests.support.sessions import ENABLED, configured
+from tests.support.sessions import ENABLED, configured, spark_minor
 
 WANTED = (
     "void", "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "binary", "date",
     "timestamp", "timestamp_ntz", "decimal(7,2)", "decimal(9,0)", "decimal(10,0)", "decimal(12,2)", "decimal(18,4)",
     "decimal(20,0)", "decimal(22,2)", "decimal(25,0)", "decimal(38,10)", "interval day to second",
-    "interval year to month",
+    "interval year to month", "time(6)", "time(3)",
 )  # fmt: skip
 
 #: Python has no dates after the year 9999 nor intervals of months, and cannot decode all bytes as text.
 _SHOWN = {
     "date": "unix_date({})",
     "string": "CAST({} AS BINARY)",
+    **dict.fromkeys(("time(6)", "time(3)"), "xxhash64({})"),
     "interval year to month": "struct(extract(YEAR FROM {0}), extract(MONTH FROM {0}))",
 }
 
@@ -179,11 +180,17 @@ def _read_by_us(path: Path) -> Iterator[tuple[str, str, bool]]:
             yield column.name, wanted, spark_reads(stored_type(column), parse_type(wanted))
 
 
+def _is_taken_for_time(name: str, wanted: str, _is_read: bool) -> bool:
+    """Return whether Spark 4.1 reads a number that is no time of day as one, in microseconds; the engine does not."""
+    is_micros = name == "clock_us"
+    return spark_minor() == "4.1" and wanted.startswith("time(") and not is_micros
+
+
 def _readable(folder: Path) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for path in sorted(folder.glob("*.parquet")):
         for name, wanted, is_read in _read_by_us(path):
-            if is_read and (name, wanted) not in _SPARK_FAILS:
+            if is_read and (name, wanted) not in _SPARK_FAILS and not _is_taken_for_time(name, wanted, is_read):
                 found.setdefault(name, []).append(wanted)
     return found
 
@@ -191,8 +198,9 @@ def _readable(folder: Path) -> dict[str, list[str]]:
 def test_readable_type_pairs_equal_spark(spark: SparkSession, folder: Path) -> None:
     pairs = 0
     for path in sorted(folder.glob("*.parquet")):
-        expected = list(_read_by_spark(spark, path))
-        assert list(_read_by_us(path)) == expected
+        expected = [pair for pair in _read_by_spark(spark, path) if not _is_taken_for_time(*pair)]
+        found = [pair for pair in _read_by_us(path) if not _is_taken_for_time(*pair)]
+        assert found == expected
         pairs += sum(is_read for *_, is_read in expected)
     assert pairs > 150
 

@@ -98,6 +98,37 @@ def times(_spark: SparkSession, folder: Path) -> None:
     write(folder, pa.table(data), files=3)
 
 
+#: Microseconds since midnight: the ends of the day and of its hours, minutes, seconds and milliseconds.
+_CLOCKS = [
+    0, 1, 999, 1_000, 999_999, 1_000_000, 59_999_999, 60_000_000, 3_599_999_999, 3_600_000_000, None, 43_200_000_000,
+    45_296_789_012, 45_296_789_000, 45_296_700_000, 34_859_123_456, 86_399_000_000, 86_399_999_999, 7_384_500_000,
+]  # fmt: skip
+_CLOCK_TEXTS = [
+    "00:00:00", "23:59:59.999999", "1:2:3", "12:34:56.7", " 01:02", "T10:11:12", "10:11:12.1234567", "24:00:00",
+    "12:60:00", "12:00:60", "11:00 PM", "12:00:00 am", "12:30pm", "13:00 PM", "00:00 AM", "0:0:0.000001AM", "",
+    "x", None, "12", "10:11:12Z", "2020-01-01 10:11:12", "-1:00:00", "10:11:", "10:11:12.", "１0:11:12",
+    "10:11:12.5  ", "\t10:11", "10:11:12 +01:00", "12:00AM ", "AM", "PM", "1 PM", "10:11:12.123456789",
+    "100:00:00", "10:1:2 pm", "12:59:59.9 Pm",
+]  # fmt: skip
+
+
+@table
+def clocks(_spark: SparkSession, folder: Path) -> None:
+    rows = 240
+    data = {
+        "id": v.column(range(rows), pa.int32()),
+        "t": v.column(v.cycle(_CLOCKS, rows), pa.time64("us")),
+        "t2": v.column(v.cycle(_CLOCKS, rows, 7), pa.time64("us")),
+        "s": v.column(v.cycle(_CLOCK_TEXTS, rows, 5), pa.string()),
+        "good": v.column(v.cycle(["01:02:03", "23:59:59.999999", None, "12:30:00 PM", "4:05"], rows), pa.string()),
+        "d": v.column(v.cycle(v.dates(v.DATES), rows, 3), pa.date32()),
+        "hours": v.column(v.cycle([0, 1, 23, None, 12], rows), pa.int32()),
+        "n": v.column(v.cycle([0, 1, -1, 24, None, 59, 60, 2147483647, -2147483648], rows), pa.int32()),
+        "span": v.column(v.cycle([0, 1, -1, 3_600_000_000, None, -60_000_000, 86_400_000_000], rows, 5), pa.int64()),
+    }
+    write(folder, pa.table(data), files=3, row_group=50)
+
+
 #: Texts of time zones beside the names of regions; the last ones name none.
 _ZONE_TEXTS = [
     "Z", "UTC", "GMT+8", "UTC-03:30", "UT+1", "+7", "-0930", "+01:02:03", "+5:3", "PST", "EST", "IST", "-18:00", None,

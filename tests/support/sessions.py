@@ -36,6 +36,7 @@ _SETTINGS = {
     "spark.driver.host": "localhost",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timeType.enabled": "true",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
     # Gold statements over no rows are about the operators, which would not be in the final plan.

@@ -17,7 +17,7 @@ from pyspark_pipeline.kernels.buffers import Array
 from pyspark_pipeline.kernels.join_table import JoinTable
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
 
-_WHOLE = ("tinyint", "smallint", "int", "bigint", "date", "timestamp", "timestamp_ntz")
+_WHOLE = ("tinyint", "smallint", "int", "bigint", "date", "timestamp", "timestamp_ntz", "time")
 _BOOLEAN = parse_type("boolean")
 
 

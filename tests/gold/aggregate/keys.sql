@@ -1,5 +1,5 @@
 -- Grouping keys of each type: NULL is a group, NaN is one value, -0.0 and 0.0 are one, strings compare by bytes.
--- tables: keys
+-- tables: keys, clocks
 -- matrix: ansi=true ; tz=America/St_Johns
 
 SELECT b, count(*), sum(one) FROM keys GROUP BY b;
@@ -29,3 +29,9 @@ SELECT DISTINCT str FROM keys;
 SELECT count(DISTINCT d), count(DISTINCT d, f) FROM keys WHERE d = 0 OR d <> d;
 SELECT d + 1 AS k, count(*) FROM keys GROUP BY d + 1;
 SELECT -0.0D * one AS k, count(*) FROM keys GROUP BY 1;
+-- Times of day as keys, arguments and results.
+SELECT t, count(*), min(t2), max(t2), count(DISTINCT t2), sum(id) FROM clocks GROUP BY t;
+SELECT t, t2, count(*) FROM clocks GROUP BY t, t2;
+SELECT DISTINCT t FROM clocks;
+SELECT min(t), max(t), count(t), count(DISTINCT t, t2), min_by(t, id), approx_count_distinct(t) FROM clocks WHERE id >= 0;
+SELECT min(t), max(t), count(t) FROM clocks WHERE id < 0;

@@ -1,5 +1,5 @@
 -- Comparisons as values (not only as filters), on each type and across types.
--- tables: numbers, texts, times
+-- tables: numbers, texts, times, clocks
 -- matrix: ansi=true ; tz=America/St_Johns
 
 SELECT id, i = l, i < l, i <= l, i > l, i >= l, i <> l, i <=> l FROM numbers;
@@ -18,3 +18,5 @@ SELECT id, d = ts, ts < ntz, d > ntz FROM times;
 SELECT id, i BETWEEN -1 AND 1, l NOT BETWEEN 0 AND 42, d BETWEEN -1 AND double('NaN') FROM numbers;
 -- expect: any
 SELECT id, greatest(i, s), least(i, s) FROM numbers;
+SELECT id, t = t2, t < t2, t <= t2, t > t2, t >= t2, t <> t2, t <=> t2, t = TIME'12:34:56.789012', TIME'12:00:00' > t2, greatest(t, t2), least(t, TIME'10:00:00', t2) FROM clocks;
+SELECT id, t IN (t2, TIME'00:00:00'), t IS NULL, t IS NOT NULL, coalesce(t, t2), if(t > t2, t, t2), nullif(t, t2), CASE WHEN t IS NULL THEN TIME'01:02:03' WHEN id > 5 THEN t2 END, nvl2(t, t2, t) FROM clocks;

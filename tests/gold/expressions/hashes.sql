@@ -1,5 +1,5 @@
 -- xxhash64 and hash of every type: NULL, NaN, ±0, both sizes of decimals, strings of every length, several columns, constants.
--- tables: tame, numbers, texts, times, keys
+-- tables: tame, numbers, texts, times, keys, clocks
 
 SELECT id, xxhash64(b), xxhash64(t), xxhash64(s), xxhash64(i), xxhash64(l) FROM numbers;
 SELECT id, xxhash64(f), xxhash64(d), xxhash64(-d) FROM numbers;
@@ -25,3 +25,4 @@ SELECT hash(k) % 5 AS bucket, count(*), sum(i) FROM tame GROUP BY hash(k) % 5;
 SELECT id, hash(1, 'a', id), hash('a') = hash(k) FROM tame;
 -- expect[ansi=true]: error DIVIDE_BY_ZERO
 SELECT id, hash(i / z) FROM tame;
+SELECT id, hash(t), xxhash64(t), hash(t, id, t2), xxhash64('x', t), hash(TIME'12:00:00') FROM clocks;

@@ -1,5 +1,5 @@
 -- IN with short and long lists (Spark switches to a set above ten), NULL in the list, NOT IN, mixed types.
--- tables: numbers, texts, times
+-- tables: numbers, texts, times, clocks
 -- matrix: ansi=true
 
 SELECT id FROM numbers WHERE i IN (1, -1, 65536);
@@ -28,3 +28,5 @@ SELECT id FROM times WHERE d IN (DATE'2000-02-29', DATE'0001-01-01');
 SELECT id FROM times WHERE ts IN (TIMESTAMP'1970-01-01 00:00:00', TIMESTAMP'9999-12-30 23:59:59.999999');
 SELECT id FROM numbers WHERE b IN (true);
 SELECT id FROM numbers WHERE b IN (true, NULL);
+SELECT id FROM clocks WHERE t IN (TIME'00:00:00', TIME'00:00:00.000001', TIME'12:34:56.7', NULL);
+SELECT id FROM clocks WHERE t NOT IN (TIME'00:00:00', TIME'01:00:00', TIME'02:00:00', TIME'03:00:00', TIME'04:00:00', TIME'05:00:00', TIME'06:00:00', TIME'07:00:00', TIME'08:00:00', TIME'09:00:00', TIME'12:00:00', TIME'00:01:00');

@@ -1,5 +1,5 @@
 -- Join keys of every type: NULL, NaN, zeros of both signs, ends of ranges, Unicode.
--- tables: keys
+-- tables: keys, clocks
 -- matrix: ansi=true ; aqe=true,false
 -- set: spark.sql.autoBroadcastJoinThreshold=-1
 
@@ -37,3 +37,8 @@ SELECT count(*) FROM keys a JOIN keys b ON a.n9 = b.n18;
 SELECT count(*) FROM keys a JOIN keys b ON a.f = b.d;
 SELECT count(*) FROM keys a JOIN keys b ON cast(a.t AS int) + 1 = cast(b.s AS int);
 SELECT count(*) FROM keys a JOIN keys b ON substring(a.str, 1, 2) = substring(b.str, 1, 2);
+SELECT a.t, count(*) FROM clocks a JOIN clocks b ON a.t = b.t2 GROUP BY a.t;
+SELECT a.id, b.t FROM clocks a LEFT JOIN clocks b ON a.t = b.t AND a.id = b.id + 1 WHERE a.id < 50;
+SELECT a.id FROM clocks a LEFT ANTI JOIN (SELECT t2 FROM clocks WHERE t2 > TIME'12:00:00') b ON a.t = b.t2;
+SELECT /*+ BROADCAST(b) */ a.id, b.id FROM clocks a JOIN clocks b ON a.t = b.t AND a.t2 = b.t2 WHERE b.id < 20;
+SELECT /*+ BROADCAST(b) */ a.id, b.id FROM clocks a JOIN clocks b ON a.t <=> b.t WHERE b.id < 20 AND b.t2 < TIME'01:00:00';

@@ -1,5 +1,5 @@
 -- Global sorts by every type, direction and place of NULLs.
--- tables: keys
+-- tables: keys, clocks
 -- matrix: ansi=true ; aqe=true,false
 -- rows: ordered
 
@@ -72,3 +72,7 @@ SELECT b, str, d, id FROM keys ORDER BY b DESC, str, d DESC NULLS LAST, id;
 SELECT id, i FROM keys WHERE id < 0 ORDER BY i;
 SELECT id, i FROM keys ORDER BY id % 7, id;
 SELECT str, count(*) AS c FROM keys GROUP BY str ORDER BY c DESC, str;
+SELECT t, id FROM clocks ORDER BY t ASC NULLS LAST, id;
+SELECT t, t2, id FROM clocks ORDER BY t DESC NULLS FIRST, t2, id DESC;
+SELECT t, id FROM clocks ORDER BY t DESC, id LIMIT 7;
+SELECT t FROM clocks WHERE id < 30 UNION ALL SELECT t2 FROM clocks WHERE id > 200 ORDER BY t;

@@ -1,5 +1,5 @@
 -- Ranks over partitions and orders of every type: NULL, NaN and signed zeros are equal to themselves.
--- tables: keys, texts, times, empty, tame, batch_plus_one
+-- tables: clocks, keys, texts, times, empty, tame, batch_plus_one
 -- matrix: ansi=true ; aqe=true,false ; batch=31
 
 SELECT id, b, row_number() OVER (PARTITION BY b ORDER BY id DESC) AS n, count(*) OVER (PARTITION BY b) AS c FROM keys;
@@ -33,3 +33,5 @@ SELECT id, n, i - lag(i) OVER (ORDER BY id) AS step FROM (SELECT id, i, row_numb
 SELECT id, row_number() OVER (ORDER BY id DESC) AS n FROM tame ORDER BY id DESC;
 -- rows: ordered
 SELECT k, id, row_number() OVER (PARTITION BY k ORDER BY id DESC) AS n FROM tame ORDER BY k, id DESC;
+SELECT id, t, row_number() OVER (PARTITION BY t ORDER BY id DESC) AS n, count(*) OVER (PARTITION BY t) AS c, lag(t2) OVER (PARTITION BY t ORDER BY id) AS l, max(t2) OVER (PARTITION BY t ORDER BY id) AS m FROM clocks;
+SELECT id, rank() OVER (ORDER BY t DESC NULLS FIRST) AS r, dense_rank() OVER (ORDER BY t DESC NULLS FIRST) AS e FROM clocks;

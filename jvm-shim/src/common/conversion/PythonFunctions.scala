@@ -35,7 +35,7 @@ object PythonFunctions {
   /** Return the reason why functions of any form stay in Spark; None if they can run in a fragment. */
   def limitation(op: SparkPlan, calls: Seq[PythonFuncExpression]): Option[String] = {
     val types = calls.map(_.dataType) ++ arguments(calls).map(_.dataType)
-    if (types.exists(isUnsupported)) other(calls, "of intervals or of the type void are not supported")
+    if (types.exists(isUnsupported)) other(calls, "of times, intervals or of the type void are not supported")
     else if (op.conf.pythonUDFProfiler.isDefined) other(calls, "are profiled by Spark")
     else if (op.conf.pythonWorkerLoggingEnabled) other(calls, s"that log with ${SQLConf.PYTHON_WORKER_LOGGING_ENABLED.key} are not supported")
     else of(calls).flatMap(obstacle(_, op.session.sparkContext.conf)).headOption.flatMap(other(calls, _))
@@ -63,7 +63,7 @@ object PythonFunctions {
   }
 
   def isUnsupported(t: DataType): Boolean =
-    t == NullType || t.isInstanceOf[DayTimeIntervalType] || t.isInstanceOf[YearMonthIntervalType]
+    t == NullType || t.isInstanceOf[TimeType] || t.isInstanceOf[DayTimeIntervalType] || t.isInstanceOf[YearMonthIntervalType]
 
   /** Return the functions that `calls` call. */
   def of(calls: Seq[PythonFuncExpression]): Seq[PythonFunction] = chains(calls).flatMap(_.functions)

@@ -174,6 +174,7 @@ object Support {
 
   def kind(t: DataType): String = t match {
     case _: DecimalType => "decimal"
+    case _: TimeType => "time"
     case _: StructType => "struct"
     case _: ArrayType => "array"
     case _: MapType => "map"
@@ -193,13 +194,14 @@ object Support {
 
   def precision(t: DataType): Int = t match {
     case d: DecimalType => d.precision
+    case t: TimeType => t.precision
     case a: ArrayType => precision(a.elementType)
     case _ => 0
   }
 
   /** Return whether functions take and return values of type `t`. */
   def isSupported(t: DataType): Boolean = t match {
-    case _: DecimalType | _: DayTimeIntervalType | _: YearMonthIntervalType => true
+    case _: DecimalType | _: TimeType | _: DayTimeIntervalType | _: YearMonthIntervalType => true
     case other => kinds.contains(other)
   }
 

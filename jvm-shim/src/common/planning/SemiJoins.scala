@@ -84,7 +84,7 @@ object SemiJoins extends PredicateHelper {
   }
 
   private def isExact(dataType: DataType): Boolean = dataType match {
-    case _: IntegralType | _: DecimalType | DateType | TimestampType | TimestampNTZType | BinaryType => true
+    case _: IntegralType | _: DecimalType | DateType | TimestampType | TimestampNTZType | _: TimeType | BinaryType => true
     case s: StringType => s.supportsBinaryEquality
     case _ => false
   }

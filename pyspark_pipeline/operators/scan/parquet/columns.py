@@ -69,10 +69,12 @@ def _converter(stored: pa.DataType, wanted: DataType, int96: bool) -> Convert | 
         return _cast(wanted) if wanted.is_decimal else None
     if wanted.kind in ("string", "binary"):
         return _bytes_converter(stored, wanted)
-    if stored == wanted.arrow:
+    if stored == wanted.arrow and wanted.kind != "time":
         return _as_it_is
     if str(stored) in _STORED_AS_INT32 and wanted.kind in _INT32_KINDS:
         return _int32_converter(stored, wanted)
+    if wanted.kind == "time":
+        return _as_nanoseconds if pa.types.is_time64(stored) else None
     if wanted.kind in _INT64_KINDS and _is_stored_as_int64(stored):
         return lambda column: column.view(pa.int64())
     if pa.types.is_duration(stored) and wanted.is_decimal:
@@ -89,6 +91,17 @@ def _is_stored_as_int64(stored: pa.DataType) -> bool:
 
 def _as_it_is(column: pa.Array) -> pa.Array:
     return column
+
+
+def _as_nanoseconds(column: pa.Array) -> pa.Array:
+    numbers = column.view(pa.int64())
+    return numbers if column.type.unit == "ns" else pc.multiply_checked(numbers, 1000)
+
+
+def with_precision(convert: Convert, wanted: DataType) -> Convert:
+    """Return a converter of times of day that also cuts off the digits of a second that ``wanted`` does not have."""
+    unit = 10 ** (9 - wanted.precision)
+    return lambda column: pc.multiply(pc.divide(convert(column), unit), unit)
 
 
 def _cast(wanted: DataType) -> Convert:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import ColumnTypeError, CorruptFileError
 from pyspark_pipeline.kernels.buffers import make_chunk
-from pyspark_pipeline.operators.scan.parquet.columns import Convert, converter, find_column
+from pyspark_pipeline.operators.scan.parquet.columns import Convert, converter, find_column, with_precision
 from pyspark_pipeline.operators.scan.parquet.footer import read_footer, read_plain_footer
 from pyspark_pipeline.operators.scan.parquet.legacy import LegacyCalendar
 from pyspark_pipeline.operators.scan.parquet.nested import (
@@ -42,6 +42,7 @@ class ParquetFileReader:
 
     If ``unscaled_decimals``, a decimal stored as an integer may be returned as that integer (int32 or int64, unscaled).
     ``calendar`` is for files in the hybrid Julian calendar. ``unread_encodings`` are those that Spark refuses.
+    ``exact_times``: times of day may be stored in nanoseconds, and lose the digits that their type does not have.
     """
 
     def __init__(
@@ -52,8 +53,10 @@ class ParquetFileReader:
         unscaled_decimals: bool = False,
         calendar: ExecutorCalendar | None = None,
         unread_encodings: Collection[str] = (),
+        exact_times: bool = True,
     ) -> None:
         self.path = path
+        self._exact_times = exact_times
         self._unread_encodings = unread_encodings
         self._fields = fields
         self._idle: dict[tuple[str, ...], deque[pq.ParquetFile]] = {}
@@ -291,10 +294,18 @@ class ParquetFileReader:
             self._check_encodings(self.metadata.row_group(group).column(leaf))
         int96 = column.physical_type == "INT96"
         convert: Convert | None = converter(shown, field.type, int96=int96)
+        if field.type.kind == "time" and convert is not None:
+            convert = self._time_reader(convert, shown, field)
         if convert is None:
             raise CorruptFileError(self._mismatch(field, stored, column.physical_type), self.path)
         has_dictionary = self._has_dictionary(leaf)
         return self._calendar.with_rebase(convert, shown, field, int96=int96, has_dictionary=has_dictionary)
+
+    def _time_reader(self, convert: Convert, stored: pa.DataType, field: Field) -> Convert | None:
+        """Return the reader of times of day; None of nanoseconds that this Spark takes for microseconds."""
+        if not self._exact_times:
+            return None if stored.unit == "ns" else convert
+        return with_precision(convert, field.type)
 
     def _mismatch(self, field: Field, stored: pa.Field, physical: str) -> str:
         found = f"{self.path}: column {field.name} is stored as {stored.type} ({physical})"
@@ -305,6 +316,8 @@ def _has_comparable_bounds(stored: pa.DataType, field: Field) -> bool:
     """Return whether the footer's values are comparable with the field's literals: same type, microseconds."""
     if pa.types.is_timestamp(stored):
         return field.type.kind in ("timestamp", "timestamp_ntz") and stored.unit in ("us", "ms")
+    if field.type.kind == "time":
+        return False
     if field.type.kind == "string":
         return str(stored) in ("string", "large_string", "string_view")
     return bool(stored == field.type.arrow)

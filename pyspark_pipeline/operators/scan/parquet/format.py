@@ -24,4 +24,7 @@ def open_parquet(path: str, request: ReadRequest) -> FileReader:
     decimals = {ordinal for ordinal, column in enumerate(columns) if column.type.is_decimal}
     unscaled = bool(decimals) and decimals <= request.required.unscaled
     unread = request.options.get("unreadEncodings", "").split()
-    return ParquetFileReader(path, columns, request.case_sensitive, unscaled, request.calendar, unread)
+    exact_times = "exactTimes" in request.options
+    return ParquetFileReader(
+        path, columns, request.case_sensitive, unscaled, request.calendar, unread, exact_times
+    )

@@ -85,6 +85,11 @@ def _is_micros_or_millis(stored: StoredType) -> bool:
     return stored.logical == "Timestamp" and stored.unit in ("microseconds", "milliseconds")
 
 
+def _is_time(stored: StoredType) -> bool:
+    """Return whether a time of day is stored; Spark 4.1 takes every INT64 for one, of whatever number it is."""
+    return stored.logical == "Time"
+
+
 _RULES: Mapping[tuple[str, str], Callable[[StoredType], bool]] = {
     ("BOOLEAN", "boolean"): _always,
     **{("INT32", kind): _always for kind in ("tinyint", "smallint", "int", "bigint", "double", "date")},
@@ -92,6 +97,7 @@ _RULES: Mapping[tuple[str, str], Callable[[StoredType], bool]] = {
     ("INT32", "interval year to month"): _always,
     ("INT64", "bigint"): _always,
     ("INT64", "interval day to second"): _always,
+    ("INT64", "time"): _is_time,
     ("INT64", "timestamp"): _is_micros_or_millis,
     ("INT64", "timestamp_ntz"): _is_micros_or_millis,
     ("INT96", "timestamp"): _always,

@@ -24,8 +24,14 @@ object ParquetRule extends FileFormatRule {
     if (Try(Utils.classForName[AnyRef](reader)).isSuccess) Nil else Seq("BYTE_STREAM_SPLIT")
   }
 
+  /** Whether this Spark reads times of day of nanoseconds, and cuts off the digits that their type does not have. */
+  private lazy val exactTimes: Boolean =
+    Try(Utils.classForName[AnyRef]("org.apache.spark.sql.execution.datasources.parquet.types.ops.TimeTypeParquetOps")).isSuccess
+
   override def options(scan: FileSourceScanExec): Map[String, String] =
-    if (unreadEncodings.isEmpty) Map.empty else Map("unreadEncodings" -> unreadEncodings.mkString(" "))
+    Seq(
+      Option.when(unreadEncodings.nonEmpty)("unreadEncodings" -> unreadEncodings.mkString(" ")),
+      Option.when(exactTimes)("exactTimes" -> "true")).flatten.toMap
 
   /** The engine has no keys: a factory of decryption properties may come from the session, Hadoop or the read's options. */
   private def encryption(scan: FileSourceScanExec): Option[String] = {

@@ -104,7 +104,7 @@ abstract class EvalPythonUDTFRule[T <: SparkPlan with EvalPythonUDTFExec] extend
     if (takesTable && PipelineShuffleExchangeExec.drivers(op.session.sparkContext.conf) > 1)
       other("of tables are not supported with spark.task.cpus above 1: the rows of a table have an order")
     else if (structs.exists(s => s.fieldNames.distinct.length < s.length)) other("over columns of one name are not supported")
-    else if (types.exists(PythonFunctions.isUnsupported)) other("of intervals or of the type void are not supported")
+    else if (types.exists(PythonFunctions.isUnsupported)) other("of times, intervals or of the type void are not supported")
     else None
   }
 
