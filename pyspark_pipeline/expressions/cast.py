@@ -7,6 +7,7 @@ from pyspark_pipeline.expressions import (
     cast_string,
     cast_text,
     cast_time,
+    cast_time_of_day,
     cast_timestamp,
     cast_void,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "cast_string",
     "cast_text",
     "cast_time",
+    "cast_time_of_day",
     "cast_timestamp",
     "cast_void",
 ]

@@ -307,14 +307,33 @@ def cast_number_invalid(value: float, source: DataType, target: DataType, contex
 
 def cast_invalid_input(text: str, target: DataType, exception: str, context: int) -> SparkConditionError:
     """Build the error of a string that is not a value of ``target``."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     parameters = {
-        "expression": f"'{escaped}'",
+        "expression": _quoted(text),
         "sourceType": '"STRING"',
         "targetType": sql_type(target),
         "ansiConfig": _ANSI,
     }
     return SparkConditionError(exception, "CAST_INVALID_INPUT", parameters, context)
+
+
+def invalid_time_unit(function: str, unit: str) -> SparkConditionError:
+    """Build the error of a text that names no unit of times of day."""
+    parameters = {"functionName": f"`{function}`", "parameter": "`unit`", "invalidValue": _quoted(unit)}
+    return SparkConditionError("SparkIllegalArgumentException", "INVALID_PARAMETER_VALUE.TIME_UNIT", parameters)
+
+
+def no_time_of(nanos: int | None) -> SparkConditionError:
+    """Build the error of nanoseconds outside the day; None: that are not whole."""
+    if nanos is None or not -(2**63) <= nanos < 2**63:
+        return field_out_of_bounds("Overflow in TIME conversion", False)
+    message = f"Invalid TIME value: must be between 00:00:00 and 23:59:59.999999999, but got {nanos} nanoseconds"
+    return field_out_of_bounds(message, False)
+
+
+def cannot_parse_time(text: str, fmt: str) -> SparkConditionError:
+    """Build the error of a text that is no time of day in a format."""
+    parameters = {"input": _quoted(text), "format": _quoted(fmt)}
+    return SparkConditionError("SparkDateTimeException", "CANNOT_PARSE_TIME", parameters)
 
 
 def cannot_parse_timestamp(message: str, function: str) -> SparkConditionError:
@@ -326,6 +345,12 @@ def cannot_parse_timestamp(message: str, function: str) -> SparkConditionError:
 def plain_decimal(value: int, scale: int) -> str:
     """Format ``value`` * 10**-scale without an exponent, with ``scale`` fraction digits."""
     return format(Decimal(value).scaleb(-scale, _EXACT), "f")
+
+
+def _quoted(text: str) -> str:
+    """Return a string as a literal of SQL."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 def sql_type(type_: DataType) -> str:

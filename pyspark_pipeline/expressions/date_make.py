@@ -84,7 +84,7 @@ def _make_timestamp(call: Call, settings: ExpressionSettings) -> Kernel:
                 raise conditions.invalid_time_zone(str(named[0]))
             return pa.nulls(rows, call.type.arrow)
         seconds = zone.instant_seconds(np.where(valid, seconds, 0))
-        return from_numbers(_joined(seconds, np.where(valid, micros, 0)), call.type.arrow, pack_flags(valid))
+        return from_numbers(timestamps_of(seconds, np.where(valid, micros, 0)), call.type.arrow, pack_flags(valid))
 
     return Kernel(run=run, can_raise=True)
 
@@ -119,7 +119,7 @@ def _absent(parts: Sequence[int], unscaled: int, settings: ExpressionSettings) -
     return conditions.field_out_of_bounds(check, settings.suggests_ansi_off)
 
 
-def _joined(seconds: Any, micros: Any) -> Any:
+def timestamps_of(seconds: Any, micros: Any) -> Any:
     """Return timestamps of seconds and microseconds, int64; raise Spark's error outside the range of timestamps."""
     limits = np.iinfo(np.int64)
     late = (seconds > MAX_SECOND) | ((seconds == MAX_SECOND) & (micros > limits.max % SECOND))

@@ -28,6 +28,7 @@ from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
 
+_DAY = 86_400 * SECOND
 #: Fields of fixed width may be adjacent; those of one letter, fractions and texts stand between literals.
 _FIXED = r"(?<!y)yyyy(?!y)|(?<!M)MM(?!M)|(?<!d)dd(?!d)|(?<!H)HH(?!H)|(?<!h)hh(?!h)|(?<!m)mm(?!m)|(?<!s)ss(?!s)"
 _LONE = r"(?<![A-Za-z])(?:(?:[yMdHhmsa]|yy|MMM|XXX)(?![A-Za-z])|S{1,9}(?![A-WYZa-z]))"
@@ -46,6 +47,7 @@ def _needs(letter: str, other: str) -> str:
     return f"(?:(?!{_BEFORE}{letter})|(?={_BEFORE}{other}))"
 
 
+_FIELDS_AND_LITERALS = f"(?:{_FIELD}|{_LITERAL})+"
 #: Patterns with a year, in which no field stands without the next larger one; an hour to 12 has AM or PM.
 PATTERN = (
     f"(?={_BEFORE}y)"
@@ -53,7 +55,15 @@ PATTERN = (
     + f"(?!{_BEFORE}H{_BEFORE}[ha])(?!{_BEFORE}[ha]{_BEFORE}H)"
     + "".join(_needs(letter, other) for letter, other in ("dM", "ha", "ah", "sm", "Ss", "Xs"))
     + _needs("m", "[Hh]")
-    + f"(?:{_FIELD}|{_LITERAL})+"
+    + _FIELDS_AND_LITERALS
+)
+#: Patterns of a time of day alone, at most to microseconds.
+TIME_PATTERN = (
+    f"(?={_BEFORE}[Hh])(?!{_BEFORE}[yMdX])(?!{_BEFORE}SSSSSSS)"
+    + "".join(_once(letter) for letter in "HhmsSa")
+    + f"(?!{_BEFORE}H{_BEFORE}[ha])(?!{_BEFORE}[ha]{_BEFORE}H)"
+    + "".join(_needs(letter, other) for letter, other in ("ha", "ah", "sm", "Ss"))
+    + _FIELDS_AND_LITERALS
 )
 
 
@@ -250,9 +260,10 @@ class Parser:
                 raise ValueError("Zone offset not in valid range: -18:00 to +18:00")
         except ValueError as error:
             raise ValueError(f"Text '{_abbreviated(text)}' could not be parsed: {error}") from None
-        if not has_date:
+        if not has_date and "y" in fields:
             check_date(fields)
-        days = int(civil.days_of.py_func(fields["y"], fields.get("M", 1), fields.get("d", 1)))
+        date = fields.get("y", 1970), fields.get("M", 1), fields.get("d", 1)
+        days = int(civil.days_of.py_func(*date))
         seconds = days * 86400 + fields.get("H", 0) * 3600 + fields.get("m", 0) * 60 + fields.get("s", 0)
         return seconds * SECOND + fields.get("S", 0), fields.get("X")
 
@@ -354,6 +365,30 @@ def _parsed(call: Call, unit: int, function_on_failure: str) -> Kernel:
             validity = pack_flags(valid & fits)
         found = micros if unit == 1 else (micros + (micros < 0) * (unit - 1)) // unit
         return from_numbers(found, call.type.arrow, validity)
+
+    return Kernel(run=run, can_raise=True, by_dictionary=True)
+
+
+@function("ToTimeParser.parse", [case(["string"], field_matches={"fmt": TIME_PATTERN})])
+def _to_time(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Parse by a pattern of a time of day, whatever the policy for other patterns is."""
+    pattern = str(call.fields["fmt"])
+    parser = Parser(pattern)
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        array = to_array(values[0], rows)
+        local, east = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=np.int32)
+        fits = np.empty(rows, dtype=np.bool_)
+        pattern_parse.parse_pattern(*text_of(array), *parser.widths, local, east, fits)
+        validity = validity_of([array])
+        micros: Any = local % _DAY  # of some day: the kernel needs one
+        others = np.flatnonzero(valid_flags(validity, rows) & ~fits)
+        for row, text in zip(others, python_values(array.take(pa.array(others))), strict=True):
+            try:
+                micros[row] = parser.parse(_as_java(text))[0]
+            except ValueError:
+                raise conditions.cannot_parse_time(_as_java(text), pattern) from None
+        return from_numbers(micros * 1000, call.type.arrow, validity)
 
     return Kernel(run=run, can_raise=True, by_dictionary=True)
 

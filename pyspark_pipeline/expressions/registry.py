@@ -63,6 +63,8 @@ class ExpressionSettings:
     ``chooses_inverse_hyperbolic``: ``asinh`` and ``acosh`` choose a formula by their argument, as since Spark 4.3.
     ``names_timestamp``: the error of a number beyond the timestamps names the number, as since Spark 4.3.
     ``clamps_overlays``: ``overlay`` ends positions at the largest int instead of a wrap-around, as since Spark 4.3.
+    ``has_nanoseconds``: times have up to nine digits of a second, and texts lose those that their type does not have,
+    as since Spark 4.3.
     ``masks_units``: ``mask`` replaces the two UTF-16 units of a character each, as before Spark 4.3.
     ``java`` is the release of the JVM.
     ``prints_shortest_digits``: ``Double.toString`` prints as few digits as identify the number, as since Java 19.
@@ -76,6 +78,7 @@ class ExpressionSettings:
     names_timestamp: bool = False
     prints_shortest_digits: bool = False
     clamps_overlays: bool = False
+    has_nanoseconds: bool = False
     masks_units: bool = True
     java: int = 17
 
@@ -92,6 +95,7 @@ class ExpressionSettings:
             names_timestamp=is_spark_43,
             prints_shortest_digits=settings.java >= 19,
             clamps_overlays=is_spark_43,
+            has_nanoseconds=is_spark_43,
             masks_units=not is_spark_43,
             java=settings.java,
         )

@@ -43,7 +43,7 @@ _EXAMPLE = re.compile(r"^\s*> (SELECT.*?);\s*$", re.MULTILINE | re.DOTALL)
 #: FROM as the source of rows: not within parentheses, as in ``extract(year FROM d)``.
 _SOURCE = re.compile(r"\bFROM\b(?![^()]*\))", re.IGNORECASE)
 _CONSTANT = re.compile(
-    r"(?:\b(?:DATE|TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ)\s*)?'(?:[^'\\]|\\.)*'|(?<![\w.'])\d+(?:\.\d+)?\b(?!')"
+    r"(?:\b(?:DATE|TIME|TIMESTAMP|TIMESTAMP_NTZ|TIMESTAMP_LTZ)\s*)?'(?:[^'\\]|\\.)*'|(?<![\w.'])\d+(?:\.\d+)?\b(?!')"
 )
 _UNIT = re.compile(r"\b(?:INTERVAL|AS)\b", re.IGNORECASE)
 _NO_EXAMPLE = "no example"

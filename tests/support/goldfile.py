@@ -14,6 +14,7 @@ that statement only. All other comments are prose. The directives::
     -- expect: declined [regex]          none does; a reason matches
     -- expect: any                       same rows, converted or not
     -- expect: error CONDITION           both engines raise this condition (or none of Spark's), and the engine ran it
+    -- expect: rejected CONDITION        Spark rejects the statement, as one with a function of a later version
     -- expect[ansi=true,spark=4.1]: …    the same, only if the combination (or a version, also java=17) matches
     -- rows: ordered                     the order of rows counts
     -- floats: approximate               floats to a relative 1e-9 (sums and averages of doubles)
@@ -42,7 +43,7 @@ _SETTING_OF = {
     "codegen": "spark.sql.codegen.wholeStage",
     "batch": "spark.pysparkPipeline.batchRows",
 }
-_KINDS = ("converted", "some", "partly", "declined", "any", "error")
+_KINDS = ("converted", "some", "partly", "declined", "any", "error", "rejected")
 
 
 class GoldFileError(ValueError):

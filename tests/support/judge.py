@@ -30,17 +30,19 @@ def judge(expected: Expectation, rule: Rule, vanilla: Outcome, pipeline: Outcome
     faults = list(_file_faults(expected, vanilla))
     if pipeline is not None and not faults:
         faults += _answer_faults(rule, vanilla, pipeline)
-        faults += _conversion_faults(expected, pipeline.conversion)
+        if expected.kind != "rejected":
+            faults += _conversion_faults(expected, pipeline.conversion)
     return faults
 
 
 def _file_faults(expected: Expectation, vanilla: Outcome) -> Iterator[Fault]:
     condition = vanilla.error[1] if vanilla.error else None
-    if expected.kind == "error" and vanilla.error is None:
+    fails = expected.kind in ("error", "rejected")
+    if fails and vanilla.error is None:
         yield Fault(kind="gold-file", text=f"vanilla Spark raises nothing, the file expects {expected}")
-    elif expected.kind == "error" and (condition or "") != expected.detail:
+    elif fails and (condition or "") != expected.detail:
         yield Fault(kind="gold-file", text=f"vanilla Spark raises {vanilla.error}, the file expects {expected}")
-    elif expected.kind != "error" and vanilla.error is not None:
+    elif not fails and vanilla.error is not None:
         yield Fault(kind="gold-file", text=f"vanilla Spark raises {vanilla.error}: {_shortened(vanilla.message)}")
 
 

@@ -38,6 +38,7 @@ object CaseMatcher {
       (c.result.isEmpty || c.result(Support.kind(e.dataType))) &&
       Support.precision(e.dataType) <= c.maxPrecision &&
       c.fieldValues.forall { case (k, allowed) => allowed(fields.get(k).fold("absent")(_.asText)) } &&
+      c.fieldPatterns.forall { case (k, pattern) => fields.get(k).exists(v => matches(v.asText, pattern)) } &&
       c.settings.forall { case (k, allowed) => Settings.ofSpark(SQLConf.get, k).exists(allowed) } &&
       !c.withoutNaN.exists(i => call.args.lift(i).exists(_.exists(canBeOneNaN))) &&
       c.literals.forall(i => call.args.lift(i).exists(_.isInstanceOf[Literal])) &&
@@ -72,8 +73,10 @@ object CaseMatcher {
   }
 
   private def literalMatches(e: Expression, pattern: String): Boolean = e match {
-    case Literal(v, _) if v != null => java.util.regex.Pattern.compile(pattern, java.util.regex.Pattern.DOTALL)
-      .matcher(v.toString).matches()
+    case Literal(v, _) if v != null => matches(v.toString, pattern)
     case _ => false
   }
+
+  private def matches(text: String, pattern: String): Boolean =
+    java.util.regex.Pattern.compile(pattern, java.util.regex.Pattern.DOTALL).matcher(text).matches()
 }

@@ -91,6 +91,7 @@ object Manifest {
     val result: Set[String] = elements(json.path("result")).map(_.asText).toSet
     val fieldValues: Map[String, Set[String]] =
       fields(json.path("fields")).map { case (k, v) => k -> elements(v).map(_.asText).toSet }
+    val fieldPatterns: Map[String, String] = fields(json.path("field_matches")).map { case (k, v) => k -> v.asText }
     val settings: Map[String, Set[String]] =
       fields(json.path("settings")).map { case (k, v) => k -> elements(v).map(_.asText).toSet }
     /** The packages of Python that the form needs, by the extra of this package that installs them. */
