@@ -55,6 +55,7 @@ def _case(case: Mapping[str, Any]) -> str:
     notes += [f"`{key}` {_values(values)}" for key, values in case.get("settings", {}).items()]
     notes += [f"package `{name}` (extra `{extra}`)" for extra, name in case.get("packages", {}).items()]
     notes += [f"frame {' or '.join(case['frames'])}"] if case.get("frames") else []
+    notes += [f"{key} like `{pattern}`" for key, pattern in case.get("field_matches", {}).items()]
     notes += [f"argument {int(i) + 1} like `{pattern}`" for i, pattern in case.get("matches", {}).items()]
     notes += [f"argument {int(i) + 1} of constants like `{pattern}`" for i, pattern in case.get("choices", {}).items()]
     notes += [f"argument {i + 1} without the constant NaN" for i in case.get("without_nan", [])]
