@@ -89,8 +89,13 @@ class ChunkBatchRDD(chunks: FragmentRDD, types: Array[DataType]) extends RDD[Cac
 
   private def value(row: InternalRow, i: Int): Any =
     if (row.isNullAt(i)) null
-    else row.get(i, types(i)) match {
-      case text: UTF8String => text.copy()
-      case other => other
+    else types(i) match {
+      case _: TimeType => row.getLong(i) // rows of column vectors do not know the type
+      case known => copied(row.get(i, known))
     }
+
+  private def copied(value: Any): Any = value match {
+    case text: UTF8String => text.copy()
+    case other => other
+  }
 }
