@@ -1,7 +1,8 @@
 """Generate: joins each row with the rows that a generator makes of it, in order.
 
-A chunk's generated rows are output in chunks of at most ``batch_rows`` rows, however long its arrays are. If a row
-makes an argument raise, the rows before it are output; then the error is raised.
+A chunk's generated rows are output in chunks of at most ``batch_rows`` rows, however long its arrays are, and of fewer
+if the carried columns repeat long values. If a row makes an argument raise, the rows before it are output; then the
+error is raised.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
-from pyspark_pipeline.kernels.buffers import Array, make_chunk, values
+from pyspark_pipeline.kernels.buffers import Array, make_chunk, string_parts, values
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.expr import columns_read
 from pyspark_pipeline.plan.generates import Generate
@@ -25,6 +26,10 @@ from pyspark_pipeline.plan.properties import RequiredOutput
 
 #: The columns of generated rows, by the positions of the rows (int64) and those of their owners in the chunk.
 Columns: TypeAlias = Callable[[Array, Array, pa.Array], list[pa.Array]]
+
+
+#: The carried values of a chunk are repeated to about these many bytes at most.
+_MAX_CARRIED_BYTES = 32 << 20
 
 
 class Generated:
@@ -118,6 +123,19 @@ _GENERATORS: Mapping[str, Callable[[Sequence[pa.Array], Sequence[pa.DataType]], 
 }
 
 
+def _row_bytes(column: pa.Array) -> Any:
+    """Return the bytes of each value of a type of any length, 0 if the type is fixed; elements count their mean."""
+    kind = column.type
+    if pa.types.is_struct(kind):
+        return sum(_row_bytes(column.field(place)) for place in range(kind.num_fields))
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        return np.diff(string_parts(column)[0])
+    if not (pa.types.is_list(kind) or pa.types.is_map(kind)):
+        return 0
+    parts = [column.keys, column.items] if pa.types.is_map(kind) else [column.values]
+    return np.diff(column.offsets.to_numpy()) * (sum(part.nbytes for part in parts) / max(len(parts[0]), 1))
+
+
 class GenerateOperator(Operator):
     """Keeps its input chunk until all generated rows have been pulled."""
 
@@ -130,6 +148,7 @@ class GenerateOperator(Operator):
         self._chunk: Chunk | None = None
         self._made: Generated | None = None
         self._ends: Array = np.zeros(0, dtype=np.int64)
+        self._carried_bytes: Array = np.zeros(0)
         self._next = 0
         self._failure: SparkConditionError | None = None
         self._finishing = False
@@ -159,8 +178,9 @@ class GenerateOperator(Operator):
         if start == total:
             self._chunk = self._made = None
             return None
-        self._next = min(start + self._batch_rows, total)
-        out = self._rows(chunk, made, start, self._next)
+        owners = self._owners(start, min(start + self._batch_rows, total))
+        self._next = start + owners.size
+        out = self._rows(chunk, made, start, owners)
         if self._next == total:
             self._chunk = self._made = None
         return out
@@ -172,14 +192,21 @@ class GenerateOperator(Operator):
         self._made = _GENERATORS[self._node.generator](plain, self._outputs)
         counts = np.maximum(self._made.counts, 1) if self._node.is_outer else self._made.counts
         self._ends = np.cumsum(counts)
+        carried = [place for output, place in enumerate(self._node.carried) if output not in self._unused]
+        self._carried_bytes = sum((_row_bytes(chunk.column(place)) for place in carried), np.zeros(rows))
         return self._made
 
-    def _rows(self, chunk: Chunk, made: Generated, start: int, stop: int) -> Chunk:
-        """Return the generated rows from ``start`` to ``stop``."""
+    def _owners(self, start: int, stop: int) -> Array:
+        """Return the owners of generated rows from ``start`` on: of those to ``stop``, or of fewer if they are long."""
         first, last = np.searchsorted(self._ends, [start, stop - 1], side="right")
         ends = np.clip(self._ends[first : last + 1], start, stop)
-        owners = np.repeat(np.arange(first, last + 1), np.diff(ends, prepend=start))
-        places = np.arange(start, stop)
+        owners: Array = np.repeat(np.arange(first, last + 1), np.diff(ends, prepend=start))
+        within = np.searchsorted(np.cumsum(self._carried_bytes[owners]), _MAX_CARRIED_BYTES, side="right")
+        return owners[: max(int(within), 1)]
+
+    def _rows(self, chunk: Chunk, made: Generated, start: int, owners: Array) -> Chunk:
+        """Return the generated rows of ``owners`` from ``start`` on."""
+        places = np.arange(start, start + owners.size)
         missing: Any = None
         if self._node.is_outer:
             empty = made.counts == 0
@@ -187,10 +214,10 @@ class GenerateOperator(Operator):
             places = places - np.cumsum(empty)[owners] + missing
         rows = pa.array(owners)
         carried = [
-            pa.nulls(stop - start) if output in self._unused else chunk.column(place).take(rows)
+            pa.nulls(owners.size) if output in self._unused else chunk.column(place).take(rows)
             for output, place in enumerate(self._node.carried)
         ]
-        return make_chunk([*carried, *made.columns(places, owners, missing)], stop - start)
+        return make_chunk([*carried, *made.columns(places, owners, missing)], owners.size)
 
     def is_finished(self) -> bool:
         return self._finishing and self._chunk is None and self._failure is None

@@ -20,6 +20,7 @@ import pyspark_pipeline
 from tests.support.compare import difference
 from tests.support.conversion import summary_of
 from tests.support.sessions import ENABLED, configured, time_limit
+from tests.support.tables import TableShelf
 
 _ROWS = 6000
 _LEVELS = {
@@ -163,6 +164,15 @@ def test_cached_chunks_become_pandas_and_arrow(spark: SparkSession, rows: DataFr
     with _cached(plain) as cached:
         assert cached.select("*").toPandas().equals(frame)
         assert str(cached.select("*").toArrow().to_pylist()) == str(table.to_pylist())
+
+
+def test_nested_columns_are_cached_by_spark(spark: SparkSession, tables: TableShelf) -> None:
+    tables.use(["nests"])
+    for sql in ("SELECT * FROM nests", "SELECT k, collect_list(i) AS l, count(*) AS n FROM nests GROUP BY k"):
+        plain = spark.sql(sql)
+        with _cached(plain) as cached:
+            frame = cached.where("k IS NOT NULL")
+            assert difference(_vanilla(spark, spark.sql(sql).where("k IS NOT NULL")), frame.collect()) is None
 
 
 def test_declined_function_reads_cached_chunks(spark: SparkSession, rows: DataFrame) -> None:

@@ -55,6 +55,15 @@ def test_chunks_are_bounded_and_rows_are_in_order() -> None:
     assert operator.need_input()
 
 
+def test_chunks_that_repeat_long_values_are_smaller() -> None:
+    operator = _operator(_COLUMN, batch_rows=4)
+    texts = ["x" * (20 << 20), "y"]
+    arrays = pa.array([[1, 2, 3], [4, 5]], pa.list_(pa.int32()))
+    operator.push_chunk(pa.RecordBatch.from_arrays([pa.array(texts), arrays], ["a", "b"]))
+    sizes = [[element for _, element in chunk] for chunk in _pulled(operator)]
+    assert sizes == [[1], [2], [3, 4, 5]]
+
+
 def test_outer_rows_are_null() -> None:
     operator = _operator(_COLUMN, generator="PosExplode", is_outer=True, batch_rows=4)
     operator.push_chunk(_chunk(_ROWS)[1:])

@@ -18,9 +18,14 @@ import org.apache.spark.unsafe.types.UTF8String
 /** The batches of a cached result of the engine: one Arrow IPC stream per column (`exchange/cached_columns.py`). */
 object CachedBatches {
 
-  /** Return the batches of a plan's rows if the engine computes them; None if Spark does. */
+  /** Return whether the engine caches columns of these types: no nested ones. */
+  def areSupported(schema: Seq[Attribute]): Boolean =
+    schema.nonEmpty && schema.forall(column => Support.isSupported(column.dataType))
+
+  /** Return the batches of a plan's rows if the engine computes them and caches their types; None if Spark does. */
   def of(rows: RDD[InternalRow], schema: Seq[Attribute], conf: SQLConf): Option[RDD[CachedBatch]] =
-    fragment(rows, schema).filter(_ => schema.nonEmpty).map { chunks =>
+    if (!areSupported(schema)) None
+    else fragment(rows, schema).map { chunks =>
       val codec = if (conf.useCompression) Some("zstd") else None
       val maxRows = if (conf.contains(SQLConf.COLUMN_BATCH_SIZE.key)) conf.columnBatchSize else 0
       new ChunkBatchRDD(chunks.forCache(codec, maxRows), schema.map(_.dataType).toArray)

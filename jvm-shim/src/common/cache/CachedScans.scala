@@ -19,6 +19,7 @@ object CachedScans {
     val builder = scan.relation.cacheBuilder
     if (!builder.serializer.isInstanceOf[ChunkCacheSerializer]) Some("the cache has a serializer of its own")
     else if (!PlanCounter.endsInEngine(builder.cachedPlan)) Some("Spark computed the cached rows")
+    else if (!CachedBatches.areSupported(scan.relation.output)) Some("Spark caches columns of nested types")
     else if (scan.outputOrdering.nonEmpty) Some("the cached rows are sorted")
     else None
   }

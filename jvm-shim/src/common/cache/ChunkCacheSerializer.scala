@@ -22,8 +22,7 @@ class ChunkCacheSerializer extends SimpleMetricsCachedBatchSerializer {
   private val spark = new DefaultCachedBatchSerializer
 
   /** Makes Spark call `convertToColumnarPlanIfPossible`; the input remains rows, unless a plan has nothing else. */
-  override def supportsColumnarInput(schema: Seq[Attribute]): Boolean =
-    schema.nonEmpty && schema.forall(column => Support.isSupported(column.dataType))
+  override def supportsColumnarInput(schema: Seq[Attribute]): Boolean = CachedBatches.areSupported(schema)
 
   override def convertToColumnarPlanIfPossible(plan: SparkPlan): SparkPlan = CachedPlans.converted(plan).getOrElse(plan)
 
