@@ -48,7 +48,7 @@ _CONSTANT = re.compile(
 _UNIT = re.compile(r"\b(?:INTERVAL|AS)\b", re.IGNORECASE)
 _NO_EXAMPLE = "no example"
 #: A reason against an example that is not of flat types.
-_OF_NESTED_TYPES = re.compile(r" has type (?:array|map|struct)<")
+_OF_NESTED_TYPES = re.compile(r"\b(?:array|map|struct)<")
 #: Arguments of casts, by the name of the type.
 _CAST = {
     **dict.fromkeys(("bigint", "decimal", "double", "float", "int", "smallint", "tinyint"), "'12'"),
