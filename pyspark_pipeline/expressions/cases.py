@@ -39,11 +39,11 @@ def case(*args: Sequence[str], **conditions: Any) -> Case:
 
     ``conditions``: variadic, same_type, result (required if it is nested), max_precision (of a decimal result, or of
     the decimals of an array), fields (``absent``: the class of this version of Spark has no such field), field_matches
-    (a pattern for a field), literal, matches, choices (patterns of
-    arguments that are one of several constants in each row, or NULL), without_nan (arguments without the constant NaN
-    and without subqueries), settings (of Spark, with the values they may have), packages (that the workers' Python must
-    have, by the extra of this package that installs them), frames (of a window), distinct (false: not with DISTINCT),
-    difference.
+    (a pattern for a field), children (the kinds allowed below an argument of a nested type), literal, matches, choices
+    (patterns of arguments that are one of several constants in each row, or NULL), without_nan (arguments without the
+    constant NaN and without subqueries), settings (of Spark, with the values they may have), packages (that the
+    workers' Python must have, by the extra of this package that installs them), frames (of a window), distinct (false:
+    not with DISTINCT), difference.
     """
     return {"args": [list(kinds) for kinds in args], **conditions}
 
@@ -117,6 +117,10 @@ def matches(entry: Case, call: Signature) -> bool:
     if len(kinds) != count or any(arg.kind not in allowed for arg, allowed in zip(call.types, kinds, strict=True)):
         return False
     if entry.get("same_type") and len(set(call.types)) > 1:
+        return False
+    if not all(
+        child.kind in kinds for at, kinds in entry.get("children", {}).items() for child in call.types[int(at)].children
+    ):
         return False
     if "result" in entry and call.type.kind not in entry["result"]:
         return False

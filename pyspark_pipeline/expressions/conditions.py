@@ -79,6 +79,13 @@ def element_out_of_range(index: int, size: int, context: int) -> SparkConditionE
     return SparkConditionError("SparkArrayIndexOutOfBoundsException", condition, parameters, context)
 
 
+def array_too_long(length: int, most: int, function: str, parameter: str) -> SparkConditionError:
+    """Build the error of an array of more than ``most`` elements."""
+    parameters = {"numberOfElements": str(length), "maxRoundedArrayLength": str(most)}
+    names = {"functionName": f"`{function}`", "parameter": f"`{parameter}`"}
+    return SparkConditionError("SparkRuntimeException", "COLLECTION_SIZE_LIMIT_EXCEEDED.PARAMETER", parameters | names)
+
+
 def conv_overflow(context: int) -> SparkConditionError:
     """Build the error of a number of more than 64 bits."""
     return _arithmetic_overflow("Overflow in function conv()", "", context)

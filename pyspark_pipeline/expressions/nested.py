@@ -15,9 +15,11 @@ from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.cases import ALL_KINDS, INTEGRAL, KINDS, case
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, function
 from pyspark_pipeline.expressions.values import decode, numbers, to_array
+from pyspark_pipeline.kernels.buffers import pack_validity
 from pyspark_pipeline.plan.expr import Call
 
 _FAILS = {"failOnError": ["true", "false"]}
+_MOST_ELEMENTS = 2**31 - 1
 _SIZED = {"legacySizeOfNull": ["true", "false"]}
 
 
@@ -62,7 +64,7 @@ def _array_of_fields(call: Call, settings: ExpressionSettings) -> Kernel:
 
     def run(values: Sequence[Value], rows: int) -> pa.Array:
         array = to_array(values[0], rows)
-        return _with_elements(array, kind, pc.struct_field(array.values, [ordinal]))
+        return with_elements(array, kind, pc.struct_field(array.values, [ordinal]))
 
     return Kernel(run=run)
 
@@ -78,7 +80,7 @@ def _items(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 def _part(entries: pa.MapArray, kind: pa.DataType, name: str) -> pa.Array:
-    return _with_elements(entries, kind, getattr(entries, name))
+    return with_elements(entries, kind, getattr(entries, name))
 
 
 @function("Size", [case(["array"], fields=_SIZED), case(["map"], fields=_SIZED)])
@@ -161,8 +163,8 @@ def _map_value(call: Call, settings: ExpressionSettings) -> Kernel:
     def run(values: Sequence[Value], rows: int) -> Value:
         entries, wanted = to_array(values[0], rows), decode(to_array(values[1], rows))
         ends = entries.offsets.to_numpy()
-        owners, places = _owners(ends, np.asarray(entries.is_valid()))
-        is_equal = _equal(entries.keys.take(pa.array(places)), wanted.take(pa.array(owners)))
+        owners, places = element_owners(ends, np.asarray(entries.is_valid()))
+        is_equal = equal_values(entries.keys.take(pa.array(places)), wanted.take(pa.array(owners)))
         found = np.flatnonzero(is_equal)
         rows_found, first = np.unique(owners[found], return_index=True)
         at = np.full(rows, -1, dtype=np.int64)
@@ -183,10 +185,10 @@ def _array_contains(call: Call, settings: ExpressionSettings) -> Kernel:
     def run(values: Sequence[Value], rows: int) -> Value:
         array, wanted = to_array(values[0], rows), decode(to_array(values[1], rows))
         ends = array.offsets.to_numpy()
-        owners, places = _owners(ends, np.asarray(array.is_valid()))
+        owners, places = element_owners(ends, np.asarray(array.is_valid()))
         elements = array.values.take(pa.array(places))
         is_found = np.zeros(rows, dtype=np.bool_)
-        is_found[owners[_equal(elements, wanted.take(pa.array(owners)))]] = True
+        is_found[owners[equal_values(elements, wanted.take(pa.array(owners)))]] = True
         is_unknown = np.zeros(rows, dtype=np.bool_)
         if elements.null_count:
             is_unknown[owners[np.asarray(elements.is_null())]] = True
@@ -197,7 +199,25 @@ def _array_contains(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=run)
 
 
-def _owners(
+def plain_array(value: Value, rows: int) -> pa.Array:
+    """Return a value as an array of ``rows`` rows without a dictionary."""
+    return decode(to_array(value, rows))
+
+
+def list_array(
+    kind: pa.DataType, counts: npt.NDArray[np.int64], elements: pa.Array, valid: npt.NDArray[np.bool_]
+) -> pa.Array:
+    """Return arrays or maps of so many elements each; raise ``ArrowCapacityError`` beyond 2³¹ elements in all."""
+    ends = np.cumsum(counts)
+    if ends.size and ends[-1] > _MOST_ELEMENTS:
+        raise pa.ArrowCapacityError(f"{counts.size} arrays have {ends[-1]} elements")
+    offsets = np.zeros(counts.size + 1, dtype=np.int32)
+    offsets[1:] = ends
+    validity, nulls = pack_validity(valid)
+    return pa.Array.from_buffers(kind, counts.size, [validity, pa.py_buffer(offsets)], nulls, children=[elements])
+
+
+def element_owners(
     ends: npt.NDArray[np.int32], valid: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return for each element of a valid array the row that owns it, and its place among all elements."""
@@ -207,7 +227,7 @@ def _owners(
     return owners, np.arange(owners.size) - before[owners] + ends[:-1].astype(np.int64)[owners]
 
 
-def _equal(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
+def equal_values(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
     """Return where values are equal as in Spark: NaN equals NaN; NULL equals nothing."""
     equal = pc.equal(left, right)
     if pa.types.is_floating(left.type):
@@ -215,7 +235,7 @@ def _equal(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
     return np.asarray(pc.fill_null(equal, False))
 
 
-def _with_elements(array: pa.Array, kind: pa.DataType, elements: pa.Array) -> pa.Array:
+def with_elements(array: pa.Array, kind: pa.DataType, elements: pa.Array) -> pa.Array:
     """Return an array of type ``kind`` with the NULLs and the offsets of another one, and other elements."""
     validity, offsets = array.buffers()[:2]
     return pa.Array.from_buffers(kind, len(array), [validity, offsets], array.null_count, array.offset, [elements])

@@ -25,7 +25,7 @@ from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.properties import RequiredOutput
 
 #: The columns of generated rows, by the positions of the rows (int64) and those of their owners in the chunk.
-Columns: TypeAlias = Callable[[Array, Array, pa.Array], list[pa.Array]]
+Columns: TypeAlias = Callable[[Array, Array, Array | None], list[pa.Array]]
 
 
 #: The carried values of a chunk are repeated to about these many bytes at most.
@@ -55,14 +55,19 @@ def _entries(array: pa.Array) -> tuple[Array, Array]:
     return counts, ends[:-1].astype(np.int64)
 
 
-def _exploded(array: pa.Array, elements: Callable[[pa.Array], list[pa.Array]], has_position: bool) -> Generated:
+def _exploded(array: pa.Array, parts: Sequence[pa.Array], has_position: bool = False) -> Generated:
+    """Generate a row of each element of the array's rows; ``parts`` are the columns of all its elements."""
     counts, firsts = _entries(array)
     before = np.cumsum(counts) - counts
+    is_dense = bool((firsts[:1] + before == firsts).all())
 
-    def columns(places: Array, owners: Array, missing: Array) -> list[pa.Array]:
+    def columns(places: Array, owners: Array, missing: Array | None) -> list[pa.Array]:
         positions = places - before[owners]
-        rows = pa.array(firsts[owners] + positions, mask=missing)
-        found = elements(rows)
+        if is_dense and missing is None:
+            found = [part.slice(int(firsts[0] + places[0]), places.size) for part in parts]
+        else:
+            rows = pa.array(firsts[owners] + positions, mask=missing)
+            found = [part.take(rows) for part in parts]
         numbers = [pa.array(positions.astype(np.int32), mask=missing)] if has_position else []
         return [*numbers, *found]
 
@@ -71,8 +76,7 @@ def _exploded(array: pa.Array, elements: Callable[[pa.Array], list[pa.Array]], h
 
 def _explode(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType], has_position: bool = False) -> Generated:
     (array,) = arguments
-    parts = [array.keys, array.items] if pa.types.is_map(array.type) else [array.values]
-    return _exploded(array, lambda rows: [part.take(rows) for part in parts], has_position)
+    return _exploded(array, [array.keys, array.items] if pa.types.is_map(array.type) else [array.values], has_position)
 
 
 def _pos_explode(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType]) -> Generated:
@@ -82,8 +86,7 @@ def _pos_explode(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType]) 
 def _inline(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType]) -> Generated:
     """Generate a row of the fields of each struct of an array, of NULLs for a NULL struct."""
     (array,) = arguments
-    fields = [pc.struct_field(array.values, [ordinal]) for ordinal in range(len(outputs))]
-    return _exploded(array, lambda rows: [field.take(rows) for field in fields], has_position=False)
+    return _exploded(array, [pc.struct_field(array.values, [ordinal]) for ordinal in range(len(outputs))])
 
 
 def _stack(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType]) -> Generated:
@@ -92,7 +95,7 @@ def _stack(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType]) -> Gen
     height = arguments[0][0].as_py() if rows else 0
     cells = list(arguments[1:])
 
-    def columns(places: Array, owners: Array, missing: Array) -> list[pa.Array]:
+    def columns(places: Array, owners: Array, missing: Array | None) -> list[pa.Array]:
         made = []
         for column, kind in enumerate(outputs):
             parts = [
@@ -108,7 +111,7 @@ def _stack(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType]) -> Gen
 def _replicate_rows(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType]) -> Generated:
     """Repeat the other arguments as often as the first one says."""
 
-    def columns(places: Array, owners: Array, missing: Array) -> list[pa.Array]:
+    def columns(places: Array, owners: Array, missing: Array | None) -> list[pa.Array]:
         return [column.take(pa.array(owners, mask=missing)) for column in arguments[1:]]
 
     return Generated(values(pc.fill_null(arguments[0], 0)).astype(np.int64), columns)
@@ -137,7 +140,10 @@ def _row_bytes(column: pa.Array) -> Any:
 
 
 class GenerateOperator(Operator):
-    """Keeps its input chunk until all generated rows have been pulled."""
+    """Keeps its input chunk until all generated rows have been pulled.
+
+    A chunk whose arguments one Arrow array does not hold is halved.
+    """
 
     def __init__(self, node: Generate, arguments: CompiledExpressions, batch_rows: int, unused: frozenset[int]) -> None:
         self._node = node
@@ -146,6 +152,7 @@ class GenerateOperator(Operator):
         self._unused = unused
         self._outputs = [field.type.arrow for field in node.output[len(node.carried) :]]
         self._chunk: Chunk | None = None
+        self._halves: list[Chunk] = []
         self._made: Generated | None = None
         self._ends: Array = np.zeros(0, dtype=np.int64)
         self._carried_bytes: Array = np.zeros(0)
@@ -171,19 +178,29 @@ class GenerateOperator(Operator):
         try:
             made = self._made or self._generate(chunk)
         except SparkConditionError as error:
-            self._failure = error
+            self._failure, self._halves = error, []
             self._chunk = chunk.slice(0, error.rows_before) if error.rows_before else None
+            return None
+        except pa.ArrowCapacityError:
+            if chunk.num_rows == 1:
+                raise
+            middle = chunk.num_rows // 2
+            self._halves.append(chunk.slice(middle))
+            self._chunk = chunk.slice(0, middle)
             return None
         start, total = self._next, int(self._ends[-1]) if self._ends.size else 0
         if start == total:
-            self._chunk = self._made = None
+            self._end_chunk()
             return None
         owners = self._owners(start, min(start + self._batch_rows, total))
         self._next = start + owners.size
         out = self._rows(chunk, made, start, owners)
         if self._next == total:
-            self._chunk = self._made = None
+            self._end_chunk()
         return out
+
+    def _end_chunk(self) -> None:
+        self._chunk, self._made, self._next = self._halves.pop() if self._halves else None, None, 0
 
     def _generate(self, chunk: Chunk) -> Generated:
         rows = chunk.num_rows
@@ -227,10 +244,12 @@ class GenerateOperator(Operator):
 
     def set_finished(self) -> None:
         self._finishing = True
-        self._chunk = self._made = self._failure = None
+        self._failure = None
+        self.close()
 
     def close(self) -> None:
         self._chunk = self._made = None
+        self._halves = []
 
 
 class GenerateFactory(OperatorFactory):

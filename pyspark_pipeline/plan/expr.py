@@ -24,9 +24,13 @@ class Expr:
     nullable: bool = True
 
 
+#: The ordinals from here on are those of lambda variables.
+FIRST_VARIABLE = 1 << 20
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnRef(Expr):
-    """A reference to column ``ordinal`` of the input chunk."""
+    """A reference to column ``ordinal`` of the input chunk, or to a variable of a lambda around it."""
 
     ordinal: int
 
@@ -71,7 +75,7 @@ def columns_read(exprs: Iterable[Expr]) -> set[int]:
     pending = list(exprs)
     while pending:
         expr = pending.pop()
-        if isinstance(expr, ColumnRef):
+        if isinstance(expr, ColumnRef) and expr.ordinal < FIRST_VARIABLE:
             found.add(expr.ordinal)
         elif isinstance(expr, Call):
             pending.extend(expr.args)

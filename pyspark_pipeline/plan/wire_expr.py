@@ -14,7 +14,7 @@ from typing import Any
 
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.errors import UnsupportedPlanError
-from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
+from pyspark_pipeline.plan.expr import FIRST_VARIABLE, Call, ColumnRef, Expr, Literal
 from pyspark_pipeline.plan.nodes import Field
 
 Json = Mapping[str, Any]
@@ -49,6 +49,7 @@ class ExpressionDecoder:
         self._ordinals: dict[int, int] = {}
         for ordinal, field in enumerate(fields):
             self._ordinals.setdefault(field.id, ordinal)
+        self._variables: dict[int, int] = {}
 
     def decode(self, node: Json) -> Expr:
         """Decode one expression; raise :class:`UnsupportedPlanError` for an unknown column."""
@@ -74,6 +75,9 @@ class ExpressionDecoder:
     def _one(self, node: Json, args: Sequence[Expr]) -> Expr:
         if "ref" in node:
             return self._column(node)
+        if "variable" in node:
+            ordinal = self._variables.setdefault(node["variable"], FIRST_VARIABLE + len(self._variables))
+            return ColumnRef(type=parse_type(node["type"]), nullable=node["nullable"], ordinal=ordinal)
         data_type = parse_type(node["type"])
         if "literal" in node:
             value = decode_value(node["literal"], data_type)

@@ -30,7 +30,7 @@ def _engine(vanilla_only: bool, spark: SparkSession, tables: TableShelf) -> Iter
 
 
 def test_explain_returns_an_object_with_every_reason(spark: SparkSession) -> None:
-    query = "SELECT array_join(array(k), '') AS a, luhn_check(k) AS b FROM tame WHERE i > 3"
+    query = "SELECT concat_ws('', array(k)) AS a, luhn_check(k) AS b FROM tame WHERE i > 3"
     with configured(spark, {ENABLED: "true"}):
         frame = spark.sql(query)
         frame.collect()
@@ -119,7 +119,7 @@ def test_connect_client_queries_run_in_the_engine(spark: SparkSession, client: A
 
 
 def test_explain_works_from_a_connect_client(client: Any, tables: TableShelf) -> None:
-    query = "SELECT array_join(array(k), '') AS s, count(*) AS n FROM parquet.`{}` GROUP BY 1"
+    query = "SELECT concat_ws('', array(k)) AS s, count(*) AS n FROM parquet.`{}` GROUP BY 1"
     frame = client.sql(query.format(tables.path("tame")))
     made = pyspark_pipeline.explain(frame)
     assert 0 < made.converted < made.operators and made.fragments and made.transitions

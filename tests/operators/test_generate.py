@@ -64,6 +64,19 @@ def test_chunks_that_repeat_long_values_are_smaller() -> None:
     assert sizes == [[1], [2], [3, 4, 5]]
 
 
+def test_a_chunk_of_too_many_elements_is_halved() -> None:
+    numbers = ColumnRef(type=_INT, ordinal=0)
+    sequence = Call(name="Sequence", type=_ARRAY, args=(numbers, Literal(type=_INT, value=0)))
+    operator = _operator(sequence, batch_rows=1 << 22)
+    starts = [5_000_000, 2, 6_000_000, 7_000_000]
+    operator.push_chunk(pa.RecordBatch.from_arrays([pa.array(starts, pa.int32())], ["a"]))
+    rows = 0
+    while operator.has_output():
+        chunk = operator.pull_chunk()
+        rows += 0 if chunk is None else chunk.num_rows
+    assert rows == sum(starts) + len(starts)
+
+
 def test_outer_rows_are_null() -> None:
     operator = _operator(_COLUMN, generator="PosExplode", is_outer=True, batch_rows=4)
     operator.push_chunk(_chunk(_ROWS)[1:])

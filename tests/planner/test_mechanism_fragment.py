@@ -104,8 +104,8 @@ def test_chunks_have_at_most_batch_rows() -> None:
 
 
 def test_plan_without_node_or_operator_is_rejected_before_execution() -> None:
-    with pytest.raises(UnsupportedPlanError, match="GenerateExec has no node"):
-        run_json(node("GenerateExec", [ID], SCAN), {"kind": "result"})
+    with pytest.raises(UnsupportedPlanError, match="FlatMapExec has no node"):
+        run_json(node("FlatMapExec", [ID], SCAN), {"kind": "result"})
     with pytest.raises(UnsupportedPlanError, match="no operator implements Chunks"):
         decompose_node(Chunks(output=()), Builder())
 

@@ -107,7 +107,7 @@ def legacy_nests(spark: SparkSession, folder: Path) -> None:
 
 
 @table
-def evolved(_spark: SparkSession, folder: Path) -> str:
+def evolved_nests(_spark: SparkSession, folder: Path) -> str:
     """Files with other fields of a struct, in other order and case, of narrower types, or without the column."""
     folder.mkdir(parents=True)
     one = {"id": [1, 2], "st": [{"x": 1, "y": "a"}, None], "a": [[{"q": 1}], None], "m": [[("k", {"x": 1})], []]}

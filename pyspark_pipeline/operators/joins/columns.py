@@ -106,7 +106,7 @@ def _residual(join: Join, condition: Expr, probe: list[int], build: list[int], k
 
 def _rebound(expr: Expr, places: Mapping[int, int]) -> Expr:
     if isinstance(expr, ColumnRef):
-        return dataclasses.replace(expr, ordinal=places[expr.ordinal])
+        return dataclasses.replace(expr, ordinal=places.get(expr.ordinal, expr.ordinal))
     if isinstance(expr, Call):
         return dataclasses.replace(expr, args=tuple(_rebound(arg, places) for arg in expr.args))
     return expr

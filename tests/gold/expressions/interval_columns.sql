@@ -16,7 +16,6 @@ SELECT id, extract(YEAR FROM a) AS y, extract(MONTH FROM a) AS m, hash(a, sdays 
 SELECT a IS NULL AS n, count(*) AS c, extract(MONTH FROM max(a)) AS m FROM (SELECT days * INTERVAL '5' MONTH AS a FROM times) GROUP BY a;
 SELECT x.id, y.id AS other FROM (SELECT id, days * INTERVAL '1' YEAR AS a FROM times WHERE id < 40) x JOIN (SELECT id, days * INTERVAL '12' MONTH AS a FROM times WHERE id < 40) y ON x.a = y.a AND x.a > INTERVAL '0' YEAR;
 SELECT id, a FROM (SELECT id, d - d2 AS a FROM times WHERE id < 20 UNION ALL SELECT id, INTERVAL '1' DAY FROM times WHERE id < 5) DISTRIBUTE BY a;
--- expect: partly Generate
 SELECT a, count(*) AS n FROM (SELECT explode(array(id, 1)) AS i, d - d2 AS a FROM times WHERE id < 20) GROUP BY a;
 SELECT id, a IN (INTERVAL '1' DAY, INTERVAL '0' DAY, NULL) AS i, a BETWEEN INTERVAL '-1' DAY AND INTERVAL '400' DAY AS b FROM (SELECT id, d - d2 AS a FROM times);
 -- expect: error INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION

@@ -1,5 +1,5 @@
 -- explode, posexplode, inline, stack, their outer forms, LATERAL VIEW and lateral joins; rows in order and chunks bounded.
--- tables: nests, numbers, texts, evolved
+-- tables: nests, numbers, texts, evolved_nests
 -- matrix: aqe=true,false ; batch=7
 
 -- rows: ordered
@@ -33,7 +33,7 @@ SELECT id, e FROM nests LATERAL VIEW explode(ai) v AS e ORDER BY id, e LIMIT 17;
 SELECT id, explode(array(10 div (id - 50), id)) AS e FROM numbers WHERE id < 40;
 -- expect[ansi=true]: error DIVIDE_BY_ZERO
 SELECT id, explode(array(10 div (id - 50), id)) AS e FROM numbers;
-SELECT id, explode(a) AS e FROM evolved;
+SELECT id, explode(a) AS e FROM evolved_nests;
 SELECT i FROM numbers EXCEPT ALL SELECT s FROM numbers;
 SELECT i, b FROM numbers INTERSECT ALL SELECT s, b FROM numbers;
 -- expect: partly json_tuple

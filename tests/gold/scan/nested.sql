@@ -1,5 +1,5 @@
 -- Arrays, maps and structs are read, and operators carry them: filters, projections, exchanges, joins, sorts, windows.
--- tables: nested, nests, legacy_nests, evolved, numbers
+-- tables: nested, nests, legacy_nests, evolved_nests, numbers
 -- matrix: ansi=true ; aqe=true,false ; batch=31
 
 SELECT * FROM nested;
@@ -12,11 +12,11 @@ SELECT id FROM nests WHERE st IS NULL OR m IS NULL AND at IS NOT NULL;
 SELECT st.in.u FROM nests WHERE st.in.u < TIMESTAMP'1900-01-01 00:00:00';
 SELECT * FROM legacy_nests;
 SELECT st.in.u, ast.p, m['a'] FROM legacy_nests WHERE id > 3;
-SELECT * FROM evolved;
-SELECT st.w, st.x, a.r FROM evolved;
-SELECT st.w FROM evolved;
-SELECT m.k.none, m FROM evolved WHERE m IS NOT NULL;
-SELECT a.q[0] FROM evolved WHERE st.y = 'a' OR st.x = 7;
+SELECT * FROM evolved_nests;
+SELECT st.w, st.x, a.r FROM evolved_nests;
+SELECT st.w FROM evolved_nests;
+SELECT m.k.none, m FROM evolved_nests WHERE m IS NOT NULL;
+SELECT a.q[0] FROM evolved_nests WHERE st.y = 'a' OR st.x = 7;
 
 SELECT /*+ REPARTITION(3, id) */ id, at, ms FROM nests;
 SELECT /*+ REPARTITION(3) */ * FROM nests WHERE id < 50;

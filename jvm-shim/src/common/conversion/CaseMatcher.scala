@@ -34,6 +34,7 @@ object CaseMatcher {
     val types = call.args.map(_.dataType)
     lazy val fields: Map[String, JsonNode] = call.fields.toMap
     argsFit(types.map(Support.kind), c) &&
+      c.children.forall { case (i, kinds) => types.lift(i).forall(Support.children(_).map(Support.kind).forall(kinds)) } &&
       (!c.sameType || types.distinct.length <= 1) &&
       (c.result.isEmpty || c.result(Support.kind(e.dataType))) &&
       Support.precision(e.dataType) <= c.maxPrecision &&

@@ -43,6 +43,7 @@ object NondeterministicCalls {
   private def isAlwaysEvaluated(e: Expression, i: Int): Boolean = {
     val others = e.children.patch(i, Nil, 1)
     e match {
+      case _: LambdaFunction => false
       case _ if others.forall(isValue) => true
       case _: DivModLike | _: Pmod => false // evaluate the divisor first
       case _: Add | _: Subtract | _: Multiply | _: BinaryComparison => i == 0 || !e.children.head.nullable

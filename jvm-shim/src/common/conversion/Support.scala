@@ -39,6 +39,7 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
   /** Return the reason against `e` itself; its arguments are supported. */
   private def reasonOfOne(e: Expression): Option[String] = e match {
     case a: Attribute => heldReason(a.dataType, s"column ${a.name}")
+    case v: NamedLambdaVariable => heldReason(v.dataType, s"variable ${v.name}")
     case Literal(value, kind) if !Json.isExact(value, kind) => Some(Support.OtherBytes)
     case InSet(child, values) if !values.forall(Json.isExact(_, child.dataType)) => Some(Support.OtherBytes)
     case l: Literal => heldReason(l.dataType, "a literal")
@@ -214,6 +215,14 @@ object Support {
     case m: MapType => isHeld(m.keyType) && isHeld(m.valueType)
     case s: StructType => s.nonEmpty && s.fieldNames.distinct.length == s.length && s.forall(field => isHeld(field.dataType))
     case other => isSupported(other)
+  }
+
+  /** Return the types of which a nested type consists. */
+  def children(t: DataType): Seq[DataType] = t match {
+    case a: ArrayType => Seq(a.elementType)
+    case m: MapType => Seq(m.keyType, m.valueType)
+    case s: StructType => s.map(_.dataType)
+    case _ => Nil
   }
 
   /** Return the expressions but those that only carry a column of a nested type. */

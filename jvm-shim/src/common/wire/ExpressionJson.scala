@@ -38,6 +38,8 @@ class ExpressionJson(withContexts: Boolean = true) {
   private def nested(e: Expression, level: Int): ObjectNode = e match {
     case a: Attribute =>
       obj().put("ref", a.exprId.id).put("type", Support.wireName(a.dataType)).put("nullable", a.nullable)
+    case v: NamedLambdaVariable =>
+      obj().put("variable", v.exprId.id).put("type", Support.wireName(v.dataType)).put("nullable", v.nullable)
     case l: Literal => literal(l.value, l.dataType)
     case value if ExpressionJson.isSubquery(value) || ExpressionJson.isConstantCall(value) =>
       literal(value.eval(InternalRow.empty), value.dataType)

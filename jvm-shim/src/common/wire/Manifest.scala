@@ -100,6 +100,9 @@ object Manifest {
     val frames: Set[String] = elements(json.path("frames")).map(_.asText).toSet
     val literals: Seq[Int] = elements(json.path("literal")).map(_.asInt)
     val patterns: Map[Int, String] = fields(json.path("matches")).map { case (k, v) => k.toInt -> v.asText }
+    /** The kinds of the types that the type of an argument may consist of. */
+    val children: Map[Int, Set[String]] =
+      fields(json.path("children")).map { case (k, v) => k.toInt -> elements(v).map(_.asText).toSet }
     val choices: Map[Int, String] = fields(json.path("choices")).map { case (k, v) => k.toInt -> v.asText }
     val withoutNaN: Seq[Int] = elements(json.path("without_nan")).map(_.asInt)
     val maxPrecision: Int = json.path("max_precision").asInt(Int.MaxValue)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType, parse_type
-from pyspark_pipeline.expressions.cases import KINDS, ORDERED, case
+from pyspark_pipeline.expressions.cases import ALL_KINDS, ORDERED, case
 from pyspark_pipeline.kernels.buffers import Array
 from pyspark_pipeline.kernels.extreme_rows import take_marked
 from pyspark_pipeline.operators.aggregation.functions.extremes import extreme_state
@@ -20,7 +20,7 @@ from pyspark_pipeline.operators.aggregation.functions.row_values import RowValue
 from pyspark_pipeline.operators.aggregation.functions.state import StatePool, updated, warm_up
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 
-_CASES = [case(KINDS, ORDERED, frames=FRAMES)]
+_CASES = [case(ALL_KINDS, ORDERED, frames=FRAMES)]
 
 
 class ExtremeByState(RowValueState):

@@ -1,0 +1,283 @@
+"""Functions that make arrays of others, of maps and of numbers: slices, concatenations, sorted elements, sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyspark_pipeline.expressions import conditions
+from pyspark_pipeline.expressions.cases import ALL_KINDS, FLOATING, INTEGRAL, KINDS, case
+from pyspark_pipeline.expressions.nested import element_owners, equal_values, list_array, plain_array, with_elements
+from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, function
+from pyspark_pipeline.expressions.values import numbers
+from pyspark_pipeline.plan.expr import Call, constants
+
+_Places: TypeAlias = npt.NDArray[np.int64]
+
+#: Kinds whose values are sorted as Arrow sorts them, without NaN.
+_SORTED = tuple(kind for kind in KINDS if kind not in (*FLOATING, "void"))
+#: The longest array of Spark.
+_MOST_ELEMENTS = 2**31 - 16
+#: More elements of several rows are made of fewer rows at a time.
+_MANY_ELEMENTS = 1 << 24
+
+
+def _ranges(starts: _Places, counts: _Places) -> _Places:
+    """Return the numbers of all ranges, one after the other."""
+    before = np.cumsum(counts) - counts
+    places: _Places = np.arange(int(counts.sum())) + np.repeat(starts - before, counts)
+    return places
+
+
+def _bounds(array: pa.Array) -> tuple[_Places, _Places]:
+    """Return the place of the first element of each row and the number of elements, none of NULL."""
+    ends = array.offsets.to_numpy().astype(np.int64)
+    return ends[:-1], np.where(np.asarray(array.is_valid()), np.diff(ends), 0)
+
+
+@function("Flatten", [case(["array"], result=["array"])])
+def _flatten(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the elements of the arrays of an array; NULL if one of these is NULL."""
+    kind = call.type.arrow
+
+    def run(values: Sequence[Value], rows: int) -> pa.Array:
+        array = plain_array(values[0], rows)
+        inner = array.values
+        firsts, counts = _bounds(array)
+        ends = inner.offsets.to_numpy().astype(np.int64)
+        valid = np.asarray(array.is_valid())
+        if inner.null_count:
+            missing = np.concatenate([[0], np.cumsum(np.asarray(inner.is_null()))])
+            valid = valid & (missing[firsts + counts] == missing[firsts])
+        starts = ends[firsts]
+        lengths = np.where(valid, ends[firsts + counts] - starts, 0)
+        return list_array(kind, lengths, inner.values.take(pa.array(_ranges(starts, lengths))), valid)
+
+    return Kernel(run=run)
+
+
+@function("Concat", [case(["array"], variadic=True, same_type=True, result=["array"])])
+def _concat(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the elements of all arguments; NULL if one of these is NULL."""
+    kind, width = call.type.arrow, len(call.args)
+
+    def run(values: Sequence[Value], rows: int) -> pa.Array:
+        arrays = [plain_array(value, rows) for value in values]
+        valid = np.all([np.asarray(array.is_valid()) for array in arrays], axis=0)
+        starts, counts, before = np.zeros((rows, width), np.int64), np.zeros((rows, width), np.int64), 0
+        for place, array in enumerate(arrays):
+            firsts, lengths = _bounds(array)
+            starts[:, place], counts[:, place] = firsts + before, np.where(valid, lengths, 0)
+            before += len(array.values)
+        elements = pa.concat_arrays([array.values for array in arrays])
+        places = _ranges(starts.ravel(), counts.ravel())
+        return list_array(kind, counts.sum(axis=1), elements.take(pa.array(places)), valid)
+
+    return Kernel(run=run)
+
+
+@function("Reverse", [case(["array"], result=["array"])])
+def _reverse(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the elements from the last to the first."""
+    kind = call.type.arrow
+
+    def run(values: Sequence[Value], rows: int) -> pa.Array:
+        array = plain_array(values[0], rows)
+        firsts, counts = _bounds(array)
+        places = np.repeat(2 * firsts + counts - 1, counts) - _ranges(firsts, counts)
+        return list_array(kind, counts, array.values.take(pa.array(places)), np.asarray(array.is_valid()))
+
+    return Kernel(run=run)
+
+
+@function("Slice", [
+    case(["array"], ["int"], ["int"], result=["array"], matches={"1": r"-?[1-9]\d*", "2": r"\d+"}),
+])  # fmt: skip
+def _slice(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return so many elements from a number on, from 1 or, if negative, from the end."""
+    start, length = constants(call.args[1:])
+    kind = call.type.arrow
+
+    def run(values: Sequence[Value], rows: int) -> pa.Array:
+        array = plain_array(values[0], rows)
+        firsts, counts = _bounds(array)
+        begins = counts + start if start < 0 else np.full(rows, start - 1)
+        kept = np.where(begins >= 0, np.clip(counts - begins, 0, length), 0)
+        elements = array.values.take(pa.array(_ranges(firsts + begins, kept)))
+        return list_array(kind, kept, elements, np.asarray(array.is_valid()))
+
+    return Kernel(run=run)
+
+
+@function("ArrayPosition", [case(["array"], KINDS)])
+def _position(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the number of the first equal element, from 1; 0 if there is none."""
+
+    def run(values: Sequence[Value], rows: int) -> pa.Array:
+        array, wanted = plain_array(values[0], rows), plain_array(values[1], rows)
+        owners, places = element_owners(array.offsets.to_numpy(), np.asarray(array.is_valid()))
+        is_equal = equal_values(array.values.take(pa.array(places)), wanted.take(pa.array(owners)))
+        found = np.flatnonzero(is_equal)
+        rows_found, first = np.unique(owners[found], return_index=True)
+        numbers_found = np.zeros(rows, dtype=np.int64)
+        numbers_found[rows_found] = places[found[first]] - _bounds(array)[0][rows_found] + 1
+        return pa.array(numbers_found, mask=~np.asarray(pc.and_(array.is_valid(), wanted.is_valid())))
+
+    return Kernel(run=run)
+
+
+@function("ArrayRemove", [case(["array"], KINDS, result=["array"])])
+def _remove(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the elements that do not equal a value; NULLs stay."""
+    kind = call.type.arrow
+
+    def run(values: Sequence[Value], rows: int) -> pa.Array:
+        array, wanted = plain_array(values[0], rows), plain_array(values[1], rows)
+        valid = np.asarray(pc.and_(array.is_valid(), wanted.is_valid()))
+        owners, places = element_owners(array.offsets.to_numpy(), valid)
+        elements = array.values.take(pa.array(places))
+        kept = ~equal_values(elements, wanted.take(pa.array(owners)))
+        counts = np.bincount(owners[kept], minlength=rows)
+        return list_array(kind, counts, elements.filter(pa.array(kept)), valid)
+
+    return Kernel(run=run)
+
+
+@function("ArrayJoin", [case(["array"], ["string"]), case(["array"], ["string"], ["string"])])
+def _join(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the texts of an array with a delimiter between them; NULLs are left out, or replaced by a text."""
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        array = plain_array(values[0], rows)
+        delimiters = plain_array(values[1], rows)
+        owners, places = element_owners(array.offsets.to_numpy(), np.asarray(array.is_valid()))
+        texts = array.values.take(pa.array(places))
+        valid = np.asarray(array.is_valid())
+        if len(values) > 2:
+            others = plain_array(values[2], rows)
+            valid = valid & np.asarray(others.is_valid())
+            texts = pc.coalesce(texts, others.take(pa.array(owners)))
+        kept = np.asarray(texts.is_valid())
+        counts = np.bincount(owners[kept], minlength=rows)
+        return pc.binary_join(list_array(array.type, counts, texts.filter(pa.array(kept)), valid), delimiters)
+
+    return Kernel(run=run)
+
+
+@function("MapEntries", [case(["map"], result=["array"])])
+def _entries(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the entries of a map as structs."""
+    kind = call.type.arrow
+
+    def run(values: Sequence[Value], rows: int) -> pa.Array:
+        entries = plain_array(values[0], rows)
+        pairs = pa.StructArray.from_arrays([entries.keys, entries.items], fields=list(kind.value_type))
+        return with_elements(entries, kind, pairs)
+
+    return Kernel(run=run)
+
+
+@function("SortArray", [
+    case(["array"], ["boolean"], literal=[1], result=["array"], children={"0": _SORTED}),
+])  # fmt: skip
+def _sort(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the elements in ascending order, NULLs first, or in descending order, NULLs last."""
+    (is_ascending,) = constants(call.args[1:])
+    order = "ascending" if is_ascending else "descending"
+
+    def run(values: Sequence[Value], rows: int) -> pa.Array:
+        array = plain_array(values[0], rows)
+        owners, places = element_owners(array.offsets.to_numpy(), np.asarray(array.is_valid()))
+        elements = array.values.take(pa.array(places))
+        table = pa.table({"owner": owners, "valid": elements.is_valid(), "value": elements})
+        keys = [("owner", "ascending"), ("valid", order), ("value", order)]
+        counts = np.bincount(owners, minlength=rows)
+        found = elements.take(pc.sort_indices(table, sort_keys=keys))
+        return list_array(call.type.arrow, counts, found, np.asarray(array.is_valid()))
+
+    return Kernel(run=run)
+
+
+@function("ArrayMin", [case(["array"], children={"0": _SORTED})])
+def _min(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _extreme("ascending")
+
+
+@function("ArrayMax", [case(["array"], children={"0": _SORTED})])
+def _max(call: Call, settings: ExpressionSettings) -> Kernel:
+    return _extreme("descending")
+
+
+def _extreme(order: str) -> Kernel:
+    """Build the kernel that returns the first element in an order; NULL if there is none but NULLs."""
+
+    def run(values: Sequence[Value], rows: int) -> pa.Array:
+        array = plain_array(values[0], rows)
+        owners, places = element_owners(array.offsets.to_numpy(), np.asarray(array.is_valid()))
+        elements = array.values.take(pa.array(places))
+        valid = np.asarray(elements.is_valid())
+        owners, elements = owners[valid], elements.drop_null()
+        keys = [("owner", "ascending"), ("value", order)]
+        sorted_places = pc.sort_indices(pa.table({"owner": owners, "value": elements}), sort_keys=keys).to_numpy()
+        found, first = np.unique(owners[sorted_places], return_index=True)
+        at = np.full(rows, -1, dtype=np.int64)
+        at[found] = sorted_places[first]
+        return elements.take(pa.array(at, mask=at < 0))
+
+    return Kernel(run=run)
+
+
+@function("ArrayRepeat", [case(ALL_KINDS, ["int"], result=["array"])])
+def _repeat(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return an array of so many equal elements, of none if the number is negative."""
+    kind = call.type.arrow
+
+    def run(values: Sequence[Value], rows: int) -> pa.Array:
+        elements, wanted = plain_array(values[0], rows), plain_array(values[1], rows)
+        valid = np.asarray(wanted.is_valid())
+        counts = np.where(valid, np.maximum(_integers(wanted), 0), 0)
+        _check_lengths(counts, "array_repeat", "count")
+        return list_array(kind, counts, elements.take(pa.array(np.repeat(np.arange(rows), counts))), valid)
+
+    return Kernel(run=run, can_raise=True, null_intolerant=False)
+
+
+@function("Sequence", [case([kind], [kind], result=["array"]) for kind in INTEGRAL])
+def _sequence(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the integers from one to another, in steps of 1 or −1."""
+    kind = call.type.arrow
+
+    def run(values: Sequence[Value], rows: int) -> pa.Array:
+        first, last = (plain_array(value, rows) for value in values)
+        valid = np.asarray(pc.and_(first.is_valid(), last.is_valid()))
+        start, stop = _integers(first), _integers(last)
+        step = np.where(start <= stop, 1, -1)
+        distance = np.where(step > 0, stop, start).astype(np.uint64) - np.where(step > 0, start, stop).astype(np.uint64)
+        counts = np.where(valid, distance, 0).astype(np.float64) + valid
+        _check_lengths(counts, "sequence", "count")
+        whole = counts.astype(np.int64)
+        before = np.cumsum(whole) - whole
+        owners = np.repeat(np.arange(rows), whole)
+        made = start[owners] + step[owners] * (np.arange(owners.size) - before[owners])
+        return list_array(kind, whole, pa.array(made).cast(kind.value_type), valid)
+
+    return Kernel(run=run, can_raise=True)
+
+
+def _integers(array: pa.Array) -> npt.NDArray[np.int64]:
+    found: npt.NDArray[np.int64] = numbers(array).astype(np.int64)
+    return found
+
+
+def _check_lengths(counts: npt.NDArray[Any], name: str, parameter: str) -> None:
+    """Raise Spark's error for an array beyond its longest; let fewer rows be computed at a time if they are many."""
+    longest = counts.max(initial=0)
+    if longest > _MOST_ELEMENTS:
+        raise conditions.array_too_long(int(longest), _MOST_ELEMENTS, name, parameter)
+    if counts.size > 1 and counts.sum() > _MANY_ELEMENTS:
+        raise pa.ArrowCapacityError(f"{name} makes {counts.sum()} elements of {counts.size} rows")

@@ -1,0 +1,255 @@
+"""Functions with a lambda over the elements of arrays or the entries of maps: ``transform``, ``filter``, ``aggregate``.
+
+A lambda is evaluated once for the elements of all rows: on a frame of elements, whose columns are those of the rows
+that own them, and whose variables are the elements. If it raises for an element, the error is that of the first one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyspark_pipeline.errors import SparkConditionError
+from pyspark_pipeline.expressions.cases import ALL_KINDS, case
+from pyspark_pipeline.expressions.failures import first_failure
+from pyspark_pipeline.expressions.frame import Evaluable, Frame
+from pyspark_pipeline.expressions.nested import element_owners, list_array, plain_array
+from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel, Value, function
+from pyspark_pipeline.expressions.values import truth
+from pyspark_pipeline.plan.expr import Call, ColumnRef
+
+_Rows: TypeAlias = npt.NDArray[np.int64]
+
+
+@function("LambdaFunction", [case(ALL_KINDS, variadic=True, result=ALL_KINDS)])
+def _lambda(call: Call, settings: ExpressionSettings) -> LazyKernel:
+    """Return the value of the body, the first argument, on a frame that has the variables, the others."""
+    return LazyKernel(run=lambda frame, args: frame.value(args[0]))
+
+
+class _Elements:
+    """The elements of arrays or the entries of maps: their owners and places, those of NULLs left out."""
+
+    def __init__(self, array: pa.Array) -> None:
+        self.array = array
+        self.valid = np.asarray(array.is_valid())
+        self.owners, self.places = element_owners(array.offsets.to_numpy(), self.valid)
+        self.counts = np.bincount(self.owners, minlength=len(array)).astype(np.int64)
+
+    def positions(self) -> pa.Array:
+        """Return the position of each element in its array: int32."""
+        before = np.cumsum(self.counts) - self.counts
+        return pa.array((np.arange(self.owners.size) - before[self.owners]).astype(np.int32))
+
+    def values(self) -> pa.Array:
+        return self.array.values.take(pa.array(self.places))
+
+    def keys_and_items(self) -> list[pa.Array]:
+        places = pa.array(self.places)
+        return [self.array.keys.take(places), self.array.items.take(places)]
+
+
+def _parameters(call: Call, argument: int) -> list[int]:
+    """Return the ordinals of the variables of the lambda that is an argument of ``call``."""
+    found = call.args[argument]
+    assert isinstance(found, Call)
+    return [arg.ordinal for arg in found.args[1:] if isinstance(arg, ColumnRef)]
+
+
+def _evaluated(frame: Frame, body: Evaluable, owners: _Rows, variables: Mapping[int, pa.Array]) -> pa.Array:
+    """Return the plain values of a lambda for elements; raise the error of the first element that raises."""
+
+    def evaluate(start: int, stop: int) -> pa.Array:
+        rows = pa.array(owners[start:stop])
+
+        def column(ordinal: int) -> pa.Array:
+            variable = variables.get(ordinal)
+            return frame.column(ordinal).take(rows) if variable is None else variable.slice(start, stop - start)
+
+        return plain_array(Frame(stop - start, column).value(body), stop - start)
+
+    if not owners.size:
+        return pa.nulls(0, body.type.arrow)
+    try:
+        return evaluate(0, owners.size)
+    except SparkConditionError as error:
+        raise first_failure(evaluate, owners.size, error) from None
+
+
+@function("ArrayTransform", [case(["array"], ALL_KINDS, result=["array"])])
+def _transform(call: Call, settings: ExpressionSettings) -> LazyKernel:
+    """Return the value of the lambda for each element, and perhaps its position."""
+    parameters, kind = _parameters(call, 1), call.type.arrow
+
+    def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
+        elements = _Elements(plain_array(frame.value(args[0]), frame.num_rows))
+        made = _evaluated(frame, args[1], elements.owners, _of_element(parameters, elements))
+        return list_array(kind, elements.counts, made, elements.valid)
+
+    return LazyKernel(run=run)
+
+
+def _of_element(parameters: Sequence[int], elements: _Elements) -> dict[int, pa.Array]:
+    variables = {parameters[0]: elements.values()}
+    if len(parameters) > 1:
+        variables[parameters[1]] = elements.positions()
+    return variables
+
+
+@function("ArrayFilter", [case(["array"], ["boolean"], result=["array"])])
+def _filter(call: Call, settings: ExpressionSettings) -> LazyKernel:
+    """Return the elements for which the lambda is true."""
+    parameters, kind = _parameters(call, 1), call.type.arrow
+
+    def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
+        elements = _Elements(plain_array(frame.value(args[0]), frame.num_rows))
+        variables = _of_element(parameters, elements)
+        kept = truth(_evaluated(frame, args[1], elements.owners, variables), elements.owners.size)
+        counts = np.bincount(elements.owners[np.asarray(kept)], minlength=frame.num_rows)
+        return list_array(kind, counts, variables[parameters[0]].filter(kept), elements.valid)
+
+    return LazyKernel(run=run)
+
+
+@function("MapFilter", [case(["map"], ["boolean"], result=["map"])])
+def _filter_map(call: Call, settings: ExpressionSettings) -> LazyKernel:
+    """Return the entries for which the lambda is true."""
+    parameters, kind = _parameters(call, 1), call.type.arrow
+
+    def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
+        elements = _Elements(plain_array(frame.value(args[0]), frame.num_rows))
+        entries = elements.keys_and_items()
+        found = _evaluated(frame, args[1], elements.owners, dict(zip(parameters, entries, strict=True)))
+        kept = truth(found, elements.owners.size)
+        counts = np.bincount(elements.owners[np.asarray(kept)], minlength=frame.num_rows)
+        return list_array(kind, counts, _pairs(kind, [part.filter(kept) for part in entries]), elements.valid)
+
+    return LazyKernel(run=run)
+
+
+@function("TransformValues", [case(["map"], ALL_KINDS, result=["map"])])
+def _transform_values(call: Call, settings: ExpressionSettings) -> LazyKernel:
+    """Return the entries with the values that the lambda returns for them."""
+    parameters, kind = _parameters(call, 1), call.type.arrow
+
+    def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
+        elements = _Elements(plain_array(frame.value(args[0]), frame.num_rows))
+        entries = elements.keys_and_items()
+        made = _evaluated(frame, args[1], elements.owners, dict(zip(parameters, entries, strict=True)))
+        return list_array(kind, elements.counts, _pairs(kind, [entries[0], made]), elements.valid)
+
+    return LazyKernel(run=run)
+
+
+def _pairs(kind: pa.MapType, parts: Sequence[pa.Array]) -> pa.Array:
+    return pa.StructArray.from_arrays(list(parts), fields=[kind.key_field, kind.item_field])
+
+
+@function("ArrayExists", [case(["array"], ["boolean"])])
+def _exists(call: Call, settings: ExpressionSettings) -> LazyKernel:
+    """Return whether the lambda is true for an element; else, if it is NULL for one, NULL or false."""
+    return _quantifier(call, decided=True, has_unknown=bool(call.fields["followThreeValuedLogic"]))
+
+
+@function("ArrayForAll", [case(["array"], ["boolean"])])
+def _for_all(call: Call, settings: ExpressionSettings) -> LazyKernel:
+    """Return whether the lambda is true for all elements; NULL if it is NULL for one and false for none."""
+    return _quantifier(call, decided=False, has_unknown=True)
+
+
+def _quantifier(call: Call, *, decided: bool, has_unknown: bool) -> LazyKernel:
+    """Build the kernel that returns ``decided`` if the lambda does for an element, which ends a row's evaluation."""
+    parameters = _parameters(call, 1)
+
+    def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
+        elements = _Elements(plain_array(frame.value(args[0]), frame.num_rows))
+        variables = _of_element(parameters, elements)
+        if args[1].can_raise:
+            found = _until_decided(frame, args[1], elements, variables, decided)
+        else:
+            found = _evaluated(frame, args[1], elements.owners, variables)
+        is_decided = np.zeros(frame.num_rows, dtype=np.bool_)
+        hits = found if decided else pc.invert(found)
+        is_decided[elements.owners[np.asarray(pc.fill_null(hits, False))]] = True
+        unknown = ~elements.valid
+        if has_unknown and found.null_count:
+            has_null = np.zeros(frame.num_rows, dtype=np.bool_)
+            has_null[elements.owners[np.asarray(found.is_null())]] = True
+            unknown = unknown | (has_null & ~is_decided)
+        return pa.array(is_decided if decided else ~is_decided, mask=unknown)
+
+    return LazyKernel(run=run)
+
+
+def _until_decided(
+    frame: Frame, body: Evaluable, elements: _Elements, variables: Mapping[int, pa.Array], decided: bool
+) -> pa.Array:
+    """Return the values of a lambda, position by position, only for rows that no element before has decided.
+
+    The other elements have the value that decides nothing.
+    """
+    values = np.full(elements.owners.size, not decided)
+    nulls = np.zeros(elements.owners.size, dtype=np.bool_)
+    positions = elements.positions().to_numpy()
+    is_open = np.ones(frame.num_rows, dtype=np.bool_)
+    for position in range(int(elements.counts.max(initial=0))):
+        chosen = np.flatnonzero((positions == position) & is_open[elements.owners])
+        rows = pa.array(chosen)
+        part = {ordinal: variable.take(rows) for ordinal, variable in variables.items()}
+        found = _evaluated(frame, body, elements.owners[chosen], part)
+        nulls[chosen] = np.asarray(found.is_null())
+        values[chosen] = np.asarray(pc.fill_null(found, not decided))
+        is_open[elements.owners[chosen[values[chosen] == decided]]] = False
+    return pa.array(values, mask=nulls)
+
+
+@function("ArrayAggregate", [case(["array"], ALL_KINDS, ALL_KINDS, ALL_KINDS, result=ALL_KINDS)])
+def _aggregate(call: Call, settings: ExpressionSettings) -> LazyKernel:
+    """Fold the elements of each array, one position of all arrays after the other; then call the last lambda."""
+    (folded, element), (result,) = _parameters(call, 2), _parameters(call, 3)
+
+    def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
+        elements = _Elements(plain_array(frame.value(args[0]), frame.num_rows))
+        held = np.flatnonzero(elements.valid)
+        states = plain_array(frame.value(args[1]), frame.num_rows)
+        values, firsts = elements.values(), np.cumsum(elements.counts) - elements.counts
+        for position in range(int(elements.counts.max(initial=0))):
+            rows = np.flatnonzero(elements.counts > position)
+            variables = {folded: states.take(pa.array(rows)), element: values.take(pa.array(firsts[rows] + position))}
+            made = _evaluated(frame, args[2], rows, variables)
+            places = np.arange(frame.num_rows)
+            places[rows] = frame.num_rows + np.arange(rows.size)
+            states = pa.concat_arrays([states, made]).take(pa.array(places))
+        made = _evaluated(frame, args[3], held, {result: states.take(pa.array(held))})
+        at = np.full(frame.num_rows, -1, dtype=np.int64)
+        at[held] = np.arange(held.size)
+        return made.take(pa.array(at, mask=at < 0))
+
+    return LazyKernel(run=run)
+
+
+@function("ZipWith", [case(["array"], ["array"], ALL_KINDS, result=["array"])])
+def _zip_with(call: Call, settings: ExpressionSettings) -> LazyKernel:
+    """Return the value of the lambda for each pair of elements; the shorter array ends in NULLs."""
+    parameters, kind = _parameters(call, 2), call.type.arrow
+
+    def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
+        arrays = [plain_array(frame.value(arg), frame.num_rows) for arg in args[:2]]
+        valid = np.asarray(pc.and_(arrays[0].is_valid(), arrays[1].is_valid()))
+        ends = [array.offsets.to_numpy().astype(np.int64) for array in arrays]
+        counts = np.where(valid, np.maximum(np.diff(ends[0]), np.diff(ends[1])), 0)
+        owners = np.repeat(np.arange(counts.size), counts)
+        positions = np.arange(owners.size) - (np.cumsum(counts) - counts)[owners]
+        variables = {}
+        for ordinal, array, end in zip(parameters, arrays, ends, strict=True):
+            missing = positions >= np.diff(end)[owners]
+            variables[ordinal] = array.values.take(pa.array(end[:-1][owners] + positions, mask=missing))
+        made = _evaluated(frame, args[2], owners, variables)
+        return list_array(kind, counts, made, valid)
+
+    return LazyKernel(run=run)
