@@ -30,6 +30,7 @@ trait OperatorRule[T <: SparkPlan] {
   def reason(op: T, support: Support): Option[String] =
     limitation(op)
       .orElse(support.every(expressions(op)))
+      .orElse(support.firstKeyReason(keys(op)))
       .orElse(columnReason(op, op.output, "column", support))
       .orElse(columnReason(op, op.children.flatMap(_.output), "input column", support))
 
@@ -45,6 +46,9 @@ trait OperatorRule[T <: SparkPlan] {
    * that saves nothing.
    */
   def split(op: T, support: Support): Option[SparkPlan] = None
+
+  /** Return those expressions by whose values rows are compared or hashed. */
+  def keys(op: T): Seq[Expression] = Nil
 
   /** Return the expressions that the engine evaluates, without columns that it only carries. */
   def expressions(op: T): Seq[Expression] = op.expressions

@@ -111,6 +111,10 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
   def firstHeldReason(attributes: Seq[Attribute], what: String): Option[String] =
     attributes.iterator.flatMap(a => heldReason(a.dataType, s"$what ${a.name}")).nextOption()
 
+  /** Return the reason against the first key of a type that the engine does not compare. */
+  def firstKeyReason(keys: Seq[Expression]): Option[String] =
+    keys.iterator.flatMap(key => typeReason(key.dataType, "a key")).nextOption()
+
   /** Return the reason against the first attribute of a type that no function takes; `what` as above. */
   def firstTypeReason(attributes: Seq[Attribute], what: String): Option[String] =
     attributes.iterator.flatMap(a => typeReason(a.dataType, s"$what ${a.name}")).nextOption()

@@ -19,6 +19,8 @@ trait AggregateRule[T <: BaseAggregateExec] extends OperatorRule[T] {
     flat.groupingExpressions ++ flat.aggregateExpressions ++ flat.resultExpressions.filterNot(isNested)
   }
 
+  override def keys(op: T): Seq[Expression] = op.groupingExpressions
+
   /** Return whether `e` is the array that a function returns, for operators in Spark. */
   private def isNested(e: Expression): Boolean = e match {
     case Alias(result: Attribute, _) => isNested(result)
@@ -32,6 +34,7 @@ trait AggregateRule[T <: BaseAggregateExec] extends OperatorRule[T] {
     val inner = op.groupingExpressions ++ op.aggregateExpressions
     val results = op.groupingExpressions.map(_.toAttribute) ++ op.aggregateAttributes
     if (!isFinal || Pivots.flat(op) != op || limitation(op).isDefined || support.first(inner).isDefined ||
+        support.firstKeyReason(op.groupingExpressions).isDefined ||
         support.firstHeldReason(op.children.flatMap(_.output), "").isDefined ||
         results.exists(a => !Support.isHeld(a.dataType))) None
     else {

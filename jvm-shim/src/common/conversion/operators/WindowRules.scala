@@ -20,9 +20,13 @@ trait WindowLikeRule[T <: SparkPlan] extends OperatorRule[T] {
   override def isHeavy(op: T): Boolean = true
 }
 
-object WindowRule extends WindowLikeRule[WindowExec]
+object WindowRule extends WindowLikeRule[WindowExec] {
+  override def keys(op: WindowExec): Seq[Expression] = op.partitionSpec
+}
 
 object WindowGroupLimitRule extends WindowLikeRule[WindowGroupLimitExec] {
+
+  override def keys(op: WindowGroupLimitExec): Seq[Expression] = op.partitionSpec
 
   /** The engine evaluates no rank function: it knows which rank the limit counts. */
   override def expressions(op: WindowGroupLimitExec): Seq[Expression] = op.partitionSpec ++ op.orderSpec
