@@ -430,7 +430,7 @@ def test_rows_at_the_end_of_no_rows_fail_as_in_spark(spark: SparkSession, source
         (True, "a INT, b STRING", {"spark.sql.execution.arrow.maxRecordsPerBatch": "0"}, "without a limit"),
         (False, "a INT, b STRING", {"spark.sql.pyspark.udf.profiler": "perf"}, "are profiled by Spark"),
         (False, "a INT, b ARRAY<INT>", {}, "column b has type array<int>"),
-        (False, "a INT, b INTERVAL DAY TO SECOND", {}, "of intervals"),
+        (False, "a INT, b INTERVAL DAY TO SECOND", {}, "of times, intervals"),
     ],
     ids=["large types", "output batches", "no limit", "profiler", "array", "interval"],
 )
