@@ -12,9 +12,16 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.cases import ALL_KINDS, FLOATING, INTEGRAL, KINDS, case
-from pyspark_pipeline.expressions.nested import element_owners, equal_values, list_array, plain_array, with_elements
+from pyspark_pipeline.expressions.nested import (
+    element_bounds,
+    element_owners,
+    equal_values,
+    list_array,
+    plain_array,
+)
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, function
 from pyspark_pipeline.expressions.values import numbers
+from pyspark_pipeline.kernels.buffers import with_elements
 from pyspark_pipeline.plan.expr import Call, constants
 
 _Places: TypeAlias = npt.NDArray[np.int64]
@@ -34,12 +41,6 @@ def _ranges(starts: _Places, counts: _Places) -> _Places:
     return places
 
 
-def _bounds(array: pa.Array) -> tuple[_Places, _Places]:
-    """Return the place of the first element of each row and the number of elements, none of NULL."""
-    ends = array.offsets.to_numpy().astype(np.int64)
-    return ends[:-1], np.where(np.asarray(array.is_valid()), np.diff(ends), 0)
-
-
 @function("Flatten", [case(["array"], result=["array"])])
 def _flatten(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the elements of the arrays of an array; NULL if one of these is NULL."""
@@ -48,7 +49,7 @@ def _flatten(call: Call, settings: ExpressionSettings) -> Kernel:
     def run(values: Sequence[Value], rows: int) -> pa.Array:
         array = plain_array(values[0], rows)
         inner = array.values
-        firsts, counts = _bounds(array)
+        firsts, counts = element_bounds(array)
         ends = inner.offsets.to_numpy().astype(np.int64)
         valid = np.asarray(array.is_valid())
         if inner.null_count:
@@ -71,7 +72,7 @@ def _concat(call: Call, settings: ExpressionSettings) -> Kernel:
         valid = np.all([np.asarray(array.is_valid()) for array in arrays], axis=0)
         starts, counts, before = np.zeros((rows, width), np.int64), np.zeros((rows, width), np.int64), 0
         for place, array in enumerate(arrays):
-            firsts, lengths = _bounds(array)
+            firsts, lengths = element_bounds(array)
             starts[:, place], counts[:, place] = firsts + before, np.where(valid, lengths, 0)
             before += len(array.values)
         elements = pa.concat_arrays([array.values for array in arrays])
@@ -88,7 +89,7 @@ def _reverse(call: Call, settings: ExpressionSettings) -> Kernel:
 
     def run(values: Sequence[Value], rows: int) -> pa.Array:
         array = plain_array(values[0], rows)
-        firsts, counts = _bounds(array)
+        firsts, counts = element_bounds(array)
         places = np.repeat(2 * firsts + counts - 1, counts) - _ranges(firsts, counts)
         return list_array(kind, counts, array.values.take(pa.array(places)), np.asarray(array.is_valid()))
 
@@ -105,7 +106,7 @@ def _slice(call: Call, settings: ExpressionSettings) -> Kernel:
 
     def run(values: Sequence[Value], rows: int) -> pa.Array:
         array = plain_array(values[0], rows)
-        firsts, counts = _bounds(array)
+        firsts, counts = element_bounds(array)
         begins = counts + start if start < 0 else np.full(rows, start - 1)
         kept = np.where(begins >= 0, np.clip(counts - begins, 0, length), 0)
         elements = array.values.take(pa.array(_ranges(firsts + begins, kept)))
@@ -125,7 +126,7 @@ def _position(call: Call, settings: ExpressionSettings) -> Kernel:
         found = np.flatnonzero(is_equal)
         rows_found, first = np.unique(owners[found], return_index=True)
         numbers_found = np.zeros(rows, dtype=np.int64)
-        numbers_found[rows_found] = places[found[first]] - _bounds(array)[0][rows_found] + 1
+        numbers_found[rows_found] = places[found[first]] - element_bounds(array)[0][rows_found] + 1
         return pa.array(numbers_found, mask=~np.asarray(pc.and_(array.is_valid(), wanted.is_valid())))
 
     return Kernel(run=run)

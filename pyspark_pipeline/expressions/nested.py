@@ -15,7 +15,7 @@ from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.cases import ALL_KINDS, INTEGRAL, KINDS, case
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, function
 from pyspark_pipeline.expressions.values import decode, numbers, to_array
-from pyspark_pipeline.kernels.buffers import pack_validity
+from pyspark_pipeline.kernels.buffers import pack_validity, with_elements
 from pyspark_pipeline.plan.expr import Call
 
 _FAILS = {"failOnError": ["true", "false"]}
@@ -217,6 +217,12 @@ def list_array(
     return pa.Array.from_buffers(kind, counts.size, [validity, pa.py_buffer(offsets)], nulls, children=[elements])
 
 
+def element_bounds(array: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return for each row the place of its first element and the number of its elements, none of NULL."""
+    ends = array.offsets.to_numpy().astype(np.int64)
+    return ends[:-1], np.where(np.asarray(array.is_valid()), np.diff(ends), 0)
+
+
 def element_owners(
     ends: npt.NDArray[np.int32], valid: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -233,12 +239,6 @@ def equal_values(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
     if pa.types.is_floating(left.type):
         equal = pc.or_(equal, pc.and_(pc.is_nan(left), pc.is_nan(right)))
     return np.asarray(pc.fill_null(equal, False))
-
-
-def with_elements(array: pa.Array, kind: pa.DataType, elements: pa.Array) -> pa.Array:
-    """Return an array of type ``kind`` with the NULLs and the offsets of another one, and other elements."""
-    validity, offsets = array.buffers()[:2]
-    return pa.Array.from_buffers(kind, len(array), [validity, offsets], array.null_count, array.offset, [elements])
 
 
 for _name in ("Alias", "KnownNotNull"):

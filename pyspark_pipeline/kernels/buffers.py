@@ -198,6 +198,12 @@ def bool_array(data: Array, valid: Array | None = None) -> pa.Array:
     return pa.Array.from_buffers(pa.bool_(), data.size, [mask, pa.py_buffer(packed)], nulls)
 
 
+def with_elements(array: pa.Array, kind: pa.DataType, elements: pa.Array) -> pa.Array:
+    """Return a list or map of type ``kind`` with the NULLs and the offsets of another one, and other elements."""
+    validity, offsets = array.buffers()[:2]
+    return pa.Array.from_buffers(kind, len(array), [validity, offsets], array.null_count, array.offset, [elements])
+
+
 def last_true(flags: Array) -> Array:
     """Return for each row the last row at or before it whose flag is set, −1 if there is none: int64."""
     found: Array = np.maximum.accumulate(np.where(flags, np.arange(flags.size), -1))

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
+from pyspark_pipeline.expressions.nested import element_bounds, plain_array
 from pyspark_pipeline.kernels.buffers import Array, make_chunk, string_parts, values
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.expr import columns_read
@@ -26,7 +27,6 @@ from pyspark_pipeline.plan.properties import RequiredOutput
 
 #: The columns of generated rows, by the positions of the rows (int64) and those of their owners in the chunk.
 Columns: TypeAlias = Callable[[Array, Array, Array | None], list[pa.Array]]
-
 
 #: The carried values of a chunk are repeated to about these many bytes at most.
 _MAX_CARRIED_BYTES = 32 << 20
@@ -46,18 +46,9 @@ class Generated:
         self.columns = columns
 
 
-def _entries(array: pa.Array) -> tuple[Array, Array]:
-    """Return for each row the number of its elements, none if it is NULL, and the place of the first one."""
-    ends = array.offsets.to_numpy()
-    counts = np.diff(ends).astype(np.int64)
-    if array.null_count:
-        counts[np.asarray(array.is_null())] = 0
-    return counts, ends[:-1].astype(np.int64)
-
-
 def _exploded(array: pa.Array, parts: Sequence[pa.Array], has_position: bool = False) -> Generated:
     """Generate a row of each element of the array's rows; ``parts`` are the columns of all its elements."""
-    counts, firsts = _entries(array)
+    firsts, counts = element_bounds(array)
     before = np.cumsum(counts) - counts
     is_dense = bool((firsts[:1] + before == firsts).all())
 
@@ -204,8 +195,7 @@ class GenerateOperator(Operator):
 
     def _generate(self, chunk: Chunk) -> Generated:
         rows = chunk.num_rows
-        evaluated = (pa.repeat(v, rows) if isinstance(v, pa.Scalar) else v for v in self._arguments.evaluate(chunk))
-        plain = [v.dictionary_decode() if isinstance(v, pa.DictionaryArray) else v for v in evaluated]
+        plain = [plain_array(value, rows) for value in self._arguments.evaluate(chunk)]
         self._made = _GENERATORS[self._node.generator](plain, self._outputs)
         counts = np.maximum(self._made.counts, 1) if self._node.is_outer else self._made.counts
         self._ends = np.cumsum(counts)

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import CorruptFileError, DuplicateColumnError
+from pyspark_pipeline.kernels.buffers import with_elements
 from pyspark_pipeline.operators.scan.parquet.columns import Convert
 
 
@@ -145,7 +146,7 @@ def _list_converter(column: NestedColumn, read: pa.DataType, leaf: LeafConverter
 
     def convert(array: pa.Array) -> pa.Array:
         array = array if plain is None else pc.cast(array, plain)
-        return _with_values(array, target, inner(array.values))
+        return with_elements(array, target, inner(array.values))
 
     return convert
 
@@ -158,15 +159,9 @@ def _map_converter(column: NestedColumn, read: pa.MapType, leaf: LeafConverter) 
 
     def convert(array: pa.Array) -> pa.Array:
         pairs = pa.StructArray.from_arrays([keys(array.keys), items(array.items)], fields=list(entries))
-        return _with_values(array, target, pairs)
+        return with_elements(array, target, pairs)
 
     return convert
-
-
-def _with_values(array: pa.Array, target: pa.DataType, child: pa.Array) -> pa.Array:
-    """Return a list or map with other values of the same number."""
-    validity, offsets = array.buffers()[:2]
-    return pa.Array.from_buffers(target, len(array), [validity, offsets], array.null_count, array.offset, [child])
 
 
 def _storage(stored: pa.DataType) -> pa.DataType:
