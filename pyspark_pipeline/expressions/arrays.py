@@ -13,15 +13,16 @@ import pyarrow.compute as pc
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.cases import ALL_KINDS, FLOATING, INTEGRAL, KINDS, case
 from pyspark_pipeline.expressions.nested import (
+    Elements,
     element_bounds,
-    element_owners,
     equal_values,
     list_array,
     plain_array,
+    ranges,
 )
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, function
-from pyspark_pipeline.expressions.values import numbers
-from pyspark_pipeline.kernels.buffers import with_elements
+from pyspark_pipeline.expressions.values import flags, from_numbers, numbers, to_array
+from pyspark_pipeline.kernels.buffers import pack_validity, with_elements
 from pyspark_pipeline.plan.expr import Call, constants
 
 _Places: TypeAlias = npt.NDArray[np.int64]
@@ -32,13 +33,8 @@ _SORTED = tuple(kind for kind in KINDS if kind not in (*FLOATING, "void"))
 _MOST_ELEMENTS = 2**31 - 16
 #: More elements of several rows are made of fewer rows at a time.
 _MANY_ELEMENTS = 1 << 24
-
-
-def _ranges(starts: _Places, counts: _Places) -> _Places:
-    """Return the numbers of all ranges, one after the other."""
-    before = np.cumsum(counts) - counts
-    places: _Places = np.arange(int(counts.sum())) + np.repeat(starts - before, counts)
-    return places
+#: The part of a sort key that has the element's rank; the rest is its row.
+_RANK = (1 << 32) - 1
 
 
 @function("Flatten", [case(["array"], result=["array"])])
@@ -57,7 +53,7 @@ def _flatten(call: Call, settings: ExpressionSettings) -> Kernel:
             valid = valid & (missing[firsts + counts] == missing[firsts])
         starts = ends[firsts]
         lengths = np.where(valid, ends[firsts + counts] - starts, 0)
-        return list_array(kind, lengths, inner.values.take(pa.array(_ranges(starts, lengths))), valid)
+        return list_array(kind, lengths, inner.values.take(pa.array(ranges(starts, lengths))), valid)
 
     return Kernel(run=run)
 
@@ -76,7 +72,7 @@ def _concat(call: Call, settings: ExpressionSettings) -> Kernel:
             starts[:, place], counts[:, place] = firsts + before, np.where(valid, lengths, 0)
             before += len(array.values)
         elements = pa.concat_arrays([array.values for array in arrays])
-        places = _ranges(starts.ravel(), counts.ravel())
+        places = ranges(starts.ravel(), counts.ravel())
         return list_array(kind, counts.sum(axis=1), elements.take(pa.array(places)), valid)
 
     return Kernel(run=run)
@@ -90,7 +86,7 @@ def _reverse(call: Call, settings: ExpressionSettings) -> Kernel:
     def run(values: Sequence[Value], rows: int) -> pa.Array:
         array = plain_array(values[0], rows)
         firsts, counts = element_bounds(array)
-        places = np.repeat(2 * firsts + counts - 1, counts) - _ranges(firsts, counts)
+        places = np.repeat(2 * firsts + counts - 1, counts) - ranges(firsts, counts)
         return list_array(kind, counts, array.values.take(pa.array(places)), np.asarray(array.is_valid()))
 
     return Kernel(run=run)
@@ -109,7 +105,7 @@ def _slice(call: Call, settings: ExpressionSettings) -> Kernel:
         firsts, counts = element_bounds(array)
         begins = counts + start if start < 0 else np.full(rows, start - 1)
         kept = np.where(begins >= 0, np.clip(counts - begins, 0, length), 0)
-        elements = array.values.take(pa.array(_ranges(firsts + begins, kept)))
+        elements = array.values.take(pa.array(ranges(firsts + begins, kept)))
         return list_array(kind, kept, elements, np.asarray(array.is_valid()))
 
     return Kernel(run=run)
@@ -120,14 +116,10 @@ def _position(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the number of the first equal element, from 1; 0 if there is none."""
 
     def run(values: Sequence[Value], rows: int) -> pa.Array:
-        array, wanted = plain_array(values[0], rows), plain_array(values[1], rows)
-        owners, places = element_owners(array.offsets.to_numpy(), np.asarray(array.is_valid()))
-        is_equal = equal_values(array.values.take(pa.array(places)), wanted.take(pa.array(owners)))
-        found = np.flatnonzero(is_equal)
-        rows_found, first = np.unique(owners[found], return_index=True)
-        numbers_found = np.zeros(rows, dtype=np.int64)
-        numbers_found[rows_found] = places[found[first]] - element_bounds(array)[0][rows_found] + 1
-        return pa.array(numbers_found, mask=~np.asarray(pc.and_(array.is_valid(), wanted.is_valid())))
+        elements, wanted = Elements(plain_array(values[0], rows)), to_array(values[1], rows)
+        found = elements.first(equal_values(elements.values(), elements.repeated(values[1])))
+        positions = np.where(found >= 0, found - elements.ends[:-1] + 1, 0)
+        return pa.array(positions, mask=~(elements.valid & flags(wanted.is_valid())))
 
     return Kernel(run=run)
 
@@ -138,13 +130,11 @@ def _remove(call: Call, settings: ExpressionSettings) -> Kernel:
     kind = call.type.arrow
 
     def run(values: Sequence[Value], rows: int) -> pa.Array:
-        array, wanted = plain_array(values[0], rows), plain_array(values[1], rows)
-        valid = np.asarray(pc.and_(array.is_valid(), wanted.is_valid()))
-        owners, places = element_owners(array.offsets.to_numpy(), valid)
-        elements = array.values.take(pa.array(places))
-        kept = ~equal_values(elements, wanted.take(pa.array(owners)))
-        counts = np.bincount(owners[kept], minlength=rows)
-        return list_array(kind, counts, elements.filter(pa.array(kept)), valid)
+        elements, wanted = Elements(plain_array(values[0], rows)), to_array(values[1], rows)
+        valid = elements.valid & flags(wanted.is_valid())
+        members = elements.values()
+        kept = ~equal_values(members, elements.repeated(values[1])) & np.repeat(valid, elements.counts)
+        return list_array(kind, elements.counts_of(kept), members.filter(pa.array(kept)), valid)
 
     return Kernel(run=run)
 
@@ -154,18 +144,14 @@ def _join(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the texts of an array with a delimiter between them; NULLs are left out, or replaced by a text."""
 
     def run(values: Sequence[Value], rows: int) -> Value:
-        array = plain_array(values[0], rows)
-        delimiters = plain_array(values[1], rows)
-        owners, places = element_owners(array.offsets.to_numpy(), np.asarray(array.is_valid()))
-        texts = array.values.take(pa.array(places))
-        valid = np.asarray(array.is_valid())
+        elements = Elements(plain_array(values[0], rows))
+        texts, valid = elements.values(), elements.valid
         if len(values) > 2:
-            others = plain_array(values[2], rows)
-            valid = valid & np.asarray(others.is_valid())
-            texts = pc.coalesce(texts, others.take(pa.array(owners)))
-        kept = np.asarray(texts.is_valid())
-        counts = np.bincount(owners[kept], minlength=rows)
-        return pc.binary_join(list_array(array.type, counts, texts.filter(pa.array(kept)), valid), delimiters)
+            valid = valid & flags(to_array(values[2], rows).is_valid())
+            texts = pc.coalesce(texts, elements.repeated(values[2]))
+        kept = flags(texts.is_valid())
+        joined = list_array(elements.array.type, elements.counts_of(kept), texts.filter(pa.array(kept)), valid)
+        return pc.binary_join(joined, plain_array(values[1], rows))
 
     return Kernel(run=run)
 
@@ -189,48 +175,64 @@ def _entries(call: Call, settings: ExpressionSettings) -> Kernel:
 def _sort(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the elements in ascending order, NULLs first, or in descending order, NULLs last."""
     (is_ascending,) = constants(call.args[1:])
-    order = "ascending" if is_ascending else "descending"
 
     def run(values: Sequence[Value], rows: int) -> pa.Array:
-        array = plain_array(values[0], rows)
-        owners, places = element_owners(array.offsets.to_numpy(), np.asarray(array.is_valid()))
-        elements = array.values.take(pa.array(places))
-        table = pa.table({"owner": owners, "valid": elements.is_valid(), "value": elements})
-        keys = [("owner", "ascending"), ("valid", order), ("value", order)]
-        counts = np.bincount(owners, minlength=rows)
-        found = elements.take(pc.sort_indices(table, sort_keys=keys))
-        return list_array(call.type.arrow, counts, found, np.asarray(array.is_valid()))
+        elements = Elements(plain_array(values[0], rows))
+        members = elements.values()
+        ranks, distinct = _ranked(members)
+        if not is_ascending:
+            ranks = len(distinct) - ranks
+        keys = np.sort(elements.owners << 32 | ranks) & _RANK
+        sorted_ranks = keys if is_ascending else len(distinct) - keys
+        found = distinct.take(pa.array(sorted_ranks - 1, mask=sorted_ranks == 0))
+        return list_array(call.type.arrow, elements.counts, found, elements.valid)
 
     return Kernel(run=run)
 
 
 @function("ArrayMin", [case(["array"], children={"0": _SORTED})])
 def _min(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _extreme("ascending")
+    return _extreme(np.minimum)
 
 
 @function("ArrayMax", [case(["array"], children={"0": _SORTED})])
 def _max(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _extreme("descending")
+    return _extreme(np.maximum)
 
 
-def _extreme(order: str) -> Kernel:
-    """Build the kernel that returns the first element in an order; NULL if there is none but NULLs."""
+def _extreme(choose: np.ufunc) -> Kernel:
+    """Build the kernel that returns the least or the greatest element; NULL if there is none but NULLs."""
 
     def run(values: Sequence[Value], rows: int) -> pa.Array:
-        array = plain_array(values[0], rows)
-        owners, places = element_owners(array.offsets.to_numpy(), np.asarray(array.is_valid()))
-        elements = array.values.take(pa.array(places))
-        valid = np.asarray(elements.is_valid())
-        owners, elements = owners[valid], elements.drop_null()
-        keys = [("owner", "ascending"), ("value", order)]
-        sorted_places = pc.sort_indices(pa.table({"owner": owners, "value": elements}), sort_keys=keys).to_numpy()
-        found, first = np.unique(owners[sorted_places], return_index=True)
-        at = np.full(rows, -1, dtype=np.int64)
-        at[found] = sorted_places[first]
-        return elements.take(pa.array(at, mask=at < 0))
+        elements = Elements(plain_array(values[0], rows))
+        members = elements.values()
+        counts = elements.counts
+        if members.null_count:
+            counts = elements.counts_of(flags(members.is_valid()))
+            members = members.drop_null()
+        starts = np.cumsum(counts) - counts
+        if pa.types.is_integer(members.type) or pa.types.is_temporal(members.type):
+            found, distinct = numbers(members), None
+        else:
+            found, distinct = _ranked(members)
+        chosen = np.zeros(rows, dtype=found.dtype)
+        if found.size:
+            chosen[counts > 0] = choose.reduceat(found, starts[counts > 0])
+        if distinct is None:
+            return from_numbers(chosen, members.type, pack_validity(counts > 0)[0])
+        return distinct.take(pa.array(chosen - 1, mask=counts == 0))
 
     return Kernel(run=run)
+
+
+def _ranked(members: pa.Array) -> tuple[_Places, pa.Array]:
+    """Return the rank of each element among the distinct ones, from 1, 0 for NULL; and these, sorted."""
+    encoded = members.dictionary_encode()
+    order = pc.sort_indices(encoded.dictionary)
+    ranks = np.zeros(len(order) + 1, dtype=np.int64)
+    ranks[order.to_numpy()] = np.arange(1, len(order) + 1)
+    codes = pc.fill_null(encoded.indices, len(order)).to_numpy()
+    return ranks[codes], encoded.dictionary.take(order)
 
 
 @function("ArrayRepeat", [case(ALL_KINDS, ["int"], result=["array"])])

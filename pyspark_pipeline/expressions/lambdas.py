@@ -18,9 +18,9 @@ from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.expressions.cases import ALL_KINDS, case
 from pyspark_pipeline.expressions.failures import first_failure
 from pyspark_pipeline.expressions.frame import Evaluable, Frame
-from pyspark_pipeline.expressions.nested import element_owners, list_array, plain_array
+from pyspark_pipeline.expressions.nested import Elements, list_array, plain_array
 from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel, Value, function
-from pyspark_pipeline.expressions.values import truth
+from pyspark_pipeline.expressions.values import flags, truth
 from pyspark_pipeline.plan.expr import Call, ColumnRef
 
 _Rows: TypeAlias = npt.NDArray[np.int64]
@@ -30,28 +30,6 @@ _Rows: TypeAlias = npt.NDArray[np.int64]
 def _lambda(call: Call, settings: ExpressionSettings) -> LazyKernel:
     """Return the value of the body, the first argument, on a frame that has the variables, the others."""
     return LazyKernel(run=lambda frame, args: frame.value(args[0]))
-
-
-class _Elements:
-    """The elements of arrays or the entries of maps: their owners and places, those of NULLs left out."""
-
-    def __init__(self, array: pa.Array) -> None:
-        self.array = array
-        self.valid = np.asarray(array.is_valid())
-        self.owners, self.places = element_owners(array.offsets.to_numpy(), self.valid)
-        self.counts = np.bincount(self.owners, minlength=len(array)).astype(np.int64)
-
-    def positions(self) -> pa.Array:
-        """Return the position of each element in its array: int32."""
-        before = np.cumsum(self.counts) - self.counts
-        return pa.array((np.arange(self.owners.size) - before[self.owners]).astype(np.int32))
-
-    def values(self) -> pa.Array:
-        return self.array.values.take(pa.array(self.places))
-
-    def keys_and_items(self) -> list[pa.Array]:
-        places = pa.array(self.places)
-        return [self.array.keys.take(places), self.array.items.take(places)]
 
 
 def _parameters(call: Call, argument: int) -> list[int]:
@@ -87,17 +65,17 @@ def _transform(call: Call, settings: ExpressionSettings) -> LazyKernel:
     parameters, kind = _parameters(call, 1), call.type.arrow
 
     def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
-        elements = _Elements(plain_array(frame.value(args[0]), frame.num_rows))
+        elements = Elements(plain_array(frame.value(args[0]), frame.num_rows))
         made = _evaluated(frame, args[1], elements.owners, _of_element(parameters, elements))
         return list_array(kind, elements.counts, made, elements.valid)
 
     return LazyKernel(run=run)
 
 
-def _of_element(parameters: Sequence[int], elements: _Elements) -> dict[int, pa.Array]:
+def _of_element(parameters: Sequence[int], elements: Elements) -> dict[int, pa.Array]:
     variables = {parameters[0]: elements.values()}
     if len(parameters) > 1:
-        variables[parameters[1]] = elements.positions()
+        variables[parameters[1]] = pa.array(elements.positions())
     return variables
 
 
@@ -107,10 +85,10 @@ def _filter(call: Call, settings: ExpressionSettings) -> LazyKernel:
     parameters, kind = _parameters(call, 1), call.type.arrow
 
     def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
-        elements = _Elements(plain_array(frame.value(args[0]), frame.num_rows))
+        elements = Elements(plain_array(frame.value(args[0]), frame.num_rows))
         variables = _of_element(parameters, elements)
-        kept = truth(_evaluated(frame, args[1], elements.owners, variables), elements.owners.size)
-        counts = np.bincount(elements.owners[np.asarray(kept)], minlength=frame.num_rows)
+        kept = truth(_evaluated(frame, args[1], elements.owners, variables), elements.total)
+        counts = elements.counts_of(flags(kept))
         return list_array(kind, counts, variables[parameters[0]].filter(kept), elements.valid)
 
     return LazyKernel(run=run)
@@ -122,11 +100,11 @@ def _filter_map(call: Call, settings: ExpressionSettings) -> LazyKernel:
     parameters, kind = _parameters(call, 1), call.type.arrow
 
     def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
-        elements = _Elements(plain_array(frame.value(args[0]), frame.num_rows))
+        elements = Elements(plain_array(frame.value(args[0]), frame.num_rows))
         entries = elements.keys_and_items()
         found = _evaluated(frame, args[1], elements.owners, dict(zip(parameters, entries, strict=True)))
-        kept = truth(found, elements.owners.size)
-        counts = np.bincount(elements.owners[np.asarray(kept)], minlength=frame.num_rows)
+        kept = truth(found, elements.total)
+        counts = elements.counts_of(flags(kept))
         return list_array(kind, counts, _pairs(kind, [part.filter(kept) for part in entries]), elements.valid)
 
     return LazyKernel(run=run)
@@ -138,7 +116,7 @@ def _transform_values(call: Call, settings: ExpressionSettings) -> LazyKernel:
     parameters, kind = _parameters(call, 1), call.type.arrow
 
     def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
-        elements = _Elements(plain_array(frame.value(args[0]), frame.num_rows))
+        elements = Elements(plain_array(frame.value(args[0]), frame.num_rows))
         entries = elements.keys_and_items()
         made = _evaluated(frame, args[1], elements.owners, dict(zip(parameters, entries, strict=True)))
         return list_array(kind, elements.counts, _pairs(kind, [entries[0], made]), elements.valid)
@@ -167,35 +145,32 @@ def _quantifier(call: Call, *, decided: bool, has_unknown: bool) -> LazyKernel:
     parameters = _parameters(call, 1)
 
     def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
-        elements = _Elements(plain_array(frame.value(args[0]), frame.num_rows))
+        elements = Elements(plain_array(frame.value(args[0]), frame.num_rows))
         variables = _of_element(parameters, elements)
         if args[1].can_raise:
             found = _until_decided(frame, args[1], elements, variables, decided)
         else:
             found = _evaluated(frame, args[1], elements.owners, variables)
-        is_decided = np.zeros(frame.num_rows, dtype=np.bool_)
         hits = found if decided else pc.invert(found)
-        is_decided[elements.owners[np.asarray(pc.fill_null(hits, False))]] = True
+        is_decided = elements.counts_of(flags(pc.fill_null(hits, False))) > 0
         unknown = ~elements.valid
         if has_unknown and found.null_count:
-            has_null = np.zeros(frame.num_rows, dtype=np.bool_)
-            has_null[elements.owners[np.asarray(found.is_null())]] = True
-            unknown = unknown | (has_null & ~is_decided)
+            unknown = unknown | (~is_decided & (elements.counts_of(flags(found.is_null())) > 0))
         return pa.array(is_decided if decided else ~is_decided, mask=unknown)
 
     return LazyKernel(run=run)
 
 
 def _until_decided(
-    frame: Frame, body: Evaluable, elements: _Elements, variables: Mapping[int, pa.Array], decided: bool
+    frame: Frame, body: Evaluable, elements: Elements, variables: Mapping[int, pa.Array], decided: bool
 ) -> pa.Array:
     """Return the values of a lambda, position by position, only for rows that no element before has decided.
 
     The other elements have the value that decides nothing.
     """
-    values = np.full(elements.owners.size, not decided)
-    nulls = np.zeros(elements.owners.size, dtype=np.bool_)
-    positions = elements.positions().to_numpy()
+    values = np.full(elements.total, not decided)
+    nulls = np.zeros(elements.total, dtype=np.bool_)
+    positions = elements.positions()
     is_open = np.ones(frame.num_rows, dtype=np.bool_)
     for position in range(int(elements.counts.max(initial=0))):
         chosen = np.flatnonzero((positions == position) & is_open[elements.owners])
@@ -214,10 +189,10 @@ def _aggregate(call: Call, settings: ExpressionSettings) -> LazyKernel:
     (folded, element), (result,) = _parameters(call, 2), _parameters(call, 3)
 
     def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
-        elements = _Elements(plain_array(frame.value(args[0]), frame.num_rows))
+        elements = Elements(plain_array(frame.value(args[0]), frame.num_rows))
         held = np.flatnonzero(elements.valid)
         states = plain_array(frame.value(args[1]), frame.num_rows)
-        values, firsts = elements.values(), np.cumsum(elements.counts) - elements.counts
+        values, firsts = elements.values(), elements.ends[:-1]
         for position in range(int(elements.counts.max(initial=0))):
             rows = np.flatnonzero(elements.counts > position)
             variables = {folded: states.take(pa.array(rows)), element: values.take(pa.array(firsts[rows] + position))}

@@ -14,7 +14,7 @@ from pyspark_pipeline.datatypes.types import NESTED_KINDS
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.cases import ALL_KINDS, INTEGRAL, KINDS, case
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, function
-from pyspark_pipeline.expressions.values import decode, numbers, to_array
+from pyspark_pipeline.expressions.values import decode, flags, numbers, to_array
 from pyspark_pipeline.kernels.buffers import pack_validity, with_elements
 from pyspark_pipeline.plan.expr import Call
 
@@ -161,15 +161,10 @@ def _map_value(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the value of the first entry with an equal key; NULL if there is none."""
 
     def run(values: Sequence[Value], rows: int) -> Value:
-        entries, wanted = to_array(values[0], rows), decode(to_array(values[1], rows))
-        ends = entries.offsets.to_numpy()
-        owners, places = element_owners(ends, np.asarray(entries.is_valid()))
-        is_equal = equal_values(entries.keys.take(pa.array(places)), wanted.take(pa.array(owners)))
-        found = np.flatnonzero(is_equal)
-        rows_found, first = np.unique(owners[found], return_index=True)
-        at = np.full(rows, -1, dtype=np.int64)
-        at[rows_found] = places[found[first]]
-        return entries.items.take(pa.array(at, mask=at < 0))
+        entries = Elements(to_array(values[0], rows))
+        keys, items = entries.keys_and_items()
+        at = entries.first(equal_values(keys, entries.repeated(values[1])))
+        return items.take(pa.array(at, mask=at < 0))
 
     return Kernel(run=run)
 
@@ -183,17 +178,12 @@ def _array_contains(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return whether an element equals a value; NULL if none does and an element is NULL."""
 
     def run(values: Sequence[Value], rows: int) -> Value:
-        array, wanted = to_array(values[0], rows), decode(to_array(values[1], rows))
-        ends = array.offsets.to_numpy()
-        owners, places = element_owners(ends, np.asarray(array.is_valid()))
-        elements = array.values.take(pa.array(places))
-        is_found = np.zeros(rows, dtype=np.bool_)
-        is_found[owners[equal_values(elements, wanted.take(pa.array(owners)))]] = True
-        is_unknown = np.zeros(rows, dtype=np.bool_)
-        if elements.null_count:
-            is_unknown[owners[np.asarray(elements.is_null())]] = True
-        is_unknown &= ~is_found
-        is_unknown |= ~np.asarray(pc.and_(array.is_valid(), wanted.is_valid()))
+        elements = Elements(to_array(values[0], rows))
+        members = elements.values()
+        is_found = elements.counts_of(equal_values(members, elements.repeated(values[1]))) > 0
+        is_unknown = ~elements.valid | ~flags(to_array(values[1], rows).is_valid())
+        if members.null_count:
+            is_unknown |= ~is_found & (elements.counts_of(flags(members.is_null())) > 0)
         return pa.array(is_found, mask=is_unknown)
 
     return Kernel(run=run)
@@ -223,22 +213,85 @@ def element_bounds(array: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[
     return ends[:-1], np.where(np.asarray(array.is_valid()), np.diff(ends), 0)
 
 
-def element_owners(
-    ends: npt.NDArray[np.int32], valid: npt.NDArray[np.bool_]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return for each element of a valid array the row that owns it, and its place among all elements."""
-    counts = np.where(valid, np.diff(ends), 0)
-    owners = np.repeat(np.arange(counts.size), counts)
+class Elements:
+    """The elements of arrays or the entries of maps, those of all rows one after the other; NULL rows have none.
+
+    ``valid`` (bool) and ``counts`` (int64) are of shape (rows,); ``ends`` (int64), of shape (rows + 1,), are the bounds
+    of each row's elements among all.
+    """
+
+    __slots__ = ("array", "valid", "counts", "ends", "_taken", "_owners")
+
+    def __init__(self, array: pa.Array) -> None:
+        offsets = array.offsets.to_numpy()
+        self.array = array
+        self.valid = flags(array.is_valid())
+        self.counts = np.diff(offsets).astype(np.int64)
+        self._taken: slice | pa.Array = slice(int(offsets[0]), int(offsets[-1]))
+        self._owners: npt.NDArray[np.int64] | None = None
+        if array.null_count and self.counts[~self.valid].any():
+            self.counts[~self.valid] = 0
+            self._taken = pa.array(ranges(offsets[:-1].astype(np.int64), self.counts))
+        self.ends = np.zeros(len(array) + 1, dtype=np.int64)
+        np.cumsum(self.counts, out=self.ends[1:])
+
+    @property
+    def total(self) -> int:
+        """The number of all elements."""
+        return int(self.ends[-1])
+
+    @property
+    def owners(self) -> npt.NDArray[np.int64]:
+        """The row of each element."""
+        if self._owners is None:
+            self._owners = np.repeat(np.arange(self.counts.size), self.counts)
+        return self._owners
+
+    def positions(self) -> npt.NDArray[np.int32]:
+        """Return the position of each element in its row, from 0."""
+        return (np.arange(self.total) - self.ends[:-1][self.owners]).astype(np.int32)
+
+    def values(self) -> pa.Array:
+        """Return the elements of the arrays."""
+        return self._part(self.array.values)
+
+    def keys_and_items(self) -> list[pa.Array]:
+        """Return the keys and the values of the maps' entries."""
+        return [self._part(self.array.keys), self._part(self.array.items)]
+
+    def repeated(self, value: Value) -> Value:
+        """Return the value of each element's row, without a dictionary; a scalar stays one."""
+        return value if isinstance(value, pa.Scalar) else decode(value).take(pa.array(self.owners))
+
+    def counts_of(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """Return for each row the number of its elements that are ``chosen``."""
+        before = np.zeros(self.total + 1, dtype=np.int64)
+        np.cumsum(chosen, out=before[1:])
+        return np.diff(before[self.ends])
+
+    def first(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """Return for each row its first element that is ``chosen``, as a place among all; −1 if there is none."""
+        places = np.append(np.flatnonzero(chosen), self.total)
+        found = places[np.searchsorted(places, self.ends[:-1])]
+        return np.where(found < self.ends[1:], found, -1)
+
+    def _part(self, part: pa.Array) -> pa.Array:
+        return part[self._taken] if isinstance(self._taken, slice) else part.take(self._taken)
+
+
+def ranges(starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the numbers of all ranges of ``counts`` numbers from ``starts`` on, one after the other."""
     before = np.cumsum(counts) - counts
-    return owners, np.arange(owners.size) - before[owners] + ends[:-1].astype(np.int64)[owners]
+    places: npt.NDArray[np.int64] = np.arange(int(counts.sum())) + np.repeat(starts - before, counts)
+    return places
 
 
-def equal_values(left: pa.Array, right: pa.Array) -> npt.NDArray[np.bool_]:
+def equal_values(left: pa.Array, right: Value) -> npt.NDArray[np.bool_]:
     """Return where values are equal as in Spark: NaN equals NaN; NULL equals nothing."""
     equal = pc.equal(left, right)
     if pa.types.is_floating(left.type):
         equal = pc.or_(equal, pc.and_(pc.is_nan(left), pc.is_nan(right)))
-    return np.asarray(pc.fill_null(equal, False))
+    return flags(pc.fill_null(equal, False))
 
 
 for _name in ("Alias", "KnownNotNull"):

@@ -53,8 +53,9 @@ def _exploded(array: pa.Array, parts: Sequence[pa.Array], has_position: bool = F
     is_dense = bool((firsts[:1] + before == firsts).all())
 
     def columns(places: Array, owners: Array, missing: Array | None) -> list[pa.Array]:
-        positions = places - before[owners]
-        if is_dense and missing is None:
+        is_slice = is_dense and missing is None
+        positions = places if is_slice and not has_position else places - before[owners]
+        if is_slice:
             found = [part.slice(int(firsts[0] + places[0]), places.size) for part in parts]
         else:
             rows = pa.array(firsts[owners] + positions, mask=missing)
@@ -117,17 +118,22 @@ _GENERATORS: Mapping[str, Callable[[Sequence[pa.Array], Sequence[pa.DataType]], 
 }
 
 
-def _row_bytes(column: pa.Array) -> Any:
-    """Return the bytes of each value of a type of any length, 0 if the type is fixed; elements count their mean."""
+def _row_bytes(column: pa.Array) -> Array | None:
+    """Return the bytes of each value, None if all values of the type have as many; elements count their mean."""
     kind = column.type
     if pa.types.is_struct(kind):
-        return sum(_row_bytes(column.field(place)) for place in range(kind.num_fields))
+        sizes = [_row_bytes(column.field(place)) for place in range(kind.num_fields)]
+        known = [size for size in sizes if size is not None]
+        return sum(known[1:], known[0]) if known else None
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
-        return np.diff(string_parts(column)[0])
+        bounds: Array = string_parts(column)[0]
+        return np.diff(bounds)
     if not (pa.types.is_list(kind) or pa.types.is_map(kind)):
-        return 0
+        return None
     parts = [column.keys, column.items] if pa.types.is_map(kind) else [column.values]
-    return np.diff(column.offsets.to_numpy()) * (sum(part.nbytes for part in parts) / max(len(parts[0]), 1))
+    mean = sum(part.nbytes for part in parts) / max(len(parts[0]), 1)
+    of_elements: Array = np.diff(column.offsets.to_numpy()) * mean
+    return of_elements
 
 
 class GenerateOperator(Operator):
@@ -146,7 +152,7 @@ class GenerateOperator(Operator):
         self._halves: list[Chunk] = []
         self._made: Generated | None = None
         self._ends: Array = np.zeros(0, dtype=np.int64)
-        self._carried_bytes: Array = np.zeros(0)
+        self._carried_bytes: Array | None = None
         self._next = 0
         self._failure: SparkConditionError | None = None
         self._finishing = False
@@ -200,7 +206,8 @@ class GenerateOperator(Operator):
         counts = np.maximum(self._made.counts, 1) if self._node.is_outer else self._made.counts
         self._ends = np.cumsum(counts)
         carried = [place for output, place in enumerate(self._node.carried) if output not in self._unused]
-        self._carried_bytes = sum((_row_bytes(chunk.column(place)) for place in carried), np.zeros(rows))
+        sizes = [size for place in carried if (size := _row_bytes(chunk.column(place))) is not None]
+        self._carried_bytes = sum(sizes[1:], sizes[0]) if sizes else None
         return self._made
 
     def _owners(self, start: int, stop: int) -> Array:
@@ -208,6 +215,8 @@ class GenerateOperator(Operator):
         first, last = np.searchsorted(self._ends, [start, stop - 1], side="right")
         ends = np.clip(self._ends[first : last + 1], start, stop)
         owners: Array = np.repeat(np.arange(first, last + 1), np.diff(ends, prepend=start))
+        if self._carried_bytes is None:
+            return owners
         within = np.searchsorted(np.cumsum(self._carried_bytes[owners]), _MAX_CARRIED_BYTES, side="right")
         return owners[: max(int(within), 1)]
 
