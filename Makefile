@@ -3,6 +3,8 @@
 #             suite beside launchers, faults, random queries, and the files that exchange rows with three drivers an instance
 #             (with COMBINATIONS=one five of the files on aggregates and windows; with EVERY=2 half of each file's statements
 #             and of the tests of Python functions)
+# make answers  records Spark's answers to the statements of the SQL suite on both versions (those that the engine
+#             returns need not be computed by Spark then; PYTEST_ARGS=--answers=live computes all)
 # make lint   ruff, mypy --strict, import floors
 # make wheel  sdist and one wheel with the shim compiled for Spark 4.1 and 4.3, into dist/; two runs make the same bytes
 # make test-spark43   the SQL suite on Spark 4.3, each file in one combination of its matrix: not the one that
@@ -19,7 +21,7 @@ EXCHANGES = exchanges or unions or shuffled or ranges or several_cores or limit_
 DRIVERS_all = $(EXCHANGES) or aggregate or window
 DRIVERS_one = $(EXCHANGES) or aggregate/basic or aggregate/distinct or aggregate/first_last or aggregate/keys or window/totals
 
-.PHONY: demo test test-gold test-system test-drivers lint wheel test-spark43 clean
+.PHONY: answers demo test test-gold test-system test-drivers lint wheel test-spark43 clean
 
 .venv/ready: $(SOURCES)
 	$(PYTHON) -m venv .venv
@@ -51,6 +53,12 @@ test-system: .venv/ready
 
 test-spark43: .venv-spark43/ready
 	.venv-spark43/bin/python -m pytest tests/gold --combinations next --every $(EVERY) -k "not to_pandas" $(PYTEST_ARGS)
+
+answers: .venv/ready .venv-spark43/ready
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target answers-.venv answers-.venv-spark43
+
+answers-%: %/ready
+	$*/bin/python -m pytest -q tests/gold/test_gold.py --vanilla --answers record $(PYTEST_ARGS)
 
 wheel: .venv/ready .venv-spark43/ready
 	.venv/bin/python build_backend/pipeline_release.py \

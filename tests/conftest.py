@@ -3,7 +3,8 @@
 ``--vanilla`` runs without the extension (gold files are then checked against Spark alone),
 ``--combinations one`` runs each gold file once, ``next`` once in the following combination of its matrix,
 ``--every N`` runs one statement of N of each gold file, the first of which rotates by file (another with ``next``), and
-one of N of the tests marked ``rotates``,
+one of N of the tests marked ``rotates``, ``--answers live`` runs each gold statement on Spark too, also where a record
+of Spark's answer exists (``record`` writes the records, see ``tests/support/answers.py``),
 ``--task-cpus N`` sets the parallelism inside an instance, ``--gold-report FILE`` writes faults
 as JSON lines, ``--write-plans`` the snapshots of plans.
 Random tests run the same cases every time; ``--hypothesis-profile explore`` draws new ones.
@@ -41,6 +42,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     combinations = "run each gold file in all combinations of its matrix, in one, which rotates by file, or in the next"
     group.addoption("--combinations", choices=("all", "one", "next"), default="all", help=combinations)
     group.addoption("--every", type=int, default=1, metavar="N", help="run one statement of N of each gold file")
+    answers = "compare gold files with Spark's recorded answers where they are equal, always live, or record them"
+    group.addoption("--answers", choices=("recorded", "live", "record"), default="recorded", help=answers)
     group.addoption("--write-plans", action="store_true", help="write the snapshots of tests/plans")
     group.addoption("--gold-report", help="write every fault of the gold files to this file, one JSON object a line")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.support.answers import Answers, record_of
 from tests.support.goldfile import GoldFile, read, settings_of
 from tests.support.judge import judge
 from tests.support.sessions import Outcome, java_release, run, spark_minor
@@ -21,12 +22,14 @@ _FOLDER = Path(__file__).parent
 _ENGINE = "spark.pysparkPipeline."
 _PLANS_ONLY = ("spark.sql.adaptive.enabled", "spark.sql.exchange.reuse", _ENGINE)
 
-Answers = dict[tuple[str, frozenset[tuple[str, str]]], Outcome]
+Live = dict[str, Outcome]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Parametrize one test per gold file and combination."""
     chosen, every = metafunc.config.getoption("--combinations"), metafunc.config.getoption("--every")
+    if metafunc.config.getoption("--answers") == "record":
+        chosen, every = "all", 1
     cases = []
     for number, path in enumerate(sorted(_FOLDER.glob("*/*.sql"))):
         gold = read(path)
@@ -41,9 +44,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="module")
-def answers() -> Answers:
+def live() -> Live:
     """Return a cache of vanilla Spark's outcomes, shared by combinations that differ only in planning settings."""
     return {}
+
+
+@pytest.fixture(scope="module")
+def answers(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[Answers]:
+    """Yield the records of Spark's answers, which are written at the end with ``--answers record``."""
+    records = Answers(folder=_FOLDER / "answers" / spark.version, java=java_release(spark))
+    yield records
+    if request.config.getoption("--answers") == "record":
+        records.write()
 
 
 def test_gold(
@@ -52,18 +64,31 @@ def test_gold(
     tables: TableShelf,
     vanilla_only: bool,
     answers: Answers,
+    live: Live,
     gold: GoldFile,
     combination: Mapping[str, str],
 ) -> None:
     tables.use(gold.tables)
+    mode = request.config.getoption("--answers")
     version = {"spark": spark_minor(), "java": java_release(spark)}
     faults: list[dict[str, Any]] = []
     for statement in gold.statements:
         settings = {**settings_of(combination), **statement.settings}
         expected = statement.expected({**combination, **version})
         ignored = (_ENGINE,) if gold.by_plan else _PLANS_ONLY
-        vanilla = _answer(answers, spark, statement.sql, {**settings, **statement.oracle}, ignored)
-        pipeline = None if vanilla_only else run(spark, statement.sql, pipeline=True, settings=settings)
+        spark_settings = {**settings, **statement.oracle}
+        asked = {key: value for key, value in spark_settings.items() if not key.startswith(ignored)}
+        question = answers.question(statement.sql, asked, statement.rule)
+        engine = not (vanilla_only or mode == "record")
+        pipeline = run(spark, statement.sql, pipeline=True, settings=settings) if engine else None
+        if pipeline and mode == "recorded" and answers.has(gold, question, record_of(pipeline, statement.rule)):
+            vanilla = pipeline
+        else:
+            if question not in live:
+                live[question] = run(spark, statement.sql, pipeline=False, settings=spark_settings)
+            vanilla = live[question]
+        if mode == "record":
+            answers.add(gold, question, record_of(vanilla, statement.rule))
         place = f"{gold.path.relative_to(_FOLDER)}:{statement.line}"
         for fault in judge(expected, statement.rule, vanilla, pipeline):
             faults.append({"place": place, "combination": dict(combination), "kind": fault.kind,
@@ -73,16 +98,6 @@ def test_gold(
         with Path(report).open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(fault) + "\n" for fault in faults)
     assert not faults, "\n".join(_described(fault) for fault in faults)
-
-
-def _answer(
-    answers: Answers, spark: SparkSession, sql: str, settings: Mapping[str, str], ignored: tuple[str, ...]
-) -> Outcome:
-    """Return Spark's outcome, which settings that begin with ``ignored`` do not change."""
-    key = (sql, frozenset(pair for pair in settings.items() if not pair[0].startswith(ignored)))
-    if key not in answers:
-        answers[key] = run(spark, sql, pipeline=False, settings=settings)
-    return answers[key]
 
 
 def _described(fault: Mapping[str, Any]) -> str:

@@ -50,8 +50,8 @@ def _answer_faults(rule: Rule, vanilla: Outcome, pipeline: Outcome) -> Iterator[
     if vanilla.error != pipeline.error:
         message = _shortened(pipeline.message)
         yield Fault(kind="error", text=f"vanilla Spark: {vanilla.error}, pipeline: {pipeline.error} {message}")
-    elif rule.exact_errors and _condition_text(vanilla) != _condition_text(pipeline):
-        texts = f"vanilla Spark: {_condition_text(vanilla)!r}, pipeline: {_condition_text(pipeline)!r}"
+    elif rule.exact_errors and condition_text(vanilla) != condition_text(pipeline):
+        texts = f"vanilla Spark: {condition_text(vanilla)!r}, pipeline: {condition_text(pipeline)!r}"
         yield Fault(kind="error", text=f"the messages differ: {texts}")
     elif vanilla.rows is not None and pipeline.rows is not None:
         text = difference(vanilla.rows, pipeline.rows, rule)
@@ -59,7 +59,7 @@ def _answer_faults(rule: Rule, vanilla: Outcome, pipeline: Outcome) -> Iterator[
             yield Fault(kind="rows", text=text)
 
 
-def _condition_text(outcome: Outcome) -> str | None:
+def condition_text(outcome: Outcome) -> str | None:
     """Return the message of a condition, its query context included; None for an error without a condition."""
     has_condition = outcome.error is not None and outcome.error[1] is not None
     return outcome.message.split("\n\nJVM stacktrace:")[0].rstrip() if has_condition else None
