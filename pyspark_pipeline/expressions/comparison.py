@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyspark_pipeline.datatypes.types import NESTED_KINDS
 from pyspark_pipeline.expressions.cases import DAY_TIME, YEAR_MONTH
 from pyspark_pipeline.expressions.registry import (
     ORDERED,
@@ -21,6 +22,7 @@ from pyspark_pipeline.expressions.registry import (
     function,
 )
 from pyspark_pipeline.expressions.values import decode, is_valid, to_array
+from pyspark_pipeline.kernels.normalized_key import normalized_keys
 from pyspark_pipeline.plan.expr import Call
 
 Compare = Callable[[Value, Value], Value]
@@ -29,6 +31,8 @@ _CASES = [
     case(ORDERED, ORDERED, same_type=True),
     case([DAY_TIME], [DAY_TIME]),
     case([YEAR_MONTH], [YEAR_MONTH]),
+    case(["array"], ["array"], same_type=True),
+    case(["struct"], ["struct"], same_type=True),
 ]
 
 
@@ -57,8 +61,19 @@ def _as_bytes(compare: Compare) -> Compare:
     return lambda left, right: compare(left.cast(pa.uint8()), right.cast(pa.uint8()))
 
 
+def _by_keys(compare: Compare) -> Compare:
+    """Compare nested values by their normalized keys."""
+    return lambda left, right: compare(_key(left), _key(right))
+
+
+def _key(value: Value) -> Value:
+    return normalized_keys(to_array(value, 1))[0] if isinstance(value, pa.Scalar) else normalized_keys(value)
+
+
 def equality(kind: str) -> Compare:
     """Return the = operator of a kind: NULL if an operand is NULL."""
+    if kind in NESTED_KINDS:
+        return _by_keys(pc.equal)
     return _float_equal if kind in ("float", "double") else pc.equal
 
 
@@ -66,6 +81,8 @@ def less(kind: str) -> Compare:
     """Return the < operator of a kind: NULL if an operand is NULL."""
     if kind in ("float", "double"):
         return _float_less
+    if kind in NESTED_KINDS:
+        return _by_keys(pc.less)
     return _as_bytes(pc.less) if kind == "boolean" else pc.less
 
 
@@ -73,6 +90,8 @@ def less_or_equal(kind: str) -> Compare:
     """Return the <= operator of a kind: NULL if an operand is NULL."""
     if kind in ("float", "double"):
         return lambda left, right: pc.invert(_float_less(right, left))
+    if kind in NESTED_KINDS:
+        return _by_keys(pc.less_equal)
     return _as_bytes(pc.less_equal) if kind == "boolean" else pc.less_equal
 
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
+from pyspark_pipeline.expressions.cases import ALL_KINDS
 from pyspark_pipeline.expressions.frame import Evaluable, Frame, values_of
-from pyspark_pipeline.expressions.registry import KINDS, ExpressionSettings, Kernel, LazyKernel, Value, case, function
+from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, LazyKernel, Value, case, function
 from pyspark_pipeline.expressions.values import from_numbers, to_array
 from pyspark_pipeline.kernels import buffers
 from pyspark_pipeline.kernels.bloom import read_filter
@@ -23,12 +24,12 @@ from pyspark_pipeline.kernels.xxhash64 import xxhash64_rows
 from pyspark_pipeline.plan.expr import Call, Literal
 
 
-@function("XxHash64", [case(KINDS, variadic=True)])
+@function("XxHash64", [case(ALL_KINDS, variadic=True)])
 def _xxhash64(call: Call, settings: ExpressionSettings) -> LazyKernel:
     return _row_hash(call, xxhash64_rows, pa.int64())
 
 
-@function("Murmur3Hash", [case(KINDS, variadic=True)])
+@function("Murmur3Hash", [case(ALL_KINDS, variadic=True)])
 def _murmur3(call: Call, settings: ExpressionSettings) -> LazyKernel:
     return _row_hash(call, lambda columns, rows, seed: hash_rows(columns, rows, seed).view(np.int32), pa.int32())
 

@@ -294,7 +294,7 @@ def equal_values(left: pa.Array, right: Value) -> npt.NDArray[np.bool_]:
     return flags(pc.fill_null(equal, False))
 
 
-for _name in ("Alias", "KnownNotNull"):
+for _name in ("Alias", "KnownNotNull", "KnownFloatingPointNormalized"):
     function(_name, [case(NESTED_KINDS, result=NESTED_KINDS)])(
         lambda call, settings: Kernel(run=lambda values, rows: values[0], null_intolerant=False)
     )

@@ -2,7 +2,8 @@
 
 Follows ``HashExpression``: NULL leaves the hash unchanged; boolean, tinyint, smallint and date are hashed as int,
 timestamps and decimals of up to 18 digits as bigint, wider decimals as the bytes of their unscaled value; -0.0 is
-hashed as 0.0, and all NaNs are equal.
+hashed as 0.0, and all NaNs are equal. The elements of an array are folded in order, as are the fields of a struct, and
+the keys and values of a map.
 """
 
 from __future__ import annotations
@@ -93,8 +94,30 @@ class RowHash:
             self.longs(values(column), bitmap, skip, hashes)
         elif pa.types.is_date32(typ) or pa.types.is_integer(typ):
             self.ints(values(column).astype(np.int32, copy=False), bitmap, skip, hashes)
+        elif pa.types.is_struct(typ):
+            for field in column.flatten():  # whose rows are NULL where the struct is
+                self._fold(field, hashes)
+        elif pa.types.is_list(typ):
+            self._fold_elements(column, [column.values], hashes)
+        elif pa.types.is_map(typ):
+            self._fold_elements(column, [column.keys, column.items], hashes)
         elif not pa.types.is_null(typ):
             raise TypeError(f"Spark has no hash of {typ}")
+
+    def _fold_elements(self, column: pa.Array, parts: Sequence[pa.Array], hashes: Array) -> None:
+        """Fold the elements of arrays, or the keys and values of maps, position by position of all rows at once."""
+        offsets = column.offsets.to_numpy().astype(np.int64)
+        counts = np.where(np.asarray(column.is_valid()), np.diff(offsets), 0)
+        rows = np.flatnonzero(counts)
+        position = 0
+        while rows.size:
+            folded = hashes[rows]
+            places = pa.array(offsets[rows] + position)
+            for part in parts:
+                self._fold(part.take(places), folded)
+            hashes[rows] = folded
+            position += 1
+            rows = rows[counts[rows] > position]
 
     def _fold_floats(self, column: pa.Array, bitmap: Array, skip: int, hashes: Array) -> None:
         """Hash the bits of floats with −0.0 as 0.0 and every NaN as Java's canonical one."""

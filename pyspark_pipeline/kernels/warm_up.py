@@ -19,6 +19,7 @@ from pyspark_pipeline.kernels.join_pairs import flagged_rows, set_flags
 from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
 from pyspark_pipeline.kernels.key_filter import KeyFilter, KeyFilterProbe
 from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_ids
+from pyspark_pipeline.kernels.normalized_key import normalized_keys
 from pyspark_pipeline.kernels.partition import group_rows
 from pyspark_pipeline.kernels.sort_fields import SortColumn
 from pyspark_pipeline.kernels.sort_order import order_rows
@@ -102,6 +103,11 @@ def _joins() -> None:
     JoinProber(JoinTable([pa.string()], [[_STRINGS]], 4)).find([_STRINGS.dictionary_encode()], 4)
 
 
+def _nested_keys() -> None:
+    fields = [_LONGS, _STRINGS]
+    normalized_keys(pa.StructArray.from_arrays(fields, names=["a", "b"]))
+
+
 def _ranges() -> None:
     ints, longs = values(pa.array([1, 2, 3, 4], pa.int32())), values(_LONGS)
     mask = np.ones(4, dtype=np.uint8)
@@ -137,7 +143,7 @@ def _value_frames() -> None:
 FIRST_STEPS = (_groups, _hashes, _joins, _ranges, _orders)
 
 #: Kernels that few queries use.
-LATER_STEPS = (_other_hashes, _samples, _value_frames)
+LATER_STEPS = (_other_hashes, _nested_keys, _samples, _value_frames)
 
 #: The modules of the kernels that a daemon loads before it forks workers: those of most queries.
 COMMON_MODULES = frozenset(

@@ -9,7 +9,7 @@ classes flattened), so neither the wire nor this file depends on individual func
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark_pipeline.datatypes import DataType
@@ -80,3 +80,12 @@ def columns_read(exprs: Iterable[Expr]) -> set[int]:
         elif isinstance(expr, Call):
             pending.extend(expr.args)
     return found
+
+
+def rebound(expr: Expr, places: Mapping[int, int]) -> Expr:
+    """Return ``expr`` with other ordinals for its columns: those that ``places`` has for the old ones."""
+    if isinstance(expr, ColumnRef):
+        return replace(expr, ordinal=places.get(expr.ordinal, expr.ordinal))
+    if isinstance(expr, Call):
+        return replace(expr, args=tuple(rebound(arg, places) for arg in expr.args))
+    return expr

@@ -6,6 +6,7 @@ it. The :class:`JoinShape` of a join states which side is which, and its output.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from pyspark_pipeline.errors import UnsupportedPlanError
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Field, Node
+from pyspark_pipeline.plan.normalized_keys import normalized
 from pyspark_pipeline.plan.registry import decodes
 from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json
 
@@ -163,13 +165,17 @@ def _hash_join(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]
     fields = node["fields"]
     made = HashJoin(
         **_common_fields(node, output, children),
-        left_keys=ExpressionDecoder(left.output).decode_all(fields["leftKeys"]),
-        right_keys=ExpressionDecoder(right.output).decode_all(fields["rightKeys"]),
+        left_keys=_keys(left, fields["leftKeys"]),
+        right_keys=_keys(right, fields["rightKeys"]),
         null_aware=node["op"] == "BroadcastHashJoinExec" and fields.get("isNullAwareAntiJoin", False),
     )
     _check_keys(made)
     _check_broadcast(node, made)
     return made
+
+
+def _keys(child: Node, keys: Sequence[Json]) -> tuple[Expr, ...]:
+    return tuple(normalized(key) for key in ExpressionDecoder(child.output).decode_all(keys))
 
 
 @decodes("BroadcastNestedLoopJoinExec", "CartesianProductExec")

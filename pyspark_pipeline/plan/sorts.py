@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pyspark_pipeline.errors import UnsupportedPlanError
 from pyspark_pipeline.plan.expr import ColumnRef, Expr
 from pyspark_pipeline.plan.nodes import ExchangeSource, Field, Node, Project
+from pyspark_pipeline.plan.normalized_keys import normalized
 from pyspark_pipeline.plan.registry import decodes
 from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, strip_alias
 
@@ -56,7 +57,7 @@ def decode_sort_keys(nodes: Sequence[Json], decoder: ExpressionDecoder) -> tuple
 
 def _sort_key(node: Json, decoder: ExpressionDecoder) -> SortKey:
     descending, nulls_first = sort_direction(node)
-    return SortKey(expr=decoder.decode(node["args"][0]), descending=descending, nulls_first=nulls_first)
+    return SortKey(expr=normalized(decoder.decode(node["args"][0])), descending=descending, nulls_first=nulls_first)
 
 
 def sort_direction(node: Json) -> tuple[bool, bool]:

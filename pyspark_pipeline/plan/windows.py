@@ -9,6 +9,7 @@ from typing import Any
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.plan.expr import ColumnRef, Expr
 from pyspark_pipeline.plan.nodes import Field, Node, Project
+from pyspark_pipeline.plan.normalized_keys import normalized
 from pyspark_pipeline.plan.registry import decodes
 from pyspark_pipeline.plan.sorts import SortKey, decode_sort_keys
 from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, decode_value, strip_alias
@@ -141,7 +142,8 @@ def _bound(node: Json, spec: WindowSpec) -> Bound:
 def _spec(fields: Json, child: Node) -> WindowSpec:
     decoder = ExpressionDecoder(child.output)
     return WindowSpec(
-        partition=decoder.decode_all(fields["partitionSpec"]), order=decode_sort_keys(fields["orderSpec"], decoder)
+        partition=tuple(normalized(key) for key in decoder.decode_all(fields["partitionSpec"])),
+        order=decode_sort_keys(fields["orderSpec"], decoder),
     )
 
 

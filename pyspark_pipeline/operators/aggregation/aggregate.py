@@ -13,8 +13,10 @@ from pyspark_pipeline.operators.aggregation.functions import build_function
 from pyspark_pipeline.operators.aggregation.functions.registry import AggregateFunction
 from pyspark_pipeline.operators.aggregation.functions.state import StatePool
 from pyspark_pipeline.operators.aggregation.streaming import StreamingAggregateFactory
+from pyspark_pipeline.operators.project import ProjectFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.nodes import Aggregate
+from pyspark_pipeline.plan.normalized_keys import with_normalized_keys
 from pyspark_pipeline.plan.one_stage import merge_stages
 
 _EXECS = ["HashAggregateExec", "ObjectHashAggregateExec", "SortAggregateExec"]
@@ -31,14 +33,16 @@ def decompose_aggregate(node: Aggregate, builder: PipelineBuilder) -> list[Opera
         if all(function.is_kept_by_merge for function in _functions(merged, builder)):
             node = merged
     below = builder.decompose(node.child)
-    Aggregator(node, builder.settings)  # raises for an unsupported node before execution starts
+    made, restored = with_normalized_keys(node)
+    Aggregator(made, builder.settings)  # raises for an unsupported node before execution starts
     is_cut = any(function.is_cut_by_flush for function in _functions(node, builder))
+    above = [] if restored is None else [ProjectFactory(restored, builder.settings)]
     if node.grouping and node.results is None and is_partial(node.calls) and not is_cut:
-        return [*builder.adapt_parallelism(below), StreamingAggregateFactory(node, builder.settings)]
+        return [*builder.adapt_parallelism(below), StreamingAggregateFactory(made, builder.settings), *above]
     if _needs_whole_groups(node):
         below = builder.local_shuffle(below, node.grouping) if node.grouping else builder.gather(below)
-    shared = AggregateContext(node, builder.settings)
-    return builder.break_pipeline(below, AggregateSinkFactory(shared), AggregateSourceFactory(shared))
+    shared = AggregateContext(made, builder.settings)
+    return [*builder.break_pipeline(below, AggregateSinkFactory(shared), AggregateSourceFactory(shared)), *above]
 
 
 def _functions(node: Aggregate, builder: PipelineBuilder) -> list[AggregateFunction]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, columns_read
+from pyspark_pipeline.plan.expr import Expr, columns_read, rebound
 from pyspark_pipeline.plan.joins import HashJoin, Join, JoinOutputKind
 from pyspark_pipeline.plan.properties import ALL_PLAIN, RequiredOutput
 
@@ -98,15 +97,7 @@ def _residual(join: Join, condition: Expr, probe: list[int], build: list[int], k
     places = {i + first_probe: place for place, i in enumerate(probe)}
     places.update({i + first_build: place + len(probe) for place, i in enumerate(build)})
     return ResidualColumns(
-        condition=_rebound(condition, places),
+        condition=rebound(condition, places),
         probe=tuple(probe),
         build=tuple(kept.index(i) for i in build),
     )
-
-
-def _rebound(expr: Expr, places: Mapping[int, int]) -> Expr:
-    if isinstance(expr, ColumnRef):
-        return dataclasses.replace(expr, ordinal=places.get(expr.ordinal, expr.ordinal))
-    if isinstance(expr, Call):
-        return dataclasses.replace(expr, args=tuple(_rebound(arg, places) for arg in expr.args))
-    return expr

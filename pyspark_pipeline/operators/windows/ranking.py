@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
-from pyspark_pipeline.expressions.cases import KINDS, case
+from pyspark_pipeline.expressions.cases import ALL_KINDS, KINDS, case
 from pyspark_pipeline.kernels.buffers import Array, fixed_array, rows_only, values
 from pyspark_pipeline.operators.windows.frame_values import (
     FrameValue,
@@ -38,7 +38,7 @@ Columns = list[pa.Array]
 #: The ranking functions by Catalyst class name; the first column of the value is the rank.
 RANKS: dict[str, type[RunningValue]] = {"RowNumber": RowNumbers, "Rank": Ranks, "DenseRank": DenseRanks}
 
-_OF_ORDER = [case(KINDS, variadic=True, frames=["rows"])]
+_OF_ORDER = [case(ALL_KINDS, variadic=True, frames=["rows"])]
 _NUMBERS = WindowInput(lambda: ValueAtRow(RowNumbers()))
 _SIZES = WindowInput(lambda: ValueAtPartitionEnd(RunningAtEnds(RowNumbers(), ValueAtPartitionEnd.starts)))
 _NUMBERS_OF_LAST_PEERS = WindowInput(lambda: ValueAtLastPeer(RunningAtEnds(RowNumbers(), ValueAtLastPeer.starts)))

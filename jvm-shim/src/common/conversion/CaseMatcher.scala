@@ -35,7 +35,7 @@ object CaseMatcher {
     lazy val fields: Map[String, JsonNode] = call.fields.toMap
     argsFit(types.map(Support.kind), c) &&
       c.children.forall { case (i, kinds) => types.lift(i).forall(Support.children(_).map(Support.kind).forall(kinds)) } &&
-      (!c.sameType || types.distinct.length <= 1) &&
+      (!c.sameType || types.map(_.asNullable).distinct.length <= 1) &&
       (c.result.isEmpty || c.result(Support.kind(e.dataType))) &&
       Support.precision(e.dataType) <= c.maxPrecision &&
       c.fieldValues.forall { case (k, allowed) => allowed(fields.get(k).fold("absent")(_.asText)) } &&

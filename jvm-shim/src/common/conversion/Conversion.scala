@@ -173,7 +173,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
   private def exchangeReason(e: ShuffleExchangeExec): Option[String] = e.outputPartitioning match {
     case _ if !Convert.isInEngine(e.child) => Some("")
     case _ if e.child.output.exists(a => !Support.isHeld(a.dataType)) => support.firstHeldReason(e.child.output, "column")
-    case h: HashPartitioning => support.first(h.expressions).orElse(support.firstKeyReason(h.expressions))
+    case h: HashPartitioning => support.keyReason(h.expressions)
     case r: RangePartitioning => support.first(r.ordering)
     case SinglePartition | _: RoundRobinPartitioning => None
     case other => Some(s"${other.getClass.getSimpleName} exchange is not supported")

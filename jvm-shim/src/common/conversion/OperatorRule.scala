@@ -29,7 +29,7 @@ trait OperatorRule[T <: SparkPlan] {
   /** Return the reason why the engine cannot run `op`; None if it can. */
   def reason(op: T, support: Support): Option[String] =
     limitation(op)
-      .orElse(support.every(expressions(op)))
+      .orElse(support.every(expressions(op).filterNot(e => Support.isCarried(e) && keys(op).contains(e))))
       .orElse(support.firstKeyReason(keys(op)))
       .orElse(columnReason(op, op.output, "column", support))
       .orElse(columnReason(op, op.children.flatMap(_.output), "input column", support))

@@ -48,7 +48,7 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
     case a: AggregateExpression =>
       (a.filter.toSeq ++ AggregateCalls.held(AggregateCalls.folded(a.aggregateFunction))).iterator
         .flatMap(argumentReason).nextOption().orElse(aggregateReason(a))
-    case s: SortOrder => typeReason(s.child.dataType, "a sort key")
+    case s: SortOrder => comparedReason(s.child.dataType, "a sort key")
     case w: WindowExpression => WindowExpressions.reason(w, this)
     case other => matching(other, Manifest.expressions)
   }
@@ -113,7 +113,14 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
 
   /** Return the reason against the first key of a type that the engine does not compare. */
   def firstKeyReason(keys: Seq[Expression]): Option[String] =
-    keys.iterator.flatMap(key => typeReason(key.dataType, "a key")).nextOption()
+    keys.iterator.flatMap(key => comparedReason(key.dataType, "a key")).nextOption()
+
+  /** Return the reason against `keys`, expressions by whose values rows are compared or hashed. */
+  def keyReason(keys: Seq[Expression]): Option[String] =
+    first(Support.withoutCarried(keys)).orElse(firstKeyReason(keys))
+
+  private def comparedReason(t: DataType, what: => String): Option[String] =
+    if (Support.isCompared(t)) None else Some(s"$what has type ${t.catalogString}, which the engine does not compare")
 
   /** Return the reason against the first attribute of a type that no function takes; `what` as above. */
   def firstTypeReason(attributes: Seq[Attribute], what: String): Option[String] =
@@ -221,6 +228,13 @@ object Support {
     case other => isSupported(other)
   }
 
+  /** Return whether rows may be grouped, joined, sorted and hashed by values of type `t`. */
+  def isCompared(t: DataType): Boolean = t match {
+    case a: ArrayType => isCompared(a.elementType)
+    case s: StructType => isHeld(s) && s.forall(field => isCompared(field.dataType))
+    case other => isSupported(other)
+  }
+
   /** Return the types of which a nested type consists. */
   def children(t: DataType): Seq[DataType] = t match {
     case a: ArrayType => Seq(a.elementType)
@@ -230,11 +244,12 @@ object Support {
   }
 
   /** Return the expressions but those that only carry a column of a nested type. */
-  def withoutCarried(es: Seq[Expression]): Seq[Expression] = es.filterNot {
+  def withoutCarried(es: Seq[Expression]): Seq[Expression] = es.filterNot(isCarried)
+
+  /** Return whether `e` is only a column of a nested type. */
+  def isCarried(e: Expression): Boolean = e match {
     case Alias(a: Attribute, _) => isCarried(a)
-    case a: Attribute => isCarried(a)
+    case a: Attribute => !isSupported(a.dataType) && isHeld(a.dataType)
     case _ => false
   }
-
-  private def isCarried(a: Attribute): Boolean = !isSupported(a.dataType) && isHeld(a.dataType)
 }

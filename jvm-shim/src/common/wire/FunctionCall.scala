@@ -25,6 +25,7 @@ object FunctionCall {
 
   def of(e: Expression): FunctionCall = e match {
     case i: Invoke => method(i)
+    case c: Cast if isUnheld(c) && c.child.dataType.asNullable == c.dataType.asNullable => FunctionCall("Alias", Seq(c.child), Nil)
     case other if other.children.exists(isUnheld) => joined(ExpressionJson.name(other), other).getOrElse(plain(other))
     case other => plain(other)
   }

@@ -31,7 +31,7 @@ trait AggregateRule[T <: BaseAggregateExec] extends OperatorRule[T] {
   /** Split off the expressions that the engine does not support over the results of functions that it does. */
   override def split(op: T, support: Support): Option[SparkPlan] = {
     val isFinal = op.aggregateExpressions.nonEmpty && op.aggregateExpressions.forall(e => e.mode == Final || e.mode == Complete)
-    val inner = op.groupingExpressions ++ op.aggregateExpressions
+    val inner = Support.withoutCarried(op.groupingExpressions) ++ op.aggregateExpressions
     val results = op.groupingExpressions.map(_.toAttribute) ++ op.aggregateAttributes
     if (!isFinal || Pivots.flat(op) != op || limitation(op).isDefined || support.first(inner).isDefined ||
         support.firstKeyReason(op.groupingExpressions).isDefined ||

@@ -1,0 +1,217 @@
+"""Normalized keys: bytes of arrays and structs that compare as Spark compares the values, and are equal if they are.
+
+A key is the concatenation of its parts, each after a byte: 0 at the end of an array, 1 for NULL, 2 for a value. Numbers
+are big-endian with the sign bit inverted, −0.0 as 0.0 and every NaN as the greatest; a zero byte of a string has 255
+after it, its end is two zero bytes. So NULL is the least value, a prefix of an array is less than the array, and the
+fields of a struct compare in order (Spark: ``InterpretedOrdering``, ``PhysicalArrayType.interpretedOrdering``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from pyspark_pipeline.kernels.buffers import (
+    Array,
+    allocate,
+    decimal_words,
+    pack_validity,
+    string_parts,
+    validity,
+    values,
+)
+from pyspark_pipeline.kernels.jit import frozen, kernel
+from pyspark_pipeline.kernels.murmur3 import is_valid
+
+_END, _NULL, _VALUE = 0, 1, 2
+_MOST_BYTES = 2**31 - 1
+
+
+def normalized_keys(array: pa.Array) -> pa.Array:
+    """Return the normalized keys of an array of any type but maps, as binary; NULL for NULL.
+
+    Raise ``ArrowCapacityError`` if they have 2³¹ bytes or more.
+    """
+    rows = len(array)
+    part = _part(array)
+    offsets = np.zeros(rows + 1, dtype=np.int64)
+    np.cumsum(part.sizes, out=offsets[1:])
+    if offsets[-1] > _MOST_BYTES:
+        raise pa.ArrowCapacityError(f"the normalized keys of {rows} rows have {offsets[-1]} bytes")
+    out = allocate(int(offsets[-1]), np.uint8)
+    part.write(out, offsets[:-1])
+    mask, nulls = pack_validity(np.asarray(array.is_valid()))
+    buffers = [mask, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(out)]
+    return pa.Array.from_buffers(pa.binary(), rows, buffers, nulls)
+
+
+class _Part:
+    """The part of one value of each row; ``sizes``, shape (rows,), are its bytes."""
+
+    sizes: Array
+
+    def write(self, out: Array, at: Array) -> None:
+        """Write the parts to ``out``, that of each row from the byte ``at`` on, shape (rows,)."""
+        raise NotImplementedError
+
+
+def _part(array: pa.Array) -> _Part:
+    typ = array.type
+    if pa.types.is_struct(typ):
+        return _StructPart(array)
+    if pa.types.is_list(typ):
+        return _ListPart(array)
+    if pa.types.is_string(typ) or pa.types.is_binary(typ):
+        return _TextPart(array)
+    if pa.types.is_null(typ):
+        return _FixedPart(pa.nulls(len(array), pa.bool_()))
+    return _FixedPart(array)
+
+
+class _FixedPart(_Part):
+    def __init__(self, array: pa.Array) -> None:
+        self._bytes = frozen(_big_endian(array))
+        self._validity = validity(array)
+        self.sizes = np.full(len(array), 1 + self._bytes.shape[1], dtype=np.int64)
+        if array.null_count:
+            self.sizes[np.asarray(array.is_null())] = 1
+
+    def write(self, out: Array, at: Array) -> None:
+        _put_fixed(self._bytes, *self._validity, at, out)
+
+
+def _big_endian(array: pa.Array) -> Array:
+    """Return the bytes of numbers so that they compare as the numbers do: uint8, shape (rows, width)."""
+    typ, rows = array.type, len(array)
+    if pa.types.is_boolean(typ):
+        flags: Array = values(array.cast(pa.uint8())).reshape(rows, 1)
+        return flags
+    if pa.types.is_decimal(typ):
+        words = decimal_words(array).view(np.uint64).reshape(rows, 2)[:, ::-1].copy()
+        words[:, 0] ^= np.uint64(1 << 63)
+        digits: Array = words.astype(">u8").view(np.uint8).reshape(rows, 16)
+        return digits
+    data = values(array)
+    if pa.types.is_floating(typ):
+        data = np.where(np.isnan(data), np.nan, data).astype(data.dtype, copy=False)
+        data = data + data.dtype.type(0)
+        signed = data.view(f"<i{data.dtype.itemsize}")
+        # A negative number is greater, the greater its magnitude is.
+        data = np.where(signed < 0, ~signed ^ np.iinfo(signed.dtype).min, signed)
+    width = data.dtype.itemsize
+    sign = np.array(1 << (8 * width - 1), dtype=f"<u{width}")
+    numbers: Array = (data.view(f"<u{width}") ^ sign).astype(f">u{width}").view(np.uint8).reshape(rows, width)
+    return numbers
+
+
+class _TextPart(_Part):
+    def __init__(self, array: pa.Array) -> None:
+        self._text = (*string_parts(array), *validity(array))
+        self.sizes = allocate(len(array), np.int64)
+        _size_texts(*self._text, self.sizes)
+
+    def write(self, out: Array, at: Array) -> None:
+        _put_texts(*self._text, at, out)
+
+
+class _StructPart(_Part):
+    def __init__(self, array: pa.Array) -> None:
+        self._rows = _valid_rows(array)
+        fields = [array.field(place) for place in range(array.type.num_fields)]
+        if self._rows is not None:
+            taken = pa.array(self._rows)
+            fields = [field.take(taken) for field in fields]
+        self._fields = [_part(field) for field in fields]
+        self.sizes = np.ones(len(array), dtype=np.int64)
+        self.sizes[_all_or(self._rows)] += sum((field.sizes for field in self._fields), np.int64(0))
+
+    def write(self, out: Array, at: Array) -> None:
+        inner = _mark(out, at, self._rows)
+        for field in self._fields:
+            field.write(out, inner)
+            inner = inner + field.sizes
+
+
+class _ListPart(_Part):
+    def __init__(self, array: pa.Array) -> None:
+        self._rows = _valid_rows(array)
+        offsets = array.offsets.to_numpy().astype(np.int64)
+        chosen = _all_or(self._rows)
+        starts, counts = offsets[:-1][chosen], np.diff(offsets)[chosen]
+        before = np.cumsum(counts) - counts
+        self._owners = np.repeat(np.arange(counts.size), counts)
+        places = np.arange(self._owners.size) + (starts - before)[self._owners]
+        self._elements = _part(array.values.take(pa.array(places)))
+        ends = np.zeros(self._owners.size + 1, dtype=np.int64)
+        np.cumsum(self._elements.sizes, out=ends[1:])
+        self._within = ends[:-1] - ends[before][self._owners]
+        self._bytes = ends[before + counts] - ends[before]
+        self.sizes = np.ones(len(array), dtype=np.int64)
+        self.sizes[chosen] += self._bytes + 1
+
+    def write(self, out: Array, at: Array) -> None:
+        inner = _mark(out, at, self._rows)
+        self._elements.write(out, inner[self._owners] + self._within)
+        out[inner + self._bytes] = _END
+
+
+def _valid_rows(array: pa.Array) -> Array | None:
+    """Return the numbers of the rows that are not NULL; None for all."""
+    return np.flatnonzero(np.asarray(array.is_valid())) if array.null_count else None
+
+
+def _all_or(rows: Array | None) -> Array | slice:
+    return slice(None) if rows is None else rows
+
+
+def _mark(out: Array, at: Array, rows: Array | None) -> Array:
+    """Write the bytes for NULL or a value; return the next bytes of the rows that have a value, ``rows`` or all."""
+    if rows is None:
+        out[at] = _VALUE
+        return at + 1
+    out[at] = _NULL
+    out[at[rows]] = _VALUE
+    return at[rows] + 1
+
+
+@kernel
+def _put_fixed(data, bitmap, skip, at, out):  # type: ignore[no-untyped-def]
+    for row in range(at.size):
+        place = at[row]
+        if is_valid(bitmap, skip, row):
+            out[place] = _VALUE
+            for i in range(data.shape[1]):
+                out[place + 1 + i] = data[row, i]
+        else:
+            out[place] = _NULL
+
+
+@kernel
+def _size_texts(offsets, data, bitmap, skip, sizes):  # type: ignore[no-untyped-def]
+    for row in range(sizes.size):
+        size = 1
+        if is_valid(bitmap, skip, row):
+            size = 3 + offsets[row + 1] - offsets[row]
+            for i in range(offsets[row], offsets[row + 1]):
+                if data[i] == 0:
+                    size += 1
+        sizes[row] = size
+
+
+@kernel
+def _put_texts(offsets, data, bitmap, skip, at, out):  # type: ignore[no-untyped-def]
+    for row in range(at.size):
+        place = at[row]
+        if not is_valid(bitmap, skip, row):
+            out[place] = _NULL
+            continue
+        out[place] = _VALUE
+        place += 1
+        for i in range(offsets[row], offsets[row + 1]):
+            out[place] = data[i]
+            place += 1
+            if data[i] == 0:
+                out[place] = 255
+                place += 1
+        out[place] = 0
+        out[place + 1] = 0
