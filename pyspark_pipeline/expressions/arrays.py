@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions import conditions
-from pyspark_pipeline.expressions.cases import ALL_KINDS, FLOATING, INTEGRAL, KINDS, case
+from pyspark_pipeline.expressions.cases import ALL_KINDS, FLOATING, INTEGRAL, KINDS, ORDERED, case
+from pyspark_pipeline.expressions.element_codes import order_keys, valid_flags
 from pyspark_pipeline.expressions.nested import (
+    MOST_ELEMENTS,
     Elements,
     element_bounds,
     equal_values,
@@ -21,20 +23,16 @@ from pyspark_pipeline.expressions.nested import (
     ranges,
 )
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, function
-from pyspark_pipeline.expressions.values import flags, from_numbers, numbers, to_array
-from pyspark_pipeline.kernels.buffers import pack_validity, with_elements
+from pyspark_pipeline.expressions.values import flags, numbers, to_array
+from pyspark_pipeline.kernels.buffers import with_elements
+from pyspark_pipeline.kernels.element_order import least_places, sorted_places
 from pyspark_pipeline.plan.expr import Call, constants
 
 _Places: TypeAlias = npt.NDArray[np.int64]
 
-#: Kinds whose values are sorted as Arrow sorts them, without NaN.
-_SORTED = tuple(kind for kind in KINDS if kind not in (*FLOATING, "void"))
-#: The longest array of Spark.
-_MOST_ELEMENTS = 2**31 - 16
+_NOT_FLOATING = tuple(kind for kind in ORDERED if kind not in FLOATING)
 #: More elements of several rows are made of fewer rows at a time.
 _MANY_ELEMENTS = 1 << 24
-#: The part of a sort key that has the element's rank; the rest is its row.
-_RANK = (1 << 32) - 1
 
 
 @function("Flatten", [case(["array"], result=["array"])])
@@ -170,57 +168,56 @@ def _entries(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 @function("SortArray", [
-    case(["array"], ["boolean"], literal=[1], result=["array"], children={"0": _SORTED}),
+    case(["array"], ["boolean"], literal=[1], result=["array"], children={"0": _NOT_FLOATING}),
+    case(["array"], ["boolean"], matches={"1": "false"}, result=["array"], children={"0": FLOATING}),
+    # Spark sorts the elements of a type without NULL, but not inside lambdas, with -0.0 before 0.0.
+    case(["array"], ["boolean"], matches={"1": "true"}, nullable_elements=[0], result=["array"],
+         children={"0": FLOATING}),
 ])  # fmt: skip
 def _sort(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the elements in ascending order, NULLs first, or in descending order, NULLs last."""
     (is_ascending,) = constants(call.args[1:])
+    return _sorted(call.type.arrow, is_ascending=bool(is_ascending), nulls_first=bool(is_ascending))
 
+
+@function("ArraySort.ascending", [case(["array"], result=["array"], children={"0": ORDERED})])
+def _sort_ascending(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the elements in ascending order, NULLs last."""
+    return _sorted(call.type.arrow, is_ascending=True, nulls_first=False)
+
+
+def _sorted(kind: pa.DataType, *, is_ascending: bool, nulls_first: bool) -> Kernel:
     def run(values: Sequence[Value], rows: int) -> pa.Array:
         elements = Elements(plain_array(values[0], rows))
-        members = elements.values()
-        ranks, distinct = _ranked(members)
-        if not is_ascending:
-            ranks = len(distinct) - ranks
-        keys = np.sort(elements.owners << 32 | ranks) & _RANK
-        sorted_ranks = keys if is_ascending else len(distinct) - keys
-        found = distinct.take(pa.array(sorted_ranks - 1, mask=sorted_ranks == 0))
-        return list_array(call.type.arrow, elements.counts, found, elements.valid)
+        found = elements.values()
+        keys = order_keys(found)
+        places = sorted_places(
+            elements.ends, keys if is_ascending else ~keys, valid_flags(found), nulls_first=nulls_first
+        )
+        return list_array(kind, elements.counts, found.take(pa.array(places)), elements.valid)
 
     return Kernel(run=run)
 
 
-@function("ArrayMin", [case(["array"], children={"0": _SORTED})])
+@function("ArrayMin", [case(["array"], children={"0": ORDERED})])
 def _min(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _extreme(np.minimum)
+    return _extreme(is_least=True)
 
 
-@function("ArrayMax", [case(["array"], children={"0": _SORTED})])
+@function("ArrayMax", [case(["array"], children={"0": ORDERED})])
 def _max(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _extreme(np.maximum)
+    return _extreme(is_least=False)
 
 
-def _extreme(choose: np.ufunc) -> Kernel:
-    """Build the kernel that returns the least or the greatest element; NULL if there is none but NULLs."""
+def _extreme(*, is_least: bool) -> Kernel:
+    """Build the kernel that returns the first of the least or greatest elements; NULL if there is none but NULLs."""
 
     def run(values: Sequence[Value], rows: int) -> pa.Array:
         elements = Elements(plain_array(values[0], rows))
-        members = elements.values()
-        counts = elements.counts
-        if members.null_count:
-            counts = elements.counts_of(flags(members.is_valid()))
-            members = members.drop_null()
-        starts = np.cumsum(counts) - counts
-        if pa.types.is_integer(members.type) or pa.types.is_temporal(members.type):
-            found, distinct = numbers(members), None
-        else:
-            found, distinct = _ranked(members)
-        chosen = np.zeros(rows, dtype=found.dtype)
-        if found.size:
-            chosen[counts > 0] = choose.reduceat(found, starts[counts > 0])
-        if distinct is None:
-            return from_numbers(chosen, members.type, pack_validity(counts > 0)[0])
-        return distinct.take(pa.array(chosen - 1, mask=counts == 0))
+        found = elements.values()
+        keys = order_keys(found)
+        at = least_places(elements.ends, keys if is_least else ~keys, valid_flags(found))
+        return found.take(pa.array(at, mask=at < 0))
 
     return Kernel(run=run)
 
@@ -280,7 +277,7 @@ def _integers(array: pa.Array) -> npt.NDArray[np.int64]:
 def _check_lengths(counts: npt.NDArray[Any], name: str, parameter: str) -> None:
     """Raise Spark's error for an array beyond its longest; let fewer rows be computed at a time if they are many."""
     longest = counts.max(initial=0)
-    if longest > _MOST_ELEMENTS:
-        raise conditions.array_too_long(int(longest), _MOST_ELEMENTS, name, parameter)
+    if longest > MOST_ELEMENTS:
+        raise conditions.array_too_long(int(longest), MOST_ELEMENTS, name, parameter)
     if counts.size > 1 and counts.sum() > _MANY_ELEMENTS:
         raise pa.ArrowCapacityError(f"{name} makes {counts.sum()} elements of {counts.size} rows")

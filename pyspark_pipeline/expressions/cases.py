@@ -39,7 +39,9 @@ def case(*args: Sequence[str], **conditions: Any) -> Case:
 
     ``conditions``: variadic, same_type, result (required if it is nested), max_precision (of a decimal result, or of
     the decimals of an array), fields (``absent``: the class of this version of Spark has no such field), field_matches
-    (a pattern for a field), children (the kinds allowed below an argument of a nested type), literal, matches, choices
+    (a pattern for a field), children (the kinds allowed below an argument of a nested type), keys (those of
+    a map that is the result), nullable_elements (arguments whose type allows NULL elements, which the worker does not
+    know), literal, matches, choices
     (patterns of arguments that are one of several constants in each row, or NULL), without_nan (arguments without the
     constant NaN and without subqueries), settings (of Spark, with the values they may have), packages (that the
     workers' Python must have, by the extra of this package that installs them), frames (of a window), distinct (false:
@@ -109,7 +111,7 @@ class CaseRegistry(Generic[T]):
 
 
 def matches(entry: Case, call: Signature) -> bool:
-    """Return whether a call matches a case, by the rules of ``CaseMatcher.scala`` but its settings and packages."""
+    """Return whether a call matches a case, by the rules of ``CaseMatcher.scala`` that the worker can check."""
     kinds = list(entry["args"])
     count = len(call.types)
     if entry.get("variadic") and kinds and count >= len(kinds):
@@ -123,6 +125,8 @@ def matches(entry: Case, call: Signature) -> bool:
     ):
         return False
     if "result" in entry and call.type.kind not in entry["result"]:
+        return False
+    if "keys" in entry and (call.type.kind != "map" or call.type.children[0].kind not in entry["keys"]):
         return False
     if call.type.precision > entry.get("max_precision", call.type.precision):
         return False

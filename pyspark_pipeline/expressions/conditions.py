@@ -80,10 +80,28 @@ def element_out_of_range(index: int, size: int, context: int) -> SparkConditionE
 
 
 def array_too_long(length: int, most: int, function: str, parameter: str) -> SparkConditionError:
-    """Build the error of an array of more than ``most`` elements."""
-    parameters = {"numberOfElements": str(length), "maxRoundedArrayLength": str(most)}
-    names = {"functionName": f"`{function}`", "parameter": f"`{parameter}`"}
-    return SparkConditionError("SparkRuntimeException", "COLLECTION_SIZE_LIMIT_EXCEEDED.PARAMETER", parameters | names)
+    """Build the error of an array of more than ``most`` elements; no ``parameter`` (empty) is to blame, or one."""
+    parameters = {"numberOfElements": str(length), "maxRoundedArrayLength": str(most), "functionName": f"`{function}`"}
+    if not parameter:
+        return SparkConditionError("SparkRuntimeException", "COLLECTION_SIZE_LIMIT_EXCEEDED.FUNCTION", parameters)
+    parameters["parameter"] = f"`{parameter}`"
+    return SparkConditionError("SparkRuntimeException", "COLLECTION_SIZE_LIMIT_EXCEEDED.PARAMETER", parameters)
+
+
+def duplicate_map_key(key: str) -> SparkConditionError:
+    """Build the error of a key that a map would have twice."""
+    parameters = {"key": key, "mapKeyDedupPolicy": '"spark.sql.mapKeyDedupPolicy"'}
+    return SparkConditionError("SparkRuntimeException", "DUPLICATED_MAP_KEY", parameters)
+
+
+def null_map_key() -> SparkConditionError:
+    """Build the error of a key of a map that is NULL."""
+    return SparkConditionError("SparkRuntimeException", "NULL_MAP_KEY", {})
+
+
+def map_of_other_length() -> SparkConditionError:
+    """Build the error of another number of values than keys of a map."""
+    return SparkConditionError("SparkRuntimeException", "_LEGACY_ERROR_TEMP_2128", {})
 
 
 def conv_overflow(context: int) -> SparkConditionError:

@@ -32,14 +32,14 @@ def _lambda(call: Call, settings: ExpressionSettings) -> LazyKernel:
     return LazyKernel(run=lambda frame, args: frame.value(args[0]))
 
 
-def _parameters(call: Call, argument: int) -> list[int]:
+def parameters_of(call: Call, argument: int) -> list[int]:
     """Return the ordinals of the variables of the lambda that is an argument of ``call``."""
     found = call.args[argument]
     assert isinstance(found, Call)
     return [arg.ordinal for arg in found.args[1:] if isinstance(arg, ColumnRef)]
 
 
-def _evaluated(frame: Frame, body: Evaluable, owners: _Rows, variables: Mapping[int, pa.Array]) -> pa.Array:
+def evaluated(frame: Frame, body: Evaluable, owners: _Rows, variables: Mapping[int, pa.Array]) -> pa.Array:
     """Return the plain values of a lambda for elements; raise the error of the first element that raises."""
 
     def evaluate(start: int, stop: int) -> pa.Array:
@@ -62,11 +62,11 @@ def _evaluated(frame: Frame, body: Evaluable, owners: _Rows, variables: Mapping[
 @function("ArrayTransform", [case(["array"], ALL_KINDS, result=["array"])])
 def _transform(call: Call, settings: ExpressionSettings) -> LazyKernel:
     """Return the value of the lambda for each element, and perhaps its position."""
-    parameters, kind = _parameters(call, 1), call.type.arrow
+    parameters, kind = parameters_of(call, 1), call.type.arrow
 
     def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
         elements = Elements(plain_array(frame.value(args[0]), frame.num_rows))
-        made = _evaluated(frame, args[1], elements.owners, _of_element(parameters, elements))
+        made = evaluated(frame, args[1], elements.owners, _of_element(parameters, elements))
         return list_array(kind, elements.counts, made, elements.valid)
 
     return LazyKernel(run=run)
@@ -82,12 +82,12 @@ def _of_element(parameters: Sequence[int], elements: Elements) -> dict[int, pa.A
 @function("ArrayFilter", [case(["array"], ["boolean"], result=["array"])])
 def _filter(call: Call, settings: ExpressionSettings) -> LazyKernel:
     """Return the elements for which the lambda is true."""
-    parameters, kind = _parameters(call, 1), call.type.arrow
+    parameters, kind = parameters_of(call, 1), call.type.arrow
 
     def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
         elements = Elements(plain_array(frame.value(args[0]), frame.num_rows))
         variables = _of_element(parameters, elements)
-        kept = truth(_evaluated(frame, args[1], elements.owners, variables), elements.total)
+        kept = truth(evaluated(frame, args[1], elements.owners, variables), elements.total)
         counts = elements.counts_of(flags(kept))
         return list_array(kind, counts, variables[parameters[0]].filter(kept), elements.valid)
 
@@ -97,15 +97,15 @@ def _filter(call: Call, settings: ExpressionSettings) -> LazyKernel:
 @function("MapFilter", [case(["map"], ["boolean"], result=["map"])])
 def _filter_map(call: Call, settings: ExpressionSettings) -> LazyKernel:
     """Return the entries for which the lambda is true."""
-    parameters, kind = _parameters(call, 1), call.type.arrow
+    parameters, kind = parameters_of(call, 1), call.type.arrow
 
     def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
         elements = Elements(plain_array(frame.value(args[0]), frame.num_rows))
         entries = elements.keys_and_items()
-        found = _evaluated(frame, args[1], elements.owners, dict(zip(parameters, entries, strict=True)))
+        found = evaluated(frame, args[1], elements.owners, dict(zip(parameters, entries, strict=True)))
         kept = truth(found, elements.total)
         counts = elements.counts_of(flags(kept))
-        return list_array(kind, counts, _pairs(kind, [part.filter(kept) for part in entries]), elements.valid)
+        return list_array(kind, counts, map_pairs(kind, [part.filter(kept) for part in entries]), elements.valid)
 
     return LazyKernel(run=run)
 
@@ -113,18 +113,19 @@ def _filter_map(call: Call, settings: ExpressionSettings) -> LazyKernel:
 @function("TransformValues", [case(["map"], ALL_KINDS, result=["map"])])
 def _transform_values(call: Call, settings: ExpressionSettings) -> LazyKernel:
     """Return the entries with the values that the lambda returns for them."""
-    parameters, kind = _parameters(call, 1), call.type.arrow
+    parameters, kind = parameters_of(call, 1), call.type.arrow
 
     def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
         elements = Elements(plain_array(frame.value(args[0]), frame.num_rows))
         entries = elements.keys_and_items()
-        made = _evaluated(frame, args[1], elements.owners, dict(zip(parameters, entries, strict=True)))
-        return list_array(kind, elements.counts, _pairs(kind, [entries[0], made]), elements.valid)
+        made = evaluated(frame, args[1], elements.owners, dict(zip(parameters, entries, strict=True)))
+        return list_array(kind, elements.counts, map_pairs(kind, [entries[0], made]), elements.valid)
 
     return LazyKernel(run=run)
 
 
-def _pairs(kind: pa.MapType, parts: Sequence[pa.Array]) -> pa.Array:
+def map_pairs(kind: pa.MapType, parts: Sequence[pa.Array]) -> pa.Array:
+    """Return keys and values as the entries of maps of an Arrow type."""
     return pa.StructArray.from_arrays(list(parts), fields=[kind.key_field, kind.item_field])
 
 
@@ -142,7 +143,7 @@ def _for_all(call: Call, settings: ExpressionSettings) -> LazyKernel:
 
 def _quantifier(call: Call, *, decided: bool, has_unknown: bool) -> LazyKernel:
     """Build the kernel that returns ``decided`` if the lambda does for an element, which ends a row's evaluation."""
-    parameters = _parameters(call, 1)
+    parameters = parameters_of(call, 1)
 
     def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
         elements = Elements(plain_array(frame.value(args[0]), frame.num_rows))
@@ -150,7 +151,7 @@ def _quantifier(call: Call, *, decided: bool, has_unknown: bool) -> LazyKernel:
         if args[1].can_raise:
             found = _until_decided(frame, args[1], elements, variables, decided)
         else:
-            found = _evaluated(frame, args[1], elements.owners, variables)
+            found = evaluated(frame, args[1], elements.owners, variables)
         hits = found if decided else pc.invert(found)
         is_decided = elements.counts_of(flags(pc.fill_null(hits, False))) > 0
         unknown = ~elements.valid
@@ -176,7 +177,7 @@ def _until_decided(
         chosen = np.flatnonzero((positions == position) & is_open[elements.owners])
         rows = pa.array(chosen)
         part = {ordinal: variable.take(rows) for ordinal, variable in variables.items()}
-        found = _evaluated(frame, body, elements.owners[chosen], part)
+        found = evaluated(frame, body, elements.owners[chosen], part)
         nulls[chosen] = np.asarray(found.is_null())
         values[chosen] = np.asarray(pc.fill_null(found, not decided))
         is_open[elements.owners[chosen[values[chosen] == decided]]] = False
@@ -186,7 +187,7 @@ def _until_decided(
 @function("ArrayAggregate", [case(["array"], ALL_KINDS, ALL_KINDS, ALL_KINDS, result=ALL_KINDS)])
 def _aggregate(call: Call, settings: ExpressionSettings) -> LazyKernel:
     """Fold the elements of each array, one position of all arrays after the other; then call the last lambda."""
-    (folded, element), (result,) = _parameters(call, 2), _parameters(call, 3)
+    (folded, element), (result,) = parameters_of(call, 2), parameters_of(call, 3)
 
     def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
         elements = Elements(plain_array(frame.value(args[0]), frame.num_rows))
@@ -196,11 +197,11 @@ def _aggregate(call: Call, settings: ExpressionSettings) -> LazyKernel:
         for position in range(int(elements.counts.max(initial=0))):
             rows = np.flatnonzero(elements.counts > position)
             variables = {folded: states.take(pa.array(rows)), element: values.take(pa.array(firsts[rows] + position))}
-            made = _evaluated(frame, args[2], rows, variables)
+            made = evaluated(frame, args[2], rows, variables)
             places = np.arange(frame.num_rows)
             places[rows] = frame.num_rows + np.arange(rows.size)
             states = pa.concat_arrays([states, made]).take(pa.array(places))
-        made = _evaluated(frame, args[3], held, {result: states.take(pa.array(held))})
+        made = evaluated(frame, args[3], held, {result: states.take(pa.array(held))})
         at = np.full(frame.num_rows, -1, dtype=np.int64)
         at[held] = np.arange(held.size)
         return made.take(pa.array(at, mask=at < 0))
@@ -211,7 +212,7 @@ def _aggregate(call: Call, settings: ExpressionSettings) -> LazyKernel:
 @function("ZipWith", [case(["array"], ["array"], ALL_KINDS, result=["array"])])
 def _zip_with(call: Call, settings: ExpressionSettings) -> LazyKernel:
     """Return the value of the lambda for each pair of elements; the shorter array ends in NULLs."""
-    parameters, kind = _parameters(call, 2), call.type.arrow
+    parameters, kind = parameters_of(call, 2), call.type.arrow
 
     def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
         arrays = [plain_array(frame.value(arg), frame.num_rows) for arg in args[:2]]
@@ -224,7 +225,7 @@ def _zip_with(call: Call, settings: ExpressionSettings) -> LazyKernel:
         for ordinal, array, end in zip(parameters, arrays, ends, strict=True):
             missing = positions >= np.diff(end)[owners]
             variables[ordinal] = array.values.take(pa.array(end[:-1][owners] + positions, mask=missing))
-        made = _evaluated(frame, args[2], owners, variables)
+        made = evaluated(frame, args[2], owners, variables)
         return list_array(kind, counts, made, valid)
 
     return LazyKernel(run=run)

@@ -19,7 +19,9 @@ from pyspark_pipeline.kernels.buffers import pack_validity, with_elements
 from pyspark_pipeline.plan.expr import Call
 
 _FAILS = {"failOnError": ["true", "false"]}
-_MOST_ELEMENTS = 2**31 - 1
+#: The longest array of Spark.
+MOST_ELEMENTS = 2**31 - 16
+_MOST_OFFSET = 2**31 - 1
 _SIZED = {"legacySizeOfNull": ["true", "false"]}
 
 
@@ -199,7 +201,7 @@ def list_array(
 ) -> pa.Array:
     """Return arrays or maps of so many elements each; raise ``ArrowCapacityError`` beyond 2³¹ elements in all."""
     ends = np.cumsum(counts)
-    if ends.size and ends[-1] > _MOST_ELEMENTS:
+    if ends.size and ends[-1] > _MOST_OFFSET:
         raise pa.ArrowCapacityError(f"{counts.size} arrays have {ends[-1]} elements")
     offsets = np.zeros(counts.size + 1, dtype=np.int32)
     offsets[1:] = ends
@@ -216,20 +218,21 @@ def element_bounds(array: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[
 class Elements:
     """The elements of arrays or the entries of maps, those of all rows one after the other; NULL rows have none.
 
+    So do rows that are not among ``valid``, if it is given.
     ``valid`` (bool) and ``counts`` (int64) are of shape (rows,); ``ends`` (int64), of shape (rows + 1,), are the bounds
     of each row's elements among all.
     """
 
     __slots__ = ("array", "valid", "counts", "ends", "_taken", "_owners")
 
-    def __init__(self, array: pa.Array) -> None:
-        offsets = array.offsets.to_numpy()
+    def __init__(self, array: pa.Array, valid: npt.NDArray[np.bool_] | None = None) -> None:
+        offsets = array.offsets.to_numpy() if len(array) else np.zeros(1, dtype=np.int32)
         self.array = array
-        self.valid = flags(array.is_valid())
+        self.valid = flags(array.is_valid()) if valid is None else valid
         self.counts = np.diff(offsets).astype(np.int64)
         self._taken: slice | pa.Array = slice(int(offsets[0]), int(offsets[-1]))
         self._owners: npt.NDArray[np.int64] | None = None
-        if array.null_count and self.counts[~self.valid].any():
+        if not self.valid.all() and self.counts[~self.valid].any():
             self.counts[~self.valid] = 0
             self._taken = pa.array(ranges(offsets[:-1].astype(np.int64), self.counts))
         self.ends = np.zeros(len(array) + 1, dtype=np.int64)
@@ -265,9 +268,7 @@ class Elements:
 
     def counts_of(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Return for each row the number of its elements that are ``chosen``."""
-        before = np.zeros(self.total + 1, dtype=np.int64)
-        np.cumsum(chosen, out=before[1:])
-        return np.diff(before[self.ends])
+        return counts_of(self.ends, chosen)
 
     def first(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Return for each row its first element that is ``chosen``, as a place among all; −1 if there is none."""
@@ -277,6 +278,14 @@ class Elements:
 
     def _part(self, part: pa.Array) -> pa.Array:
         return part[self._taken] if isinstance(self._taken, slice) else part.take(self._taken)
+
+
+def counts_of(ends: npt.NDArray[np.int64], chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Return for each row the number of its elements that are ``chosen``; ``ends`` are the bounds of its elements."""
+    before = np.zeros(chosen.size + 1, dtype=np.int64)
+    np.cumsum(chosen, out=before[1:])
+    found: npt.NDArray[np.int64] = np.diff(before[ends])
+    return found
 
 
 def ranges(starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -294,7 +303,7 @@ def equal_values(left: pa.Array, right: Value) -> npt.NDArray[np.bool_]:
     return flags(pc.fill_null(equal, False))
 
 
-for _name in ("Alias", "KnownNotNull", "KnownFloatingPointNormalized"):
+for _name in ("Alias", "KnownNotNull", "KnownNotContainsNull", "KnownFloatingPointNormalized"):
     function(_name, [case(NESTED_KINDS, result=NESTED_KINDS)])(
         lambda call, settings: Kernel(run=lambda values, rows: values[0], null_intolerant=False)
     )

@@ -30,8 +30,12 @@ _COLUMNS: tuple[tuple[str, list[Any]], ...] = (
     ("string", ["2020-02-29", None, "1999-12-31"]),
     ("tinyint", [1, None, -2]),
     ("smallint", [1, None, -2]),
+    ("array<bigint>", [[2, None, 1], None, [3]]),
 )
-_ORDINALS = {"small": 0, "large": 1, "text": 2, "int": 3, "bigint": 4, "date": 5, "day": 6, "tinyint": 7, "smallint": 8}
+_ORDINALS = {
+    "small": 0, "large": 1, "text": 2, "int": 3, "bigint": 4, "date": 5, "day": 6, "tinyint": 7, "smallint": 8,
+    "list": 9,
+}  # fmt: skip
 
 
 def steps() -> tuple[Callable[[], None], ...]:
@@ -75,6 +79,7 @@ def _expressions() -> Iterator[Expr]:
     yield _call("Round", "decimal(8,1)", small, Literal(type=parse_type("int"), value=1))
     yield _call("GetTimestamp", "timestamp", _column("day"), _text("yyyy-MM-dd"), **_PARSING)
     yield from _of_text()
+    yield from _of_arrays()
     double = _call("Cast", "double", _column("int"))
     yield _call("Cast", "string", double)
     yield _call("Round", "double", double, Literal(type=parse_type("int"), value=-1))
@@ -99,6 +104,15 @@ def _of_text() -> Iterator[Expr]:
     yield _call("Crc32", "bigint", _call("Cast", "binary", text))
     yield _call("BitmapExpressionUtils.bitmapCount", "bigint", _call("Cast", "binary", text))
     yield _call("UnBase64", "binary", _call("Concat", "string", text, _text("A")), failOnError=False)
+
+
+def _of_arrays() -> Iterator[Expr]:
+    array, kind = _column("list"), "array<bigint>"
+    for name in ("ArrayUnion", "ArrayIntersect"):
+        yield _call(name, kind, array, array)
+    yield _call("ArraySort.ascending", kind, array)
+    yield _call("ArrayMin", "bigint", array)
+    yield _call("ArrayInsert", kind, array, _column("int"), _column("bigint"), legacyNegativeIndex=False)
 
 
 _OF_DOUBLE = (

@@ -154,7 +154,7 @@ def test_manifest_has_only_documented_conditions() -> None:
     """Every case has argument kinds; its conditions are those that the JVM side supports."""
     known = {
         "args", "variadic", "same_type", "children", "result", "max_precision", "fields", "field_matches", "literal",
-        "matches", "choices", "without_nan", "settings", "packages", "difference",
+        "matches", "choices", "without_nan", "settings", "packages", "difference", "keys", "nullable_elements",
     }  # fmt: skip
     for name, entry in manifest().items():
         assert entry["cases"], name

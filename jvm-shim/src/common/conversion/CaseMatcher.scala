@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.JsonNode
 
 import org.apache.spark.sql.catalyst.expressions.{CaseWhen, Coalesce, Expression, If, Literal}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{ArrayType, DataType, MapType}
 
 /** Compares expressions with the cases of the manifest, each of which is one supported form of a function. */
 object CaseMatcher {
@@ -37,6 +38,8 @@ object CaseMatcher {
       c.children.forall { case (i, kinds) => types.lift(i).forall(Support.children(_).map(Support.kind).forall(kinds)) } &&
       (!c.sameType || types.map(_.asNullable).distinct.length <= 1) &&
       (c.result.isEmpty || c.result(Support.kind(e.dataType))) &&
+      (c.keys.isEmpty || hasKeys(e.dataType, c.keys)) &&
+      c.nullableElements.forall(types.lift(_).exists(mayHaveNull)) &&
       Support.precision(e.dataType) <= c.maxPrecision &&
       c.fieldValues.forall { case (k, allowed) => allowed(fields.get(k).fold("absent")(_.asText)) } &&
       c.fieldPatterns.forall { case (k, pattern) => fields.get(k).exists(v => matches(v.asText, pattern)) } &&
@@ -45,6 +48,16 @@ object CaseMatcher {
       c.literals.forall(i => call.args.lift(i).exists(_.isInstanceOf[Literal])) &&
       c.patterns.forall { case (i, p) => call.args.lift(i).exists(literalMatches(_, p)) } &&
       c.choices.forall { case (i, p) => call.args.lift(i).exists(choiceMatches(_, p)) }
+  }
+
+  private def hasKeys(t: DataType, kinds: Set[String]): Boolean = t match {
+    case m: MapType => kinds(Support.kind(m.keyType))
+    case _ => false
+  }
+
+  private def mayHaveNull(t: DataType): Boolean = t match {
+    case a: ArrayType => a.containsNull
+    case _ => false
   }
 
   private def argsFit(kinds: Seq[String], c: Manifest.Case): Boolean =

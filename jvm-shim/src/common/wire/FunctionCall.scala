@@ -2,19 +2,21 @@ package org.apache.spark.sql.pysparkpipeline
 
 import com.fasterxml.jackson.databind.JsonNode
 
-import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, Literal}
+import org.apache.spark.sql.catalyst.expressions.{And, ArraySort, Cast, Expression, GreaterThan, If, IsNull, LambdaFunction}
+import org.apache.spark.sql.catalyst.expressions.{LessThan, Literal}
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.catalyst.util.MapData
 import org.apache.spark.sql.types.{MapType, ObjectType}
 
 /**
- * A function as manifest and plans name it: mostly one expression with its children. Two forms differ:
+ * A function as manifest and plans name it: mostly one expression with its children. Three forms differ:
  *
  *  - A call is joined with an argument of a type that the engine does not hold, if the manifest has the joint name: the
  *    arguments of `ElementAt(StringSplitSQL)` are those of `StringSplitSQL`, then the others of `ElementAt`.
  *  - A method has the name of its class. The object is the first argument (`UTF8String.isValid`); if it is a constant
  *    that the engine does not hold, its fields are those of the call (`ParseUrlEvaluator.evaluate`).
+ *  - A sort with the lambda that compares elements by their own order has no lambda (`ArraySort.ascending`).
  */
 case class FunctionCall(name: String, args: Seq[Expression], owners: Seq[Product]) {
 
@@ -25,7 +27,8 @@ object FunctionCall {
 
   def of(e: Expression): FunctionCall = e match {
     case i: Invoke => method(i)
-    case c: Cast if isUnheld(c) && c.child.dataType.asNullable == c.dataType.asNullable => FunctionCall("Alias", Seq(c.child), Nil)
+    case c: Cast if isUnheld(c) && isSameType(c.child, c) => FunctionCall("Alias", Seq(c.child), Nil)
+    case s: ArraySort if isAscending(s.function) => FunctionCall(s"${ExpressionJson.name(s)}.ascending", Seq(s.argument), Seq(s))
     case other if other.children.exists(isUnheld) => joined(ExpressionJson.name(other), other).getOrElse(plain(other))
     case other => plain(other)
   }
@@ -55,6 +58,33 @@ object FunctionCall {
     case Literal(null, _) | Cast(Literal(null, _), _, _, _) => FunctionCall("Null", Nil, Nil)
     case other => plain(other)
   }
+
+  /** Return whether a lambda is the comparison, with NULLs last, that Spark adds to a sort without one. */
+  private def isAscending(lambda: Expression): Boolean = lambda match {
+    case LambdaFunction(body, Seq(left, right), _) =>
+      def is(found: Expression, wanted: Expression): Boolean = found.semanticEquals(wanted)
+      def isOrder(e: Expression): Boolean = e match {
+        case If(LessThan(a, b), Number(-1), If(GreaterThan(c, d), Number(1), Number(0))) =>
+          is(a, left) && is(b, right) && is(c, left) && is(d, right)
+        case _ => false
+      }
+      body match {
+        case If(And(IsNull(a), IsNull(b)), Number(0), If(IsNull(c), Number(1), If(IsNull(d), Number(-1), order))) =>
+          is(a, left) && is(b, right) && is(c, left) && is(d, right) && isOrder(order)
+        case order => isOrder(order)
+      }
+    case _ => false
+  }
+
+  private object Number {
+    def unapply(e: Expression): Option[Int] = e match {
+      case Literal(value: Int, _) => Some(value)
+      case _ => None
+    }
+  }
+
+  /** Return whether two types differ at most in what may be NULL. */
+  private def isSameType(left: Expression, right: Expression): Boolean = left.dataType.asNullable == right.dataType.asNullable
 
   private def isUnheld(e: Expression): Boolean = !Support.isSupported(e.dataType)
 }

@@ -103,6 +103,10 @@ object Manifest {
     /** The kinds of the types that the type of an argument may consist of. */
     val children: Map[Int, Set[String]] =
       fields(json.path("children")).map { case (k, v) => k.toInt -> elements(v).map(_.asText).toSet }
+    /** The kinds that the keys of a map, which is the result, may have. */
+    val keys: Set[String] = elements(json.path("keys")).map(_.asText).toSet
+    /** The arguments that are arrays whose type allows NULL elements. */
+    val nullableElements: Seq[Int] = elements(json.path("nullable_elements")).map(_.asInt)
     val choices: Map[Int, String] = fields(json.path("choices")).map { case (k, v) => k.toInt -> v.asText }
     val withoutNaN: Seq[Int] = elements(json.path("without_nan")).map(_.asInt)
     val maxPrecision: Int = json.path("max_precision").asInt(Int.MaxValue)

@@ -1,0 +1,67 @@
+"""Places of the elements of arrays that are made of others: two arrays in one, and an array with one more element."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyspark_pipeline.kernels.buffers import Array, allocate
+from pyspark_pipeline.kernels.jit import frozen, kernel
+
+
+def interleaved_places(ends: Array, other_ends: Array) -> Array:
+    """Return the places (int64) of the elements of arrays that have those of two others of the same row.
+
+    ``ends`` and ``other_ends`` (int64, shape (rows + 1,)) begin with 0. Places count all elements of the first arrays,
+    then those of the others.
+    """
+    found = allocate(int(ends[-1] + other_ends[-1]), np.int64)
+    _interleave(frozen(ends), frozen(other_ends), found)
+    return found
+
+
+def inserted_places(firsts: Array, counts: Array, lengths: Array, positions: Array, items: int) -> Array:
+    """Return the places (int64) of the elements of arrays with an item inserted; −1 for NULL.
+
+    The arrays have ``counts`` elements from the places ``firsts`` on, the results ``lengths``; the item is at
+    ``positions`` from 0 on, or before the array, then with NULLs between, if negative. The place of row ``r``'s item is
+    ``items + r``. All are int64, shape (rows,).
+    """
+    found = allocate(int(lengths.sum()), np.int64)
+    _insert(frozen(firsts), frozen(counts), frozen(lengths), frozen(positions), items, found)
+    return found
+
+
+@kernel
+def _interleave(ends, other_ends, found):  # type: ignore[no-untyped-def]
+    at = 0
+    count = ends[ends.size - 1]
+    for row in range(ends.size - 1):
+        for place in range(ends[row], ends[row + 1]):
+            found[at] = place
+            at += 1
+        for place in range(other_ends[row], other_ends[row + 1]):
+            found[at] = count + place
+            at += 1
+
+
+@kernel
+def _insert(firsts, counts, lengths, positions, items, found):  # type: ignore[no-untyped-def]
+    start = 0
+    for row in range(firsts.size):
+        length, count, position = lengths[row], counts[row], positions[row]
+        if length:
+            stop = start + length
+            if position < 0:
+                position = np.int64(0)
+                before = np.int64(0)
+                after = count
+            else:
+                before = min(count, position)
+                after = count - before
+            found[start:stop] = -1
+            for place in range(before):
+                found[start + place] = firsts[row] + place
+            found[start + position] = items + row
+            for place in range(after):
+                found[stop - after + place] = firsts[row] + before + place
+            start = stop

@@ -1,0 +1,61 @@
+-- Arrays as sets, sorted arrays of all flat types, elements side by side, insertions.
+-- tables: nests
+-- matrix: ansi=true,false ; aqe=true
+-- Lambdas of Spark 4.3 fail over NULL elements of a column with a dictionary, which its other reader decodes.
+
+SELECT id, array_distinct(ai), array_distinct(at), array_distinct(ad), array_distinct(an), array_distinct(ay) FROM nests;
+SELECT id, array_distinct(concat(at, array(k), at)), array_distinct(array(i > 0, NULL, i > 0, i = 1)), array_distinct(concat(ad, reverse(ad))) FROM nests;
+SELECT id, array_union(ai, ai), array_union(at, array(k, NULL)), array_union(ad, array(0.0D, -0.0D)), array_union(ay, array(DATE'1970-01-01')) FROM nests;
+SELECT id, array_union(an, array(st.d)), array_union(ai, array(i)), array_union(ad, reverse(ad)), array_union(ai, array()) FROM nests;
+SELECT id, array_intersect(ai, array(i, 1, NULL)), array_intersect(at, array('é', k, 'é')), array_intersect(ad, array(double('NaN'), 0.0D, NULL)), array_intersect(ai, st.in.v) FROM nests;
+SELECT id, array_except(ai, array(i, 1)), array_except(at, array(k, NULL)), array_except(ad, array(-0.0D)), array_except(ad, array(double('NaN'), NULL)), array_except(st.in.v, ai) FROM nests;
+SELECT id, arrays_overlap(ai, array(i, 2)), arrays_overlap(at, array(k)), arrays_overlap(ad, array(double('NaN'), NULL)), arrays_overlap(ad, array(-0.0D)), arrays_overlap(ai, st.in.v), arrays_overlap(ay, ay) FROM nests;
+SELECT id FROM nests WHERE arrays_overlap(ai, array(1, 2)) AND size(array_distinct(at)) > 1;
+-- Types that are compared by a dictionary, and more elements than are compared one by one.
+SELECT id, array_distinct(array(cast(k AS BINARY), X'61', cast(k AS BINARY), X'')), array_distinct(array(cast(st.d AS DECIMAL(38, 10)), 1.5BD, 99999999999999999999999999.5BD, st.d)) FROM nests;
+SELECT id, array_union(array(cast(k AS BINARY)), array(X'61', NULL)), array_except(array(cast(st.d AS DECIMAL(38, 2)), NULL), array(cast(1.25 AS DECIMAL(38, 2)))), arrays_overlap(array(cast(k AS BINARY), NULL), array(X'61')) FROM nests;
+SELECT id, array_distinct(concat(sequence(0, 30), sequence(cast(id AS INT), 40), array(NULL), ai)), array_distinct(transform(sequence(0, 60), x -> cast((x * id) % 40 AS STRING))) FROM nests WHERE id < 60;
+SELECT id, array_union(sequence(id, id + 40), sequence(0L, 30L)), array_intersect(sequence(id, id + 40), sequence(30L, 60L)), array_except(array(id, 70, 20), sequence(0L, 50L)), arrays_overlap(sequence(id, id + 25), array(60L)) FROM nests WHERE id < 60;
+SELECT id, arrays_overlap(array(60L, NULL), sequence(id, id + 25)), array_except(concat(ai, sequence(0, 40)), concat(sequence(20, 50), ai)) FROM nests WHERE id < 60;
+SELECT id, array_distinct(array(timestamp_seconds(id % 3), timestamp_seconds(0))), array_union(array(make_dt_interval(1), NULL), array(make_dt_interval(i))), array_distinct(array(float(st.d), float(0), -float(0))) FROM nests;
+-- oracle: spark.sql.parquet.enableNestedColumnVectorizedReader=false
+SELECT id, transform(array(ad, array(-0.0D)), x -> array_distinct(x)), transform(array(ad), x -> array_union(x, x)), transform(array(ad, array(0.0D, -0.0D)), x -> arrays_overlap(x, array(0.0D))) FROM nests;
+-- expect: partly array_distinct
+SELECT id, array_distinct(aa) FROM nests;
+-- expect: partly array_union
+SELECT id, array_union(ast, ast) FROM nests;
+
+SELECT id, arrays_zip(ai, at), arrays_zip(ai), arrays_zip(aa, ad, at, m_keys), arrays_zip(ai, array(1, 2, 3)) FROM (SELECT *, map_keys(m) AS m_keys FROM nests);
+SELECT id, e.at, e.ai FROM nests LATERAL VIEW explode(arrays_zip(at, ai)) v AS e;
+SELECT id, array_append(ai, i), array_append(at, k), array_prepend(at, k), array_prepend(aa, array(id)), array_append(ad, -0.0D), array_append(ast, NULL) FROM nests;
+SELECT id, array_insert(ai, 2, i), array_insert(at, -1, k), array_insert(at, -4, k), array_insert(ai, 5, 7), array_insert(ai, -3, NULL), array_insert(aa, 1, array(id)) FROM nests;
+SELECT id, array_insert(ai, i, 9), array_insert(at, i, k), array_insert(array(k), i, 'x') FROM nests WHERE i <> 0;
+-- expect: error INVALID_INDEX_OF_ZERO
+SELECT id, array_insert(array(k), i, 'x') FROM nests;
+-- expect: error COLLECTION_SIZE_LIMIT_EXCEEDED.PARAMETER
+SELECT id, array_insert(ai, cast(2147483640 + id AS INT), 9) FROM nests WHERE id < 7;
+-- expect: error COLLECTION_SIZE_LIMIT_EXCEEDED.FUNCTION
+SELECT id, array_insert(ai, cast(-2147483640 + id AS INT), 9) FROM nests WHERE id < 7;
+-- expect: error COLLECTION_SIZE_LIMIT_EXCEEDED.FUNCTION
+SELECT id, array_insert(ai, 2147483645, 9) FROM nests WHERE id < 7;
+SELECT id, array_append(IF(id < 0, ai, NULL), cast(10 div (id - id) AS INT)), array_insert(ai, cast(NULL AS INT), cast(10 div id AS INT)) FROM nests WHERE id > 0;
+-- set: spark.sql.legacy.negativeIndexInArrayInsert=true
+-- expect: partly array_insert
+SELECT id, array_insert(ai, -2, 1) FROM nests;
+-- oracle: spark.sql.parquet.enableNestedColumnVectorizedReader=false
+SELECT id, array_compact(ai), array_compact(at), array_compact(ast), array_compact(aa), array_compact(ad) FROM nests;
+
+SELECT id, array_sort(ai), array_sort(at), array_sort(ad), array_sort(an), array_sort(ay), array_sort(array(i > 0, NULL, i = 1)) FROM nests;
+SELECT id, sort_array(ad), sort_array(ad, false), sort_array(array(float(i), NULL, float(0), -float(0))), array_sort(array(1, id, -id)) FROM nests;
+SELECT id, array_min(ad), array_max(ad), array_min(reverse(ad)), array_max(reverse(ad)), array_min(array(float(i), float('NaN'))), array_max(array(float(i), float('NaN'))) FROM nests;
+SELECT id, sort_array(array(cast(k AS BINARY), X'61', X'')), array_sort(array(cast(st.d AS DECIMAL(38, 10)), NULL, 1.5BD, -1.5BD)), array_max(array(cast(st.d AS DECIMAL(38, 10)), 99999999999999999999999999.5BD)), array_min(array(k, 'b')) FROM nests;
+SELECT id, sort_array(transform(sequence(0, 50), x -> (x * id) % 37)), array_sort(transform(sequence(0, 50), x -> cast((x * id) % 37 AS STRING))), sort_array(transform(sequence(0, 50), x -> IF(x % 9 = 0, NULL, (x * id) % 37)), false) FROM nests WHERE id < 60;
+SELECT id, sort_array(array(i > 0, NULL, i = 1), false), array_min(array(i > 0, i = 1)), array_max(array(timestamp_seconds(id), timestamp_seconds(5))) FROM nests;
+-- oracle: spark.sql.parquet.enableNestedColumnVectorizedReader=false
+SELECT id, transform(array(ad), x -> sort_array(x)), transform(array(ad), x -> array_sort(x)), transform(array(ad), x -> array_min(x)) FROM nests;
+-- expect: partly sort_array
+SELECT id, sort_array(array(0.0D, -0.0D, coalesce(double(id), 1.0D))) FROM nests;
+-- expect: partly array_sort
+SELECT id, array_sort(ai, (x, y) -> y - x) FROM nests WHERE size(ai) < 2 AND ai IS NOT NULL;
+SELECT id, array_size(ai), cardinality(at), array_position(ad, double(i)), array_position(reverse(ad), -0.0D), try_element_at(m, k), try_element_at(ai, 3) FROM nests;
+SELECT x, count(*) FROM (SELECT explode(array_union(array(k), at)) AS x FROM nests) GROUP BY x;
