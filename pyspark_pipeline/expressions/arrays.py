@@ -247,26 +247,40 @@ def _repeat(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=run, can_raise=True, null_intolerant=False)
 
 
-@function("Sequence", [case([kind], [kind], result=["array"]) for kind in INTEGRAL])
+@function("Sequence", [
+    *(case([kind], [kind], result=["array"]) for kind in (*INTEGRAL, "date")),
+    *(case([kind], [kind], [kind], result=["array"]) for kind in INTEGRAL),
+])  # fmt: skip
 def _sequence(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Return the integers from one to another, in steps of 1 or −1."""
+    """Return the integers or dates from one to another, in steps of 1 or −1, or of integers that lead to the other."""
     kind = call.type.arrow
 
     def run(values: Sequence[Value], rows: int) -> pa.Array:
-        first, last = (plain_array(value, rows) for value in values)
-        valid = np.asarray(pc.and_(first.is_valid(), last.is_valid()))
-        start, stop = _integers(first), _integers(last)
-        step = np.where(start <= stop, 1, -1)
-        distance = np.where(step > 0, stop, start).astype(np.uint64) - np.where(step > 0, start, stop).astype(np.uint64)
-        counts = np.where(valid, distance, 0).astype(np.float64) + valid
+        arrays = [plain_array(value, rows) for value in values]
+        valid = np.all([np.asarray(array.is_valid()) for array in arrays], axis=0)
+        start, stop = _integers(arrays[0]), _integers(arrays[1])
+        step = np.where(start <= stop, 1, -1) if len(arrays) < 3 else _integers(arrays[2])
+        leads = (start == stop) | ((step > 0) & (start < stop)) | ((step < 0) & (start > stop))
+        if not leads[valid].all():
+            row = int(np.argmax(valid & ~leads))
+            raise conditions.illegal_sequence(int(start[row]), int(stop[row]), int(step[row]))
+        is_up = start <= stop
+        distance = np.where(is_up, stop, start).astype(np.uint64) - np.where(is_up, start, stop).astype(np.uint64)
+        width = np.where(step < 0, -step.astype(np.uint64), step.astype(np.uint64))
+        steps = distance // np.maximum(width, np.uint64(1))
+        counts = np.where(valid, steps, 0).astype(np.float64) + valid
         _check_lengths(counts, "sequence", "count")
         whole = counts.astype(np.int64)
         before = np.cumsum(whole) - whole
         owners = np.repeat(np.arange(rows), whole)
         made = start[owners] + step[owners] * (np.arange(owners.size) - before[owners])
-        return list_array(kind, whole, pa.array(made).cast(kind.value_type), valid)
+        return list_array(kind, whole, _of_integers(made, kind.value_type), valid)
 
     return Kernel(run=run, can_raise=True)
+
+
+def _of_integers(values: _Places, kind: pa.DataType) -> pa.Array:
+    return pa.array(values).cast(pa.int32()).cast(kind) if pa.types.is_date32(kind) else pa.array(values).cast(kind)
 
 
 def _integers(array: pa.Array) -> npt.NDArray[np.int64]:

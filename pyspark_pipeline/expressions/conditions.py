@@ -88,6 +88,12 @@ def array_too_long(length: int, most: int, function: str, parameter: str) -> Spa
     return SparkConditionError("SparkRuntimeException", "COLLECTION_SIZE_LIMIT_EXCEEDED.PARAMETER", parameters)
 
 
+def illegal_sequence(start: int, stop: int, step: int) -> SparkConditionError:
+    """Build the error of steps that do not lead from the first number of a sequence to the last one."""
+    parameters = {"start": str(start), "stop": str(stop), "step": str(step)}
+    return SparkConditionError("SparkIllegalArgumentException", "_LEGACY_ERROR_TEMP_3243", parameters)
+
+
 def duplicate_map_key(key: str) -> SparkConditionError:
     """Build the error of a key that a map would have twice."""
     parameters = {"key": key, "mapKeyDedupPolicy": '"spark.sql.mapKeyDedupPolicy"'}
