@@ -66,7 +66,8 @@ _EXPRESSIONS = r"""
     timestamp_seconds(l_orderkey); timestamp_millis(l_orderkey); timestamp_seconds(l_quantity * 1.5D);
     timestamp_seconds(l_extendedprice); timestamp_seconds(l_linenumber * 1000003) + interval '1' day;
     timestamp_seconds(l_orderkey) + interval '1' month; timestampdiff(HOUR, l_shipdate, l_receiptdate);
-    unix_timestamp(timestamp_seconds(l_linenumber * 1000003)); from_unixtime(l_orderkey)
+    unix_timestamp(timestamp_seconds(l_linenumber * 1000003)); from_unixtime(l_orderkey);
+    get_json_object(concat('{"key": ', l_orderkey, ', "note": "', l_comment, '", "n": [1, 2.50]}'), '$.note')
 """
 EXPRESSIONS = tuple(text.strip() for text in _EXPRESSIONS.split(";"))
 

@@ -8,6 +8,7 @@ error is raised.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
+from pyspark_pipeline.expressions.json_text import tuple_values
 from pyspark_pipeline.expressions.nested import element_bounds, plain_array
 from pyspark_pipeline.kernels.buffers import Array, make_chunk, string_parts, values
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
@@ -44,6 +46,10 @@ class Generated:
     def __init__(self, counts: Array, columns: Columns) -> None:
         self.counts = counts
         self.columns = columns
+
+
+#: Generates the rows of the arguments, as columns of the output's types.
+Generator: TypeAlias = Callable[[Sequence[pa.Array], Sequence[pa.DataType]], Generated]
 
 
 def _exploded(array: pa.Array, parts: Sequence[pa.Array], has_position: bool = False) -> Generated:
@@ -109,13 +115,36 @@ def _replicate_rows(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType
     return Generated(values(pc.fill_null(arguments[0], 0)).astype(np.int64), columns)
 
 
-_GENERATORS: Mapping[str, Callable[[Sequence[pa.Array], Sequence[pa.DataType]], Generated]] = {
-    "Explode": _explode,
-    "PosExplode": _pos_explode,
-    "Inline": _inline,
-    "Stack": _stack,
-    "ReplicateRows": _replicate_rows,
+def _json_tuple(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType], is_shortest: bool) -> Generated:
+    """Generate one row of the values of names, which are constants, in a JSON document."""
+    documents, *names = arguments
+    wanted = [name[0].as_py() for name in names] if len(documents) else []
+    made = tuple_values(documents, wanted, is_shortest=is_shortest)
+
+    def columns(places: Array, owners: Array, missing: Array | None) -> list[pa.Array]:
+        return [column.take(pa.array(owners)) for column in made]
+
+    return Generated(np.ones(len(documents), dtype=np.int64), columns)
+
+
+def _build_json_tuple(settings: ExpressionSettings) -> Generator:
+    return partial(_json_tuple, is_shortest=settings.prints_shortest_digits)
+
+
+#: For each generator the function that builds it for the settings.
+_GENERATORS: Mapping[str, Callable[[ExpressionSettings], Generator]] = {
+    "Explode": lambda settings: _explode,
+    "PosExplode": lambda settings: _pos_explode,
+    "Inline": lambda settings: _inline,
+    "Stack": lambda settings: _stack,
+    "ReplicateRows": lambda settings: _replicate_rows,
+    "JsonTuple": _build_json_tuple,
 }
+
+
+def generator_of(node: Generate, settings: ExpressionSettings) -> Generator:
+    """Build the generator of a node."""
+    return _GENERATORS[node.generator](settings)
 
 
 def _row_bytes(column: pa.Array) -> Array | None:
@@ -142,8 +171,16 @@ class GenerateOperator(Operator):
     A chunk whose arguments one Arrow array does not hold is halved.
     """
 
-    def __init__(self, node: Generate, arguments: CompiledExpressions, batch_rows: int, unused: frozenset[int]) -> None:
+    def __init__(
+        self,
+        node: Generate,
+        generator: Generator,
+        arguments: CompiledExpressions,
+        batch_rows: int,
+        unused: frozenset[int],
+    ) -> None:
         self._node = node
+        self._generator = generator
         self._arguments = arguments
         self._batch_rows = batch_rows
         self._unused = unused
@@ -202,7 +239,7 @@ class GenerateOperator(Operator):
     def _generate(self, chunk: Chunk) -> Generated:
         rows = chunk.num_rows
         plain = [plain_array(value, rows) for value in self._arguments.evaluate(chunk)]
-        self._made = _GENERATORS[self._node.generator](plain, self._outputs)
+        self._made = self._generator(plain, self._outputs)
         counts = np.maximum(self._made.counts, 1) if self._node.is_outer else self._made.counts
         self._ends = np.cumsum(counts)
         carried = [place for output, place in enumerate(self._node.carried) if output not in self._unused]
@@ -258,12 +295,14 @@ class GenerateFactory(OperatorFactory):
 
     def __init__(self, node: Generate, settings: Settings, required: RequiredOutput) -> None:
         self._node = node
-        self._arguments = compile_expressions(node.arguments, ExpressionSettings.of(settings))
+        expression_settings = ExpressionSettings.of(settings)
+        self._arguments = compile_expressions(node.arguments, expression_settings)
+        self._generator = generator_of(node, expression_settings)
         self._batch_rows = settings.options.batch_rows
         self._unused = required.unused
 
     def create(self, dop: int, driver_sequence: int) -> GenerateOperator:
-        return GenerateOperator(self._node, self._arguments, self._batch_rows, self._unused)
+        return GenerateOperator(self._node, self._generator, self._arguments, self._batch_rows, self._unused)
 
 
 def _required_input(node: Generate, required: RequiredOutput) -> tuple[RequiredOutput]:

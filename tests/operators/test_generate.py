@@ -8,7 +8,7 @@ import pytest
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
-from pyspark_pipeline.operators.generate import GenerateOperator
+from pyspark_pipeline.operators.generate import GenerateOperator, generator_of
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
 from pyspark_pipeline.plan.generates import Generate
 from pyspark_pipeline.plan.nodes import Field, Node
@@ -26,7 +26,10 @@ def _operator(
     node = Generate(
         output=output, generator=generator, arguments=arguments, carried=(0,), is_outer=is_outer, child=child
     )
-    return GenerateOperator(node, compile_expressions([argument], ExpressionSettings()), batch_rows, frozenset())
+    settings = ExpressionSettings()
+    return GenerateOperator(
+        node, generator_of(node, settings), compile_expressions([argument], settings), batch_rows, frozenset()
+    )
 
 
 def _pulled(operator: GenerateOperator) -> list[list[tuple[int | None, ...]]]:

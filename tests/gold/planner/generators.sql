@@ -36,5 +36,4 @@ SELECT id, explode(array(10 div (id - 50), id)) AS e FROM numbers;
 SELECT id, explode(a) AS e FROM evolved_nests;
 SELECT i FROM numbers EXCEPT ALL SELECT s FROM numbers;
 SELECT i, b FROM numbers INTERSECT ALL SELECT s, b FROM numbers;
--- expect: partly json_tuple
 SELECT id, json_tuple(concat('{"a":', id, '}'), 'a') FROM nests;

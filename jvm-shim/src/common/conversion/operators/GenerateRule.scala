@@ -9,11 +9,19 @@ import org.apache.spark.sql.execution.GenerateExec
 object GenerateRule extends OperatorRule[GenerateExec] {
   import Json._
 
-  private val Generators = Set("Explode", "PosExplode", "Inline", "Stack", "ReplicateRows")
+  private val Generators = Set("Explode", "PosExplode", "Inline", "Stack", "ReplicateRows", "JsonTuple")
 
   override def limitation(op: GenerateExec): Option[String] =
-    if (Generators.contains(ExpressionJson.name(op.generator))) None
-    else Some(s"${ExpressionOrigin.name(op.generator)} is not supported")
+    op.generator match {
+      case JsonTuple(_ +: names) if !names.forall(isConstant) => Some("the names of json_tuple are not constants")
+      case known if Generators.contains(ExpressionJson.name(known)) => None
+      case other => Some(s"${ExpressionOrigin.name(other)} is not supported")
+    }
+
+  private def isConstant(e: Expression): Boolean = e match {
+    case Literal(value, _) => value != null
+    case _ => false
+  }
 
   override def expressions(op: GenerateExec): Seq[Expression] = Support.withoutCarried(op.generator.children)
 
