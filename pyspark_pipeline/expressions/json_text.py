@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -68,15 +69,24 @@ class KernelPath:
         )
 
 
-def find_texts(texts: pa.Array, path: KernelPath, *, takes_last: bool, is_shortest: bool) -> tuple[pa.Array, Any]:
+def find_texts(texts: pa.Array, path: KernelPath, *, is_shortest: bool) -> tuple[pa.Array, Any]:
     """Return the values that the kernel finds in documents of valid UTF-8, and a mask of those it does not decide."""
     offsets, data = text_of(texts)
-    rows = len(texts)
+
+    def write(ends: Any, out: Any, statuses: Any) -> None:
+        json_scan.find_values(
+            offsets, data, path.kinds, path.indexes, path.name_ends, path.names, ends, out, statuses
+        )
+
+    return _written(texts, write, is_shortest)
+
+
+def _written(texts: pa.Array, write: Callable[[Any, Any, Any], None], is_shortest: bool) -> tuple[pa.Array, Any]:
+    """Return the values that ``write(ends, out, statuses)`` writes, and a mask of the documents not decided."""
+    rows, (offsets, _) = len(texts), text_of(texts)
     ends, statuses = np.empty(rows + 1, dtype=np.int32), np.empty(rows, dtype=np.uint8)
     out = allocate(int(offsets[-1]) - int(offsets[0]), np.uint8)
-    json_scan.find_values(
-        offsets, data, path.kinds, path.indexes, path.name_ends, path.names, takes_last, ends, out, statuses
-    )
+    write(ends, out, statuses)
     found = string_array(ends, out[: ends[-1]], None)
     is_number = statuses == json_scan.NUMBER
     if is_number.any():
@@ -101,19 +111,28 @@ def _printed(numbers: pa.Array, is_shortest: bool) -> pa.Array:
 def tuple_values(texts: pa.Array, names: Sequence[str], *, is_shortest: bool) -> list[pa.Array]:
     """Return an array for each name: the last value that is not null of its members (Spark: JsonTupleEvaluator)."""
     texts = java_text(texts)
+    offsets, data = text_of(texts)
+    wanted = list(dict.fromkeys(names))
+    path = KernelPath.of(wanted)
+    starts, statuses = np.empty((len(wanted), len(texts)), dtype=np.int32), np.empty(len(texts), dtype=np.uint8)
+    json_scan.find_members(offsets, data, path.name_ends, path.names, starts, statuses)
+    is_other = np.asarray(texts.is_valid()) & (statuses == json_scan.OTHER)
+    starts[:, statuses == json_scan.OTHER] = -1
     found: dict[str, pa.Array] = {}
-    is_other = np.zeros(len(texts), dtype=np.bool_)
-    for name in dict.fromkeys(names):
-        path = KernelPath.of([name])
-        found[name], is_undecided = find_texts(texts, path, takes_last=True, is_shortest=is_shortest)
+    for name, places in zip(wanted, starts, strict=True):
+        found[name], is_undecided = _written(texts, partial(_write_at, texts, frozen(places)), is_shortest)
         is_other |= is_undecided
     if is_other.any():
-        print_double, wanted = double_printer(is_shortest), list(found)
+        print_double = double_printer(is_shortest)
         rows = [last_values(text, wanted, print_double) for text in texts.filter(pa.array(is_other)).to_pylist()]
         for name, column in zip(wanted, zip(*rows, strict=True), strict=True):
             others = pa.array(column, pa.binary()).view(pa.string())
             found[name] = pc.replace_with_mask(found[name], pa.array(is_other), others)
     return [found[name] for name in names]
+
+
+def _write_at(texts: pa.Array, places: Any, ends: Any, out: Any, statuses: Any) -> None:
+    json_scan.write_values(*text_of(texts), places, ends, out, statuses)
 
 
 def double_printer(is_shortest: bool) -> Callable[[float], str]:
@@ -136,7 +155,7 @@ def _get_json_object(call: Call, settings: ExpressionSettings) -> Kernel:
 
     def run(values: Sequence[Value], rows: int) -> Value:
         texts = java_text(to_array(values[0], rows))
-        found, is_other = find_texts(texts, path, takes_last=False, is_shortest=is_shortest)
+        found, is_other = find_texts(texts, path, is_shortest=is_shortest)
         if not is_other.any():
             return found
         is_other = pa.array(is_other)

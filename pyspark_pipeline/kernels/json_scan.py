@@ -559,7 +559,7 @@ def is_name(data: Any, at: int, stop: int, names: Any, first: int, size: int) ->
 
 @kernel
 def find_value(
-    data: Any, start: int, stop: int, kinds: Any, indexes: Any, name_ends: Any, names: Any, takes_last: bool,
+    data: Any, start: int, stop: int, kinds: Any, indexes: Any, name_ends: Any, names: Any,
     stack: Any, counts: Any, out: Any, begin: int,
 ) -> Any:  # fmt: skip
     """Write the value of a path in one document from ``begin`` on; return the end and the status."""
@@ -619,7 +619,7 @@ def find_value(
         while True:
             if level == 0:
                 return to, found
-            if found != ABSENT and not takes_last:
+            if found != ABSENT:
                 at = run_machine(data, at, stop, stack, level, 0, _AT_COMMA)
                 return (to, found) if at >= 0 else (begin, OTHER)
             at = skip_space(data, at, stop)
@@ -638,14 +638,14 @@ def find_value(
 
 @kernel
 def find_values(
-    offsets: Any, data: Any, kinds: Any, indexes: Any, name_ends: Any, names: Any, takes_last: bool,
+    offsets: Any, data: Any, kinds: Any, indexes: Any, name_ends: Any, names: Any,
     ends: Any, out: Any, statuses: Any,
 ) -> None:  # fmt: skip
     """Write the value of a path in each document, and its status (uint8).
 
     The path has steps of ``kinds`` (int64) KEY or INDEX: the names between ``name_ends`` (int64, one more than steps)
     of ``names``, and the places ``indexes`` (int64). Of members with the same name the first counts whose value is not
-    null and has the further steps; with ``takes_last``, for one step, the last that is not null.
+    null and has the further steps.
     ``ends`` (int32) begins with 0; ``out`` has room for the bytes of all documents.
     """
     stack = np.empty(DEEPEST + kinds.shape[0] + 1, dtype=np.uint8)
@@ -654,11 +654,80 @@ def find_values(
     ends[0] = 0
     for row in range(statuses.shape[0]):
         to, status = find_value(
-            data, np.int64(offsets[row]), np.int64(offsets[row + 1]), kinds, indexes, name_ends, names, takes_last,
+            data, np.int64(offsets[row]), np.int64(offsets[row + 1]), kinds, indexes, name_ends, names,
             stack, counts, out, to,
         )  # fmt: skip
         statuses[row] = status
         ends[row + 1] = to
+
+
+@kernel
+def find_members(offsets: Any, data: Any, name_ends: Any, names: Any, starts: Any, statuses: Any) -> None:
+    """Write the offset of the last value that is not null of each name in each document, -1 if it has none.
+
+    ``starts`` (int32) has the shape (names, rows), the other arrays are those of :func:`find_values`; the names differ.
+    The status is OTHER for a document that is not decided, and else ABSENT or FOUND.
+    """
+    count = starts.shape[0]
+    stack = np.empty(DEEPEST + 1, dtype=np.uint8)
+    stack[0] = 125
+    nothing = np.empty(0, dtype=np.uint8)
+    for row in range(statuses.shape[0]):
+        for wanted in range(count):
+            starts[wanted, row] = -1
+        statuses[row] = ABSENT
+        start, stop = np.int64(offsets[row]), np.int64(offsets[row + 1])
+        at = skip_space(data, start, stop)
+        if at >= stop or data[at] != 123:
+            continue
+        statuses[row] = OTHER
+        at = skip_space(data, at + 1, stop)
+        if at >= stop or not suits_machine(data, start, stop):
+            continue
+        if data[at] == 125:
+            statuses[row] = ABSENT
+            continue
+        while at < stop and data[at] == 34:
+            found = -1
+            for wanted in range(count):
+                first = np.int64(name_ends[wanted])
+                if is_name(data, at, stop, names, first, np.int64(name_ends[wanted + 1]) - first):
+                    found = wanted
+                    break
+            if found < 0:
+                at = run_machine(data, at, stop, stack, 1, 1, _AT_NAME)
+            else:
+                at, _ = pass_name(data, at, stop, nothing, 0, False)
+                if at < 0 or at >= stop:
+                    break
+                if data[at] != 110:
+                    starts[found, row] = at
+                at = run_machine(data, at, stop, stack, 1, 1, _AT_VALUE)
+            if at < 0:
+                break
+            if data[at] != 44:
+                statuses[row] = FOUND
+                break
+            at = skip_space(data, at + 1, stop)
+
+
+@kernel
+def write_values(offsets: Any, data: Any, starts: Any, ends: Any, out: Any, statuses: Any) -> None:
+    """Write the value at ``starts`` (int32) of each document, none at -1, and its status, as :func:`find_values`."""
+    stack = np.empty(DEEPEST, dtype=np.uint8)
+    end = 0
+    ends[0] = 0
+    for row in range(statuses.shape[0]):
+        statuses[row] = ABSENT
+        at = np.int64(starts[row])
+        if at >= 0:
+            at, to, found = pass_result(data, at, np.int64(offsets[row + 1]), stack, out, end)
+            statuses[row] = found
+            if at < 0:
+                statuses[row] = OTHER
+            else:
+                end = to
+        ends[row + 1] = end
 
 
 @kernel

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from pyspark_pipeline.expressions import ExpressionSettings
 from pyspark_pipeline.expressions.compile import compile_expressions
-from pyspark_pipeline.expressions.json_parse import array_length, object_keys, units, value_at
-from pyspark_pipeline.expressions.json_text import KernelPath, double_printer, find_texts, parse_path
+from pyspark_pipeline.expressions.json_parse import array_length, last_values, object_keys, units, value_at
+from pyspark_pipeline.expressions.json_text import KernelPath, double_printer, find_texts, parse_path, tuple_values
 from pyspark_pipeline.plan.expr import Expr
 from tests.expressions.build import call, chunk, col, lit
 
@@ -62,14 +62,22 @@ def test_children(texts: list[str | None]) -> None:
     assert keys == [None if text is None else object_keys(text) for text in texts]
 
 
+@given(texts=st.lists(st.none() | _DOCUMENTS, min_size=1, max_size=8))
+def test_the_values_of_several_names(texts: list[str | None]) -> None:
+    names = ["a", "b", "", "a", "\U0001f600", 'q"']
+    found = tuple_values(pa.array(texts, pa.string()), names, is_shortest=False)
+    printer = double_printer(is_shortest=False)
+    wanted = [[None] * len(names) if text is None else last_values(text, names, printer) for text in texts]
+    columns = [column.cast(pa.binary()).to_pylist() for column in found]
+    assert [list(row) for row in zip(*columns, strict=True)] == wanted
+
+
 @pytest.mark.parametrize("text", [
     '{"a": "x"}', '{ "a" : [1, {"b": null}] }', '{"b": "\\u00e9", "a": {"c": "\\n\\u00e9", "d": 1.5}}', '{"a": 1.50}',
     "[]",
 ])  # fmt: skip
 def test_documents_that_the_kernel_decides(text: str) -> None:
-    found, is_other = find_texts(
-        pa.array([text]), KernelPath.of(parse_path("$.a")), takes_last=False, is_shortest=False
-    )
+    found, is_other = find_texts(pa.array([text]), KernelPath.of(parse_path("$.a")), is_shortest=False)
     assert not is_other.any()
     assert found.to_pylist() == [_one(text, "$.a")]
 
