@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.expressions.compile import compile_expressions
+from pyspark_pipeline.expressions.json_text import tuple_values
 from pyspark_pipeline.expressions.registry import ExpressionSettings
 from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
@@ -39,14 +40,18 @@ _ORDINALS = {
 
 
 def steps() -> tuple[Callable[[], None], ...]:
-    """Return one function per expression, which evaluates the expression."""
-    return tuple(partial(_evaluate, expr) for expr in _expressions())
+    """Return one function per expression, which evaluates the expression, and one for ``json_tuple``."""
+    return (*(partial(_evaluate, expr) for expr in _expressions()), _tuple)
 
 
 def warm_up() -> None:
     """Load the kernels of decimals, text parsing and matching, and dates."""
     for step in steps():
         step()
+
+
+def _tuple() -> None:
+    tuple_values(pa.array(['{"a":1}', None]), ["a"], is_shortest=False)
 
 
 def _evaluate(expr: Expr) -> None:
