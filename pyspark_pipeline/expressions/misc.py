@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from pyspark_pipeline.datatypes.types import NESTED_KINDS
 from pyspark_pipeline.expressions.cases import DAY_TIME, YEAR_MONTH
 from pyspark_pipeline.expressions.registry import (
     FLOATING,
@@ -17,7 +18,7 @@ from pyspark_pipeline.expressions.registry import (
     case,
     function,
 )
-from pyspark_pipeline.expressions.values import from_numbers, numbers, to_array
+from pyspark_pipeline.expressions.values import decode, from_numbers, numbers, to_array
 from pyspark_pipeline.kernels.decimal_words import validity_of
 from pyspark_pipeline.plan.expr import Call
 
@@ -27,8 +28,25 @@ def _same(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=lambda values, rows: values[0], null_intolerant=False)
 
 
-for _name in ("Alias", "KnownNotNull", "KnownFloatingPointNormalized", "PromotePrecision"):
-    function(_name, [case(KINDS)])(_same)
+for _name in (
+    "Alias",
+    "KnownFloatingPointNormalized",
+    "KnownNotContainsNull",
+    "KnownNotNull",
+    "KnownNullable",
+    "PromotePrecision",
+):
+    function(_name, [case(KINDS), case(NESTED_KINDS, result=NESTED_KINDS)])(_same)
+
+
+@function("PreciseTimestampConversion", [
+    case(["timestamp", "timestamp_ntz"], result=["bigint"]),
+    case(["bigint"], result=["timestamp", "timestamp_ntz"]),
+])  # fmt: skip
+def _microseconds(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the microseconds of a timestamp, or the timestamp of microseconds: bounds of windows are computed so."""
+    kind = call.type.arrow
+    return Kernel(run=lambda values, rows: decode(values[0]).cast(kind))
 
 
 @function("TypeOf", [case([kind for kind in KINDS if kind not in (DAY_TIME, YEAR_MONTH)])])

@@ -10,7 +10,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.datatypes.types import NESTED_KINDS
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.cases import ALL_KINDS, INTEGRAL, KINDS, case
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, function
@@ -301,9 +300,3 @@ def equal_values(left: pa.Array, right: Value) -> npt.NDArray[np.bool_]:
     if pa.types.is_floating(left.type):
         equal = pc.or_(equal, pc.and_(pc.is_nan(left), pc.is_nan(right)))
     return flags(pc.fill_null(equal, False))
-
-
-for _name in ("Alias", "KnownNotNull", "KnownNotContainsNull", "KnownFloatingPointNormalized"):
-    function(_name, [case(NESTED_KINDS, result=NESTED_KINDS)])(
-        lambda call, settings: Kernel(run=lambda values, rows: values[0], null_intolerant=False)
-    )

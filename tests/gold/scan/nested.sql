@@ -40,22 +40,14 @@ SELECT st.s, count(*), count(st), count(ai), sum(st.x), max(st.d) FROM nests GRO
 SELECT k, first(at) AS f, last(m) AS l, count(ms) FROM (SELECT /*+ COALESCE(1) */ * FROM nests) GROUP BY k;
 SELECT count(DISTINCT id), count(ast) FROM nests;
 SELECT sum(size(ai)), count(*) FROM nests;
--- Keys of nested types stay in Spark.
--- expect: partly
+-- Keys of nested types.
 SELECT struct(k, i) AS s, count(*) FROM nests GROUP BY struct(k, i);
--- expect: partly
 SELECT DISTINCT st.in.v FROM nests;
--- expect: partly
 SELECT a.id, b.id FROM nests a JOIN nests b ON struct(a.k, a.i) = struct(b.k, b.i) WHERE a.id < 40;
--- expect: partly
 SELECT a.id, b.id FROM nests a JOIN nests b ON array(a.i) = array(b.i) AND a.k = b.k WHERE a.id < 40;
--- expect: partly
 SELECT id, count(*) OVER (PARTITION BY struct(k)) AS n FROM nests;
--- expect: partly
 SELECT id, st FROM nests ORDER BY struct(k, id) LIMIT 20;
--- expect: partly
 SELECT count(DISTINCT struct(k, i)), count(DISTINCT id) FROM nests;
--- expect: partly
 SELECT /*+ REPARTITION(3, st) */ id FROM nests;
 -- expect: partly
 SELECT id FROM nests WHERE struct(k, i) = struct('a', 1) OR st IN (SELECT st FROM nests WHERE id < 5);
