@@ -56,8 +56,9 @@ class DataType:
 
     A time of day has the digits of its seconds as precision.
 
-    ``children`` are the type of the elements of an array, whose precision the array has, those of the keys and the
-    values of a map, or those of a struct's fields, whose names are ``names``; types with other names are equal.
+    ``children`` are the type of the elements of an array, those of the keys and the values of a map, or those of a
+    struct's fields, whose names are ``names``; types with other names are equal. An array and a struct have the largest
+    precision of their children.
     """
 
     kind: str
@@ -150,5 +151,5 @@ def _parse_nested(text: str, kind: str, start: int) -> tuple[DataType, int]:
         children.append(child)
     if text[at : at + 1] != ">" or len(children) != {"array": 1, "map": 2}.get(kind, len(children)):
         raise ValueError(f"type {text!r} is not supported")
-    precision = children[0].precision if kind == "array" else 0
+    precision = 0 if kind == "map" else max(child.precision for child in children)
     return DataType(kind, precision, children=tuple(children), names=tuple(names)), at + 1

@@ -30,24 +30,26 @@ _ROW = 16
 _SIZE = 0xFFFFFFFF
 
 
-def write_lists(columns: Sequence[pa.Array], bounds: Array, marks: Array | None = None) -> tuple[Array, Array]:
+def write_lists(
+    columns: Sequence[pa.Array], bounds: Array, marks: Array | None = None, *, are_rows: bool = False
+) -> tuple[Array, Array]:
     """Return the offsets (int64) and the bytes of the lists of groups, whose elements begin and end at ``bounds``.
 
-    ``columns`` are the fields of the elements; a single one has no NULL. ``marks`` (int64), for lists that Spark does
-    not read, take the place of the NULL bits of the row.
+    ``columns`` are the fields of the elements; a single one has no NULL, and is the element unless the elements
+    ``are_rows``. ``marks`` (int64), for lists that Spark does not read, take the place of the NULL bits of the row.
     """
-    offsets, data = _write_lists(columns, bounds)
+    offsets, data = _write_lists(columns, bounds, are_rows or len(columns) > 1)
     if marks is not None:
         data.view(np.int64)[offsets[:-1] // 8] = marks
     return offsets, data
 
 
-def _write_lists(columns: Sequence[pa.Array], bounds: Array) -> tuple[Array, Array]:
-    if len(columns) == 1 and not _is_text(columns[0].type):
+def _write_lists(columns: Sequence[pa.Array], bounds: Array, are_rows: bool) -> tuple[Array, Array]:
+    if not are_rows and not _is_text(columns[0].type):
         return _write_fixed(_fixed_values(columns[0]), bounds)
     counts = np.diff(bounds)
     fields = [_Field(column) for column in columns]
-    head = _row_head(len(fields)) if len(fields) > 1 else 0
+    head = _row_head(len(fields)) if are_rows else 0
     sizes = head + sum((field.padded for field in fields), np.zeros(int(bounds[-1] - bounds[0]), dtype=np.int64))
     ends = np.append(0, np.cumsum(sizes))
     bytes_of = ends[bounds[1:] - bounds[0]] - ends[bounds[:-1] - bounds[0]]
@@ -61,7 +63,7 @@ def _write_lists(columns: Sequence[pa.Array], bounds: Array) -> tuple[Array, Arr
     numbers = np.arange(first.size) - first
     inside = np.repeat(heads, counts) + ends[:-1] - ends[first]
     marks = np.repeat(starts + _ROW + _words_at(counts), counts) // 8 + numbers
-    words[marks] = (inside << 32) | _unpadded(fields, sizes)
+    words[marks] = (inside << 32) | (sizes if are_rows else np.diff(fields[0].offsets).astype(np.int64))
     places = np.repeat(starts + _ROW, counts) + inside
     if head:
         _write_rows(fields, places, words)
@@ -123,10 +125,6 @@ def _array_head(counts: Array) -> Array:
     return head
 
 
-def _unpadded(fields: Sequence[_Field], sizes: Array) -> Array:
-    return np.diff(fields[0].offsets).astype(np.int64) if len(fields) == 1 else sizes
-
-
 def _write_rows(fields: Sequence[_Field], places: Array, words: Array) -> None:
     """Write elements that are rows, from ``places`` on."""
     base = 8 * ((len(fields) + 63) // 64)
@@ -156,6 +154,8 @@ class _Field:
             self.padded = (np.diff(self.offsets).astype(np.int64) + 7) & ~7
         elif pa.types.is_boolean(column.type):
             self.words = np.asarray(column.fill_null(False)).astype(np.int64)
+        elif pa.types.is_decimal(column.type):
+            self.words = np.where(self.is_null, 0, decimal_words(column)[::2])
         else:
             data = values(column)
             words = np.zeros(rows, dtype=np.int64)
@@ -167,21 +167,27 @@ def _is_text(kind: pa.DataType) -> bool:
     return kind in (pa.string(), pa.binary())
 
 
-def read_lists(groups: Array, lists: pa.Array, types: Sequence[pa.DataType]) -> tuple[Array, list[pa.Array]]:
-    """Read the lists of groups; return the group of each element, and the columns of its fields, of ``types``."""
+def read_lists(
+    groups: Array, lists: pa.Array, types: Sequence[pa.DataType], *, are_rows: bool = False
+) -> tuple[Array, list[pa.Array]]:
+    """Read the lists of groups; return the group of each element, and the columns of its fields, of ``types``.
+
+    A single field is the element unless the elements ``are_rows``.
+    """
+    are_rows = are_rows or len(types) > 1
     offsets, data = string_parts(lists)
     starts = offsets[:-1].astype(np.int64) - int(offsets[0])
     owned = allocate(int(offsets[-1]) - int(offsets[0]), np.uint8)
     owned[:] = data[int(offsets[0]) : int(offsets[-1])]
     words = owned.view(np.int64)
     counts = words[starts // 8 + 2]
-    if len(types) == 1 and not _is_text(types[0]):
+    if not are_rows and not _is_text(types[0]):
         return np.repeat(groups, counts), [_read_fixed(owned, starts + _ROW + _words_at(counts), counts, types[0])]
     first = np.append(0, np.cumsum(counts))
     numbers = np.arange(first[-1]) - np.repeat(first[:-1], counts)
     found = words[np.repeat(starts + _ROW + _words_at(counts), counts) // 8 + numbers]
     places = np.repeat(starts + _ROW, counts) + (found >> 32)
-    if len(types) == 1:
+    if not are_rows:
         columns = [_texts(owned, places, found & _SIZE, types[0], None)]
     else:
         columns = [_read_field(owned, words, places, number, types) for number in range(len(types))]
@@ -203,6 +209,8 @@ def _read_field(data: Array, words: Array, places: Array, number: int, types: Se
         return _texts(data, places + (found >> 32), np.where(valid, found & _SIZE, 0), kind, valid)
     if pa.types.is_boolean(kind):
         return bool_array(found & 1 != 0, valid)
+    if pa.types.is_decimal(kind):
+        return fixed_array(kind, np.stack([found, found >> 63], axis=1), valid)
     width = kind.bit_width // 8
     return fixed_array(kind, found.view(f"<i{width}")[:: 8 // width].copy(), valid)
 

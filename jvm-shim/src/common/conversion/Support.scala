@@ -208,6 +208,7 @@ object Support {
     case d: DecimalType => d.precision
     case t: TimeType => t.precision
     case a: ArrayType => precision(a.elementType)
+    case s: StructType => s.map(field => precision(field.dataType)).maxOption.getOrElse(0)
     case _ => 0
   }
 

@@ -6,12 +6,13 @@ DISTINCT stays in Spark, whose result has the order of a hash map.
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import parse_type
-from pyspark_pipeline.expressions.cases import ONE_CORE_A_TASK, ORDERED, case
+from pyspark_pipeline.expressions.cases import DAY_TIME, ONE_CORE_A_TASK, ORDERED, YEAR_MONTH, case
 from pyspark_pipeline.operators.aggregation.functions.registry import aggregate
 from pyspark_pipeline.operators.aggregation.functions.state import StatePool, warm_up
 from pyspark_pipeline.operators.aggregation.functions.value_lists import (
@@ -22,22 +23,36 @@ from pyspark_pipeline.operators.aggregation.functions.value_lists import (
 )
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 
+#: Fields of up to 8 bytes, and strings.
+_FIELDS = tuple(kind for kind in ORDERED if kind not in (DAY_TIME, YEAR_MONTH))
+_COLLECTED: dict[str, Any] = {
+    "distinct": False,
+    "max_precision": MOST_DIGITS,
+    "fields": IGNORES_NULLS,
+    "settings": ONE_CORE_A_TASK,
+}
 
-@aggregate(
-    "CollectList",
-    [case(ORDERED, distinct=False, max_precision=MOST_DIGITS, fields=IGNORES_NULLS, settings=ONE_CORE_A_TASK)],
-)
+
+@aggregate("CollectList", [case(ORDERED, **_COLLECTED), case(["struct"], children={"0": _FIELDS}, **_COLLECTED)])
 class CollectList(ListFunction):
     """The values that are not NULL; an empty array if there is none."""
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
         kind = call.arg_types[0]
-        self._state: ListState = self.state(lambda: ListState([kind]), "list", kind)
+        self._struct = kind.arrow if kind.kind == "struct" else None
+        fields = [kind] if self._struct is None else kind.children
+        self._state: ListState = self.state(
+            lambda: ListState(fields, are_structs=self._struct is not None), "list", kind
+        )
 
     def result(self, start: int, stop: int) -> pa.Array:
         bounds, columns = self._state.rows(start, stop)
-        return pa.ListArray.from_arrays(bounds.astype(np.int32), columns[0])
+        if self._struct is None:
+            (elements,) = columns
+        else:
+            elements = pa.StructArray.from_arrays(columns, fields=list(self._struct))
+        return pa.ListArray.from_arrays(bounds.astype(np.int32), elements)
 
 
 @warm_up

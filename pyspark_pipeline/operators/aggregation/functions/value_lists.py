@@ -35,10 +35,14 @@ class CollectedState(State):
 
 
 class ListState(CollectedState):
-    """The rows of each group whose first column is not NULL, in their order."""
+    """The rows of each group whose first column is not NULL, in their order.
 
-    def __init__(self, kinds: Sequence[DataType]) -> None:
+    If they ``are_structs``, there is one column, whose fields have ``kinds``.
+    """
+
+    def __init__(self, kinds: Sequence[DataType], *, are_structs: bool = False) -> None:
         self._types = [kind.arrow for kind in kinds]
+        self._are_structs = are_structs
         self._pieces: list[tuple[Array, list[pa.Array]]] = []
         self._is_grouped = True
         self._bytes = 0
@@ -66,13 +70,13 @@ class ListState(CollectedState):
         if first.null_count:
             rows = np.flatnonzero(np.asarray(first.is_valid()))
             groups, columns = groups[rows], [column.take(pa.array(rows)) for column in columns]
-        self._append(groups.copy(), columns)
+        self._append(groups.copy(), columns[0].flatten() if self._are_structs else columns)
 
     def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
         raise NotImplementedError("lists of values are not a state of running frames")
 
     def merge(self, groups: Array, buffers: pa.Array) -> None:
-        self._append(*read_lists(groups, buffers, self._types))
+        self._append(*read_lists(groups, buffers, self._types, are_rows=self._are_structs))
 
     def _append(self, groups: Array, columns: Sequence[pa.Array]) -> None:
         if groups.size:
@@ -90,7 +94,7 @@ class ListState(CollectedState):
 
     def buffers(self, start: int, stop: int) -> pa.Array:
         bounds, columns = self.rows(start, stop)
-        return list_buffers(columns, bounds)
+        return list_buffers(columns, bounds, are_rows=self._are_structs)
 
     def _grouped(self) -> tuple[Array, list[pa.Array]]:
         """Return the groups of all rows, ascending, and the columns."""
@@ -117,12 +121,14 @@ class ListFunction(AggregateFunction):
         return [self._state.buffers(start, stop)]
 
 
-def list_buffers(columns: Sequence[pa.Array], bounds: Array, marks: Array | None = None) -> pa.Array:
+def list_buffers(
+    columns: Sequence[pa.Array], bounds: Array, marks: Array | None = None, *, are_rows: bool = False
+) -> pa.Array:
     """Return lists, whose rows begin and end at ``bounds``, in Spark's serialized form; binary.
 
-    Raise :class:`ResourceExhaustedError` if they do not fit one column.
+    ``are_rows`` as in :func:`write_lists`. Raise :class:`ResourceExhaustedError` if they do not fit one column.
     """
-    offsets, data = write_lists(columns, bounds, marks)
+    offsets, data = write_lists(columns, bounds, marks, are_rows=are_rows)
     check_size(int(offsets[-1]))
     ends = pa.py_buffer(offsets.astype(np.int32))
     return pa.Array.from_buffers(pa.binary(), bounds.size - 1, [None, ends, pa.py_buffer(data)])
