@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pyspark_pipeline.expressions.element_codes import Elements, equality_codes, order_keys, valid_flags
+from pyspark_pipeline.expressions.element_codes import equality_codes, order_keys, valid_flags
+from pyspark_pipeline.expressions.nested import Elements
 from pyspark_pipeline.kernels.element_order import least_places, sorted_places
 from pyspark_pipeline.kernels.element_places import inserted_places, interleaved_places
 from pyspark_pipeline.kernels.element_sets import first_places, members
@@ -26,7 +27,7 @@ def _lists(seed: int, nulls: bool = True) -> list[list[int | None]]:
 
 
 def _parts(lists: list[list[int | None]]) -> tuple[Any, Any, Any]:
-    elements = Elements.of(pa.array(lists, pa.list_(pa.int64())))
+    elements = Elements(pa.array(lists, pa.list_(pa.int64())))
     values = elements.values()
     return elements.ends, equality_codes([values])[0], valid_flags(values)
 
@@ -95,11 +96,11 @@ def test_integers_compare_as_values(values: list[Any], type_: pa.DataType) -> No
 
 def test_elements_of_slices_and_of_rows_that_are_left_out() -> None:
     array = pa.array([[9], [1, 2], None, [], [3]], pa.list_(pa.int64())).slice(1)
-    elements = Elements.of(array)
+    elements = Elements(array)
     assert elements.values().to_pylist() == [1, 2, 3]
     assert elements.ends.tolist() == [0, 2, 2, 2, 3] and elements.owners.tolist() == [0, 0, 3]
-    assert Elements.of(array, np.array([False, False, True, True])).values().to_pylist() == [3]
-    assert Elements.of(array.slice(0, 0)).values().to_pylist() == []
+    assert Elements(array, np.array([False, False, True, True])).values().to_pylist() == [3]
+    assert Elements(array.slice(0, 0)).values().to_pylist() == []
 
 
 def test_interleaved_arrays_follow_each_other_row_by_row() -> None:
