@@ -29,7 +29,8 @@ class Suite:
 
     ``tables`` makes the tables of a scale, in a folder or the default one, and returns their files; ``choose`` returns
     the queries that a text selects, all if it is None, and raises :class:`KeyError` for an unknown one; ``published``
-    returns the published answers at a scale by query name, in which the columns ``not_published`` are not compared.
+    returns the published answers at a scale by query name, in which the columns ``not_published`` are not compared. The
+    queries run in DuckDB too if the suite ``has_oracle``.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Suite:
     settings: Mapping[str, str] = field(default_factory=dict)
     published: Callable[[float], Mapping[str, Texts]] = _no_answers
     not_published: frozenset[str] = frozenset()
+    has_oracle: bool = True
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add ``--scale``, ``--queries``, ``--runs`` and ``--data``."""
@@ -75,6 +77,7 @@ class Suite:
             tables=tables,
             published=self.published(arguments.scale),
             not_published=self.not_published,
+            has_oracle=self.has_oracle,
         )
         with contextlib.ExitStack() as stack:
             engines = {name: stack.enter_context(Engine(name, conf, log=arguments.log)) for name in engine_names}

@@ -18,7 +18,7 @@ from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.expressions.cases import ALL_KINDS, case
 from pyspark_pipeline.expressions.failures import first_failure
 from pyspark_pipeline.expressions.frame import Evaluable, Frame
-from pyspark_pipeline.expressions.nested import Elements, list_array, plain_array
+from pyspark_pipeline.expressions.nested import Elements, list_array, map_pairs, plain_array
 from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel, Value, function
 from pyspark_pipeline.expressions.values import flags, truth
 from pyspark_pipeline.plan.expr import Call, ColumnRef
@@ -122,11 +122,6 @@ def _transform_values(call: Call, settings: ExpressionSettings) -> LazyKernel:
         return list_array(kind, elements.counts, map_pairs(kind, [entries[0], made]), elements.valid)
 
     return LazyKernel(run=run)
-
-
-def map_pairs(kind: pa.MapType, parts: Sequence[pa.Array]) -> pa.Array:
-    """Return keys and values as the entries of maps of an Arrow type."""
-    return pa.StructArray.from_arrays(list(parts), fields=[kind.key_field, kind.item_field])
 
 
 @function("ArrayExists", [case(["array"], ["boolean"])])

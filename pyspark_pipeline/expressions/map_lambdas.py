@@ -15,9 +15,9 @@ from pyspark_pipeline.expressions.element_codes import (
     without_signed_zeros,
 )
 from pyspark_pipeline.expressions.frame import Evaluable, Frame
-from pyspark_pipeline.expressions.lambdas import evaluated, map_pairs, parameters_of
+from pyspark_pipeline.expressions.lambdas import evaluated, parameters_of
 from pyspark_pipeline.expressions.maps import make_maps, map_function
-from pyspark_pipeline.expressions.nested import Elements, list_array, plain_array
+from pyspark_pipeline.expressions.nested import Elements, list_array, map_pairs, plain_array
 from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel, Value, function
 from pyspark_pipeline.kernels.element_places import interleaved_places
 from pyspark_pipeline.kernels.element_sets import first_places

@@ -19,7 +19,7 @@ from pyspark_pipeline.expressions.element_codes import (
     valid_flags,
     without_signed_zeros,
 )
-from pyspark_pipeline.expressions.nested import Elements, list_array, plain_array
+from pyspark_pipeline.expressions.nested import Elements, list_array, map_pairs, plain_array
 from pyspark_pipeline.expressions.per_value import java_text
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, LazyKernel, Value, function
 from pyspark_pipeline.kernels.element_sets import first_places
@@ -71,7 +71,7 @@ def make_maps(
     kind, counts = type_.arrow, np.diff(ends)
     if not repeats.any():
         made = keys if keeps_zeros else without_signed_zeros(keys)
-        return list_array(kind, counts, _pairs(kind, made, items), valid)
+        return list_array(kind, counts, map_pairs(kind, [made, items]), valid)
     latest = places.copy()
     latest[first] = places
     kept = ~repeats
@@ -82,7 +82,7 @@ def make_maps(
         keys = pc.if_else(pa.array(has_repeats[owners]), without_signed_zeros(keys), keys)
     else:
         keys = without_signed_zeros(keys)
-    pairs = _pairs(kind, keys.filter(pa.array(kept)), items.take(pa.array(latest[kept])))
+    pairs = map_pairs(kind, [keys.filter(pa.array(kept)), items.take(pa.array(latest[kept]))])
     return list_array(kind, np.bincount(owners[kept], minlength=counts.size), pairs, valid)
 
 
@@ -105,10 +105,6 @@ def _text(key: pa.Scalar, type_: DataType) -> str:
     if type_.kind == "string":
         return str(java_text(pa.array([key.as_buffer().to_pybytes()], pa.binary()).view(pa.string()))[0].as_py())
     return str(key.as_py() if type_.kind == "decimal" else key.value if hasattr(key, "value") else key.as_py())
-
-
-def _pairs(kind: pa.MapType, keys: pa.Array, items: pa.Array) -> pa.Array:
-    return pa.StructArray.from_arrays([keys, items], fields=[kind.key_field, kind.item_field])
 
 
 # Spark 4.1 evaluates ``map`` inside a lambda in another way, which makes 0.0 of −0.0.

@@ -208,6 +208,11 @@ def list_array(
     return pa.Array.from_buffers(kind, counts.size, [validity, pa.py_buffer(offsets)], nulls, children=[elements])
 
 
+def map_pairs(kind: pa.MapType, parts: Sequence[pa.Array]) -> pa.Array:
+    """Return keys and values as the entries of maps of an Arrow type."""
+    return pa.StructArray.from_arrays(list(parts), fields=[kind.key_field, kind.item_field])
+
+
 def element_bounds(array: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return for each row the place of its first element and the number of its elements, none of NULL."""
     ends = array.offsets.to_numpy().astype(np.int64)

@@ -52,13 +52,15 @@ POOLS: dict[str, Sequence[Any]] = {
     "string": ["", "a", "text of some length", "ü"],
     "binary": [b"", b"\xff\x00", b"abc"],
     "date": [datetime.date(1970, 1, 1), datetime.date(2020, 2, 29)],
+    "array<bigint>": [[], [None], [1, None], [1]],
+    'struct<"a":string>': [(None,), ("",)],
     "timestamp_ntz": [datetime.datetime(1970, 1, 1), datetime.datetime(2020, 2, 29, 1, 2, 3, 4)],
 }
 NUMERIC = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal(9;2)", "decimal(38;0)")
 FUNCTIONS = [
     *(("Sum", kind) for kind in NUMERIC),
     *(("Average", kind) for kind in NUMERIC),
-    *((name, kind) for name in ("Count", "Min", "Max") for kind in POOLS),
+    *((name, kind) for name in ("Count", "Min", "Max") for kind in POOLS if "<" not in kind),
 ]
 
 
@@ -80,7 +82,13 @@ def given(keys: Sequence[str], kinds: Sequence[str], rows: int = ROWS, groups: i
 
 
 def _key(kind: str, number: int) -> Any:
-    made = {"string": f"key {number}", "double": number / 4, "decimal(38;0)": Decimal(number * 10**25)}
+    made = {
+        "string": f"key {number}",
+        "double": number / 4,
+        "decimal(38;0)": Decimal(number * 10**25),
+        "array<bigint>": [number % 20] * (number // 20),
+        'struct<"a":string>': (f"key {number}",),
+    }
     return made.get(kind, number)
 
 
@@ -112,7 +120,16 @@ def test_spilled_function_equals_unspilled(function: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "keys", [("string",), ("double",), ("decimal(38;0)", "string"), ("boolean", "bigint"), ("string", "string")]
+    "keys",
+    [
+        ("string",),
+        ("double",),
+        ("decimal(38;0)", "string"),
+        ("boolean", "bigint"),
+        ("string", "string"),
+        ("array<bigint>", "string"),
+        ('struct<"a":string>',),
+    ],
 )
 @pytest.mark.parametrize("dop", [1, 3])
 @pytest.mark.parametrize("limit", [LITTLE, 10**9])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from pyspark_pipeline.errors import EngineBugError
-from pyspark_pipeline.expressions.cases import KINDS, case
+from pyspark_pipeline.expressions.cases import ALL_KINDS, case
 from pyspark_pipeline.kernels.buffers import Array
 from pyspark_pipeline.operators.aggregation.functions.nth_row import NthState, nth_rows_of_frames
 from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, AggregateFunction
@@ -53,7 +53,7 @@ class _NthValue(AggregateFunction):
 
 
 @window_function(
-    "NthValue", [case(KINDS, ["int"], literal=[1], fields={"ignoreNulls": ["true", "false"]}, frames=FRAMES)]
+    "NthValue", [case(ALL_KINDS, ["int"], literal=[1], fields={"ignoreNulls": ["true", "false"]}, frames=FRAMES)]
 )
 def _nth_value(call: WindowCall, settings: Settings) -> WindowFunction:
     return aggregate_over_frame(call, settings, _NthValue)

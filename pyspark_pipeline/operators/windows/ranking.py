@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
-from pyspark_pipeline.expressions.cases import ALL_KINDS, KINDS, case
+from pyspark_pipeline.expressions.cases import ALL_KINDS, case
 from pyspark_pipeline.kernels.buffers import Array, fixed_array, rows_only, values
 from pyspark_pipeline.operators.windows.frame_values import (
     FrameValue,
@@ -93,7 +93,9 @@ def _ntile(call: WindowCall, settings: Settings) -> WindowFunction:
     return WindowFunction((_NUMBERS, _SIZES), result)
 
 
-_OFFSET = [case(KINDS, ["int"], KINDS, literal=[1], fields={"ignoreNulls": ["false", "true"]}, frames=["offset"])]
+_OFFSET = [
+    case(ALL_KINDS, ["int"], ALL_KINDS, literal=[1], fields={"ignoreNulls": ["false", "true"]}, frames=["offset"])
+]
 
 
 @window_function("Lag", _OFFSET)

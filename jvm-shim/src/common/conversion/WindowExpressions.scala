@@ -16,14 +16,9 @@ object WindowExpressions {
     val called = function(window)
     lazy val cases = Manifest.windows.map { case (name, known) => name -> known.filter(c => frame(window).exists(c.frames)) }
     if (!Manifest.windows.contains(ExpressionJson.name(called))) Some(s"window function ${called.prettyName} is not supported")
-    else frameReason(window).orElse(aggregateReason(window)).orElse(defaultReason(called)).orElse(support.first(computed(called)))
-      .orElse(support.matching(called, cases))
-  }
-
-  /** Return the arguments of a function without the columns by which a rank compares rows. */
-  private def computed(called: Expression): Seq[Expression] = called match {
-    case rank: RankLike => Support.withoutCarried(rank.children)
-    case other => other.children
+    else frameReason(window).orElse(aggregateReason(window)).orElse(defaultReason(called))
+      .orElse(support.first(Support.withoutCarried(called.children)))
+      .orElse(support.matching(called, cases, isResult = true))
   }
 
   /** Write `window`; `call` writes its function. */

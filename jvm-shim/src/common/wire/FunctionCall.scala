@@ -10,12 +10,13 @@ import org.apache.spark.sql.catalyst.util.MapData
 import org.apache.spark.sql.types.{MapType, ObjectType}
 
 /**
- * A function as manifest and plans name it: mostly one expression with its children. Three forms differ:
+ * A function as manifest and plans name it: mostly one expression with its children. Four forms differ:
  *
  *  - A call is joined with an argument of a type that the engine does not hold, if the manifest has the joint name: the
  *    arguments of `ElementAt(StringSplitSQL)` are those of `StringSplitSQL`, then the others of `ElementAt`.
  *  - A method has the name of its class. The object is the first argument (`UTF8String.isValid`); if it is a constant
  *    that the engine does not hold, its fields are those of the call (`ParseUrlEvaluator.evaluate`).
+ *  - A cast of a nested type is the function that makes the result of casts of its parts ([[NestedCasts]]).
  *  - A sort with the lambda that compares elements by their own order has no lambda (`ArraySort.ascending`).
  */
 case class FunctionCall(name: String, args: Seq[Expression], owners: Seq[Product]) {
@@ -28,6 +29,7 @@ object FunctionCall {
   def of(e: Expression): FunctionCall = e match {
     case i: Invoke => method(i)
     case c: Cast if isUnheld(c) && isSameType(c.child, c) => FunctionCall("Alias", Seq(c.child), Nil)
+    case c: Cast if isUnheld(c.child) => NestedCasts.byParts(c).map(of).getOrElse(plain(c))
     case s: ArraySort if isAscending(s.function) => FunctionCall(s"${ExpressionJson.name(s)}.ascending", Seq(s.argument), Seq(s))
     case other if other.children.exists(isUnheld) => joined(ExpressionJson.name(other), other).getOrElse(plain(other))
     case other => plain(other)
