@@ -14,7 +14,7 @@ from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.cases import ALL_KINDS, INTEGRAL, KINDS, case
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, function
 from pyspark_pipeline.expressions.values import decode, flags, numbers, to_array
-from pyspark_pipeline.kernels.buffers import pack_validity, with_elements
+from pyspark_pipeline.kernels.buffers import allocate, pack_validity, with_elements
 from pyspark_pipeline.plan.expr import Call
 
 _FAILS = {"failOnError": ["true", "false"]}
@@ -286,9 +286,10 @@ class Elements:
 
 def counts_of(ends: npt.NDArray[np.int64], chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     """Return for each row the number of its elements that are ``chosen``; ``ends`` are the bounds of its elements."""
-    before = np.zeros(chosen.size + 1, dtype=np.int64)
+    before = allocate(chosen.size + 1, np.int32)
+    before[0] = 0
     np.cumsum(chosen, out=before[1:])
-    found: npt.NDArray[np.int64] = np.diff(before[ends])
+    found: npt.NDArray[np.int64] = np.diff(before[ends]).astype(np.int64)
     return found
 
 
@@ -304,4 +305,5 @@ def equal_values(left: pa.Array, right: Value) -> npt.NDArray[np.bool_]:
     equal = pc.equal(left, right)
     if pa.types.is_floating(left.type):
         equal = pc.or_(equal, pc.and_(pc.is_nan(left), pc.is_nan(right)))
-    return flags(pc.fill_null(equal, False))
+    found = flags(equal)
+    return found & flags(equal.is_valid()) if equal.null_count else found

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -103,7 +104,7 @@ def _plan(spark: SparkSession, query: str, form: str, found: Examples) -> None:
     try:
         frame = spark.sql(query)
         conversion = summary_of(frame)
-    except PySparkException:
+    except (PySparkException, Py4JJavaError):
         return
     reasons = [reason.partition(": ")[2] or reason for reason in conversion.reasons if "LocalTable" not in reason]
     found.planned[form] += 1
