@@ -82,7 +82,7 @@ class Delayed(Recorded):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_deadline_wakes_a_driver_blocked_on_nothing_else(threads: int) -> None:
     queue = OutputQueue()
-    instance = FragmentInstance([pipeline(Delayed(Deadline("filter", 5)), Sink(queue))], queue)
+    instance = FragmentInstance([pipeline(Delayed(Deadline("filter", 500)), Sink(queue))], queue)
     assert values(list(execute(instance, threads))) == [0, 1, 2, 3]
     assert instance.metrics()["pipelines"][0]["drivers"][0]["blocks"] == {"runtime filter": 1}
     assert "INPUT_EMPTY" in instance.drivers[0].machine.story()
