@@ -117,9 +117,16 @@ def _plan(spark: SparkSession, query: str, form: str, found: Examples) -> None:
 
 
 def _queries(spark: SparkSession) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """Yield the name, the group and the examples, by their form, of every built-in function, once per example."""
+    """Yield the name, the group and the examples, by their form, of every built-in function, once per example.
+
+    Of a function that is also one of tables, as ``explode``, the examples are those of the expression.
+    """
     jvm: Any = spark._jvm
-    for info in jvm.org.apache.spark.sql.api.python.PythonSQLUtils.listBuiltinFunctionInfos():
+    catalyst = jvm.org.apache.spark.sql.catalyst
+    expressions = catalyst.analysis.FunctionRegistry.builtin()
+    for listed in jvm.org.apache.spark.sql.api.python.PythonSQLUtils.listBuiltinFunctionInfos():
+        known = expressions.lookupFunction(catalyst.FunctionIdentifier(listed.getName()))
+        info = known.get() if known.isDefined() else listed
         group = info.getGroup()
         written = _EXAMPLE.findall(info.getExamples())
         if not written and info.getName() in _CAST:
