@@ -222,16 +222,6 @@ def _extreme(*, is_least: bool) -> Kernel:
     return Kernel(run=run)
 
 
-def _ranked(members: pa.Array) -> tuple[_Places, pa.Array]:
-    """Return the rank of each element among the distinct ones, from 1, 0 for NULL; and these, sorted."""
-    encoded = members.dictionary_encode()
-    order = pc.sort_indices(encoded.dictionary)
-    ranks = np.zeros(len(order) + 1, dtype=np.int64)
-    ranks[order.to_numpy()] = np.arange(1, len(order) + 1)
-    codes = pc.fill_null(encoded.indices, len(order)).to_numpy()
-    return ranks[codes], encoded.dictionary.take(order)
-
-
 @function("ArrayRepeat", [case(ALL_KINDS, ["int"], result=["array"])])
 def _repeat(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return an array of so many equal elements, of none if the number is negative."""

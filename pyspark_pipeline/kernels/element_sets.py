@@ -47,9 +47,18 @@ def _slot(code, mask):  # type: ignore[no-untyped-def]
     return (mixed ^ (mixed >> 32)) & mask
 
 
+@kernel(forceinline=True)
+def _find(table, start, codes, code):  # type: ignore[no-untyped-def]
+    """Return the slot of the place that has ``code``, or a free one; places below ``start`` are of rows before."""
+    mask = table.size - 1
+    slot = _slot(code, mask)
+    while table[slot] >= start and codes[table[slot]] != code:
+        slot = (slot + 1) & mask
+    return slot
+
+
 @kernel
 def _first_places(ends, codes, valid, table, found):  # type: ignore[no-untyped-def]
-    mask = table.size - 1
     for row in range(ends.size - 1):
         start, stop = ends[row], ends[row + 1]
         null = np.int64(-1)
@@ -66,10 +75,7 @@ def _first_places(ends, codes, valid, table, found):  # type: ignore[no-untyped-
                         found[place] = before
                         break
             else:
-                slot = _slot(codes[place], mask)
-                # Places below ``start`` are those of rows before this one.
-                while table[slot] >= start and codes[table[slot]] != codes[place]:
-                    slot = (slot + 1) & mask
+                slot = _find(table, start, codes, codes[place])
                 if table[slot] >= start:
                     found[place] = table[slot]
                 else:
@@ -78,7 +84,6 @@ def _first_places(ends, codes, valid, table, found):  # type: ignore[no-untyped-
 
 @kernel
 def _members(ends, codes, valid, other_ends, other_codes, other_valid, table, found):  # type: ignore[no-untyped-def]
-    mask = table.size - 1
     for row in range(ends.size - 1):
         start, stop = other_ends[row], other_ends[row + 1]
         has_null = False
@@ -87,10 +92,7 @@ def _members(ends, codes, valid, other_ends, other_codes, other_valid, table, fo
             if not other_valid[place]:
                 has_null = True
             elif not is_short:
-                slot = _slot(other_codes[place], mask)
-                while table[slot] >= start and other_codes[table[slot]] != other_codes[place]:
-                    slot = (slot + 1) & mask
-                table[slot] = place
+                table[_find(table, start, other_codes, other_codes[place])] = place
         for place in range(ends[row], ends[row + 1]):
             found[place] = False
             if not valid[place]:
@@ -101,7 +103,4 @@ def _members(ends, codes, valid, other_ends, other_codes, other_valid, table, fo
                         found[place] = True
                         break
             else:
-                slot = _slot(codes[place], mask)
-                while table[slot] >= start and other_codes[table[slot]] != codes[place]:
-                    slot = (slot + 1) & mask
-                found[place] = table[slot] >= start
+                found[place] = table[_find(table, start, other_codes, codes[place])] >= start
