@@ -22,6 +22,7 @@ Convert = Callable[[pa.Array], pa.Array]
 _STORED_AS_INT32 = ("int8", "int16", "int32", "uint8", "uint16", "uint32", "date32[day]", "time32[ms]")
 _INT32_KINDS = ("tinyint", "smallint", "int", "bigint", "double", "date")
 _INT64_KINDS = ("bigint", "interval day to second")
+_MICROSECONDS_OF_DAY = 86_400_000_000
 
 
 def find_column(schema: pa.Schema, field: Field, case_sensitive: bool, path: str) -> int | None:
@@ -74,7 +75,7 @@ def _converter(stored: pa.DataType, wanted: DataType, int96: bool) -> Convert | 
     if str(stored) in _STORED_AS_INT32 and wanted.kind in _INT32_KINDS:
         return _int32_converter(stored, wanted)
     if wanted.kind == "time":
-        return _as_nanoseconds if pa.types.is_time64(stored) else None
+        return _time_converter(wanted) if pa.types.is_time64(stored) else None
     if wanted.kind in _INT64_KINDS and _is_stored_as_int64(stored):
         return lambda column: column.view(pa.int64())
     if pa.types.is_duration(stored) and wanted.is_decimal:
@@ -93,15 +94,26 @@ def _as_it_is(column: pa.Array) -> pa.Array:
     return column
 
 
+def _time_converter(wanted: DataType) -> Convert:
+    """Return the converter of times of day to nanoseconds, without the digits that ``wanted`` does not have."""
+    unit = 10 ** (9 - wanted.precision)
+    return lambda column: pc.multiply(pc.divide(_as_nanoseconds(column), unit), unit)
+
+
 def _as_nanoseconds(column: pa.Array) -> pa.Array:
     numbers = column.view(pa.int64())
     return numbers if column.type.unit == "ns" else pc.multiply_checked(numbers, 1000)
 
 
-def with_precision(convert: Convert, wanted: DataType) -> Convert:
-    """Return a converter of times of day that also cuts off the digits of a second that ``wanted`` does not have."""
-    unit = 10 ** (9 - wanted.precision)
-    return lambda column: pc.multiply(pc.divide(convert(column), unit), unit)
+def time_of_microseconds(column: pa.Array) -> pa.Array:
+    """Return the nanoseconds of numbers of microseconds; raise ``ArrowInvalid`` for one that is no time of day."""
+    if len(column) > column.null_count:
+        bounds = pc.min_max(column)
+        least, largest = bounds["min"].as_py(), bounds["max"].as_py()
+        if least < 0 or largest >= _MICROSECONDS_OF_DAY:
+            wrong = least if least < 0 else largest
+            raise pa.ArrowInvalid(f"{wrong} microseconds are no time of day")
+    return pc.multiply(column, 1000)
 
 
 def _cast(wanted: DataType) -> Convert:

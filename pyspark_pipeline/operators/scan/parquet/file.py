@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import ColumnTypeError, CorruptFileError
 from pyspark_pipeline.kernels.buffers import make_chunk
-from pyspark_pipeline.operators.scan.parquet.columns import Convert, converter, find_column, with_precision
+from pyspark_pipeline.operators.scan.parquet.columns import Convert, converter, find_column, time_of_microseconds
 from pyspark_pipeline.operators.scan.parquet.footer import read_footer, read_plain_footer
 from pyspark_pipeline.operators.scan.parquet.legacy import LegacyCalendar
 from pyspark_pipeline.operators.scan.parquet.nested import (
@@ -42,7 +42,8 @@ class ParquetFileReader:
 
     If ``unscaled_decimals``, a decimal stored as an integer may be returned as that integer (int32 or int64, unscaled).
     ``calendar`` is for files in the hybrid Julian calendar. ``unread_encodings`` are those that Spark refuses.
-    ``exact_times``: times of day may be stored in nanoseconds, and lose the digits that their type does not have.
+    ``exact_times``: times of day may be stored in nanoseconds, and lose the digits that their type does not have; else
+    (Spark 4.1) every INT64 that is read as a time of day is a number of microseconds.
     """
 
     def __init__(
@@ -122,10 +123,11 @@ class ParquetFileReader:
         for leaf, shown, wanted in self._typed_leaves():
             column = self.metadata.schema.column(leaf)
             stored = stored_type(column)
-            if not spark_reads(stored, wanted):
+            if not spark_reads(stored, wanted, self._exact_times):
                 continue
             is_hidden = pa.types.is_null(shown) and stored.logical != "Null"
-            if is_hidden or converter(shown, wanted, int96=column.physical_type == "INT96") is None:
+            is_number = wanted.kind == "time" and not self._exact_times
+            if is_hidden or is_number or converter(shown, wanted, int96=column.physical_type == "INT96") is None:
                 found.add(leaf)
         return frozenset(found)
 
@@ -287,25 +289,30 @@ class ParquetFileReader:
     def _leaf_converter(self, group: int, leaf: int, shown: pa.DataType, field: Field, stored: pa.Field) -> Convert:
         """Return the function that converts a leaf, which pyarrow reads as ``shown``, to the type of ``field``."""
         column = self.metadata.schema.column(leaf)
-        if not spark_reads(stored_type(column), field.type):
+        if not spark_reads(stored_type(column), field.type, self._exact_times):
             message, found = self._mismatch(field, stored, column.physical_type), stored_type(column).physical
             raise ColumnTypeError(message, self.path, f"[{column.path.replace('.', ', ')}]", str(field.type), found)
         if self._unread_encodings:
             self._check_encodings(self.metadata.row_group(group).column(leaf))
         int96 = column.physical_type == "INT96"
-        convert: Convert | None = converter(shown, field.type, int96=int96)
-        if field.type.kind == "time" and convert is not None:
-            convert = self._time_reader(convert, shown, field)
+        convert: Convert | None
+        if field.type.kind == "time" and not self._exact_times:
+            self._check_times(leaf)
+            convert = time_of_microseconds
+        else:
+            convert = converter(shown, field.type, int96=int96)
         if convert is None:
             raise CorruptFileError(self._mismatch(field, stored, column.physical_type), self.path)
         has_dictionary = self._has_dictionary(leaf)
         return self._calendar.with_rebase(convert, shown, field, int96=int96, has_dictionary=has_dictionary)
 
-    def _time_reader(self, convert: Convert, stored: pa.DataType, field: Field) -> Convert | None:
-        """Return the reader of times of day; None of nanoseconds that this Spark takes for microseconds."""
-        if not self._exact_times:
-            return None if stored.unit == "ns" else convert
-        return with_precision(convert, field.type)
+    def _check_times(self, leaf: int) -> None:
+        """Raise :class:`CorruptFileError` if this Spark takes the numbers of some pages for other units than others."""
+        column = self.metadata.schema.column(leaf)
+        stored = stored_type(column)
+        if (stored.logical, stored.unit) != ("Time", "microseconds") and self._has_dictionary(leaf):
+            message = f"{self.path}: column {column.path} holds no times of day in microseconds, and has a dictionary"
+            raise CorruptFileError(f"{message}: Spark 4.1 reads other values from it than from plain pages", self.path)
 
     def _mismatch(self, field: Field, stored: pa.Field, physical: str) -> str:
         found = f"{self.path}: column {field.name} is stored as {stored.type} ({physical})"

@@ -54,10 +54,15 @@ def _stored_type(physical: str, logical: str) -> StoredType:
     )
 
 
-def spark_reads(stored: StoredType, wanted: DataType) -> bool:
-    """Return whether Spark reads a column of type ``stored`` as ``wanted``; if not, Spark raises a mismatch."""
+def spark_reads(stored: StoredType, wanted: DataType, exact_times: bool = True) -> bool:
+    """Return whether Spark reads a column of type ``stored`` as ``wanted``; if not, Spark raises a mismatch.
+
+    Without ``exact_times`` (Spark 4.1) every INT64 is read as a time of day in microseconds, whatever number it is.
+    """
     if wanted.kind == "void":
         return stored.logical == "Null"
+    if wanted.kind == "time" and not exact_times:
+        return stored.physical == "INT64"
     if wanted.is_decimal and _reads_decimal(stored, wanted):
         return True
     rule = _RULES.get((stored.physical, wanted.kind))
@@ -85,11 +90,6 @@ def _is_micros_or_millis(stored: StoredType) -> bool:
     return stored.logical == "Timestamp" and stored.unit in ("microseconds", "milliseconds")
 
 
-def _is_time(stored: StoredType) -> bool:
-    """Return whether a time of day is stored; Spark 4.1 takes every INT64 for one, of whatever number it is."""
-    return stored.logical == "Time"
-
-
 _RULES: Mapping[tuple[str, str], Callable[[StoredType], bool]] = {
     ("BOOLEAN", "boolean"): _always,
     **{("INT32", kind): _always for kind in ("tinyint", "smallint", "int", "bigint", "double", "date")},
@@ -97,7 +97,7 @@ _RULES: Mapping[tuple[str, str], Callable[[StoredType], bool]] = {
     ("INT32", "interval year to month"): _always,
     ("INT64", "bigint"): _always,
     ("INT64", "interval day to second"): _always,
-    ("INT64", "time"): _is_time,
+    ("INT64", "time"): lambda stored: stored.logical == "Time",
     ("INT64", "timestamp"): _is_micros_or_millis,
     ("INT64", "timestamp_ntz"): _is_micros_or_millis,
     ("INT96", "timestamp"): _always,
