@@ -35,29 +35,33 @@ DRIVERS_one = $(EXCHANGES) or aggregate/basic or aggregate/distinct or aggregate
 	.venv-spark43/bin/python -m pip install --quiet $(EDITABLE)
 	touch $@
 
+# An archive of Spark's classes halves what the start of a test's session costs; without it the tests run too.
+%/spark-classes.jsa: %/ready
+	-$*/bin/python -m tests.support.class_archive > $*/spark-classes.log 2>&1
+
 demo: .venv/ready
 	.venv/bin/python -m benchmarks.demo --scale $(SCALE)
 
-test: .venv/ready
+test: .venv/spark-classes.jsa
 	.venv/bin/python -m pytest -n $(PROCESSES) $(PYTEST_ARGS) --ignore=tests/gold --ignore=tests/fuzz --ignore=tests/system --ignore=tests/plans
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-gold test-system test-drivers
 
-test-drivers: .venv/ready
+test-drivers: .venv/spark-classes.jsa
 	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/gold --task-cpus 3 --combinations one -k "($(DRIVERS_$(COMBINATIONS))) and not collect_list and not collect_set and not approximate_percentile"
 
-test-gold: .venv/ready
+test-gold: .venv/spark-classes.jsa
 	.venv/bin/python -m pytest -n $(PROCESSES) $(PYTEST_ARGS) tests/gold --combinations $(COMBINATIONS) --every $(EVERY)
 
-test-system: .venv/ready
+test-system: .venv/spark-classes.jsa
 	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/fuzz tests/system tests/plans
 
-test-spark43: .venv-spark43/ready
+test-spark43: .venv-spark43/spark-classes.jsa
 	.venv-spark43/bin/python -m pytest tests/gold --combinations next --every $(EVERY) -k "not to_pandas" $(PYTEST_ARGS)
 
 answers: .venv/ready .venv-spark43/ready
 	$(MAKE) --no-print-directory --jobs=2 --output-sync=target answers-.venv answers-.venv-spark43
 
-answers-%: %/ready
+answers-%: %/spark-classes.jsa
 	$*/bin/python -m pytest -q tests/gold/test_gold.py --vanilla --answers record $(PYTEST_ARGS)
 
 wheel: .venv/ready .venv-spark43/ready

@@ -19,15 +19,14 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 from pyspark.sql import SparkSession
 
-from tests.support import file_tables, json_tables, nasty_tables, nested_tables, sessions
+from tests.support import class_archive, file_tables, json_tables, nasty_tables, nested_tables, sessions
 from tests.support.tables import TableShelf
 
 __all__ = ["file_tables", "json_tables", "nasty_tables", "nested_tables"]
 
 os.environ["TZ"] = "UTC"
 
-# Nearly all that a JVM of the tests runs, it runs once: its second compiler costs more than it saves.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m")
+os.environ.setdefault("SPARK_SUBMIT_OPTS", class_archive.java_options())
 
 hypothesis_settings.register_profile("explore", deadline=None)
 hypothesis_settings.register_profile("same", deadline=None, derandomize=True)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pyspark
 
+from tests.support.class_archive import java_options
+
 ROOT = Path(__file__).resolve().parents[2]
 SPARK_HOME = Path(pyspark.__file__).parent
 _QUIET = ("--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=localhost")
@@ -30,7 +32,9 @@ def environment() -> dict[str, str]:
     """Return the environment of a child: this Python for driver and workers, this source tree importable."""
     known = {key: value for key, value in os.environ.items() if not key.startswith(("PYSPARK_", "SPARK_"))}
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    return {**known, "PYTHONPATH": path, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(SPARK_HOME), "TZ": "UTC"}
+    java = {"SPARK_SUBMIT_OPTS": java_options(), "SPARK_DAEMON_JAVA_OPTS": java_options()}
+    spark = {"PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(SPARK_HOME)}
+    return {**known, **java, **spark, "PYTHONPATH": path, "TZ": "UTC"}
 
 
 def launch(tool: str, arguments: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:

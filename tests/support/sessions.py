@@ -33,8 +33,6 @@ _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": "2g",
-    # Short queries cost the JVM's compiler more than they gain from it.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.host": "localhost",
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.session.timeZone": "UTC",

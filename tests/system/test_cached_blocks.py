@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+from tests.support.class_archive import java_options
 from tests.support.processes import ROOT, SPARK_HOME, environment, output_tail, submit_args
 
 _SETTINGS = {
@@ -18,6 +19,7 @@ _SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
     "spark.driver.memory": "1g",
+    "spark.executor.extraJavaOptions": java_options(),
     "spark.driver.host": "127.0.0.1",
     "spark.executorEnv.PYTHONPATH": str(ROOT),
 }

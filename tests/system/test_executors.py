@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.class_archive import java_options
 from tests.support.processes import ROOT, SPARK_HOME, environment, output_tail, submit_args, wait_until
 from tests.system.clusters import (
     Standalone,
@@ -34,7 +35,7 @@ _SMALL = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "localhost",
     "spark.executor.memory": "512m",
-    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.executor.extraJavaOptions": java_options(),
     "spark.sql.shuffle.partitions": "4",
     "spark.pysparkPipeline.cost.enabled": "false",
     "spark.locality.wait": "0s",
