@@ -10,7 +10,7 @@ from pyspark_pipeline.exchange.partitioning_sink import PartitioningSinkOperator
 from pyspark_pipeline.exchange.sink import SinkContext
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import CompiledExpressions
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_ids
 
 

@@ -19,7 +19,8 @@ from pyspark_pipeline.exchange.codec import plain_chunk
 from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, SinkContext
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
-from pyspark_pipeline.kernels.buffers import Array, fixed_array
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import fixed_array
 from pyspark_pipeline.kernels.partition import group_rows
 from pyspark_pipeline.metrics import declare_counter
 

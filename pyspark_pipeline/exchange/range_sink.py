@@ -17,7 +17,8 @@ from pyspark_pipeline.exchange.partitioning_sink import PartitioningSinkOperator
 from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, SinkContext
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions.row_order import RowOrder
-from pyspark_pipeline.kernels.buffers import Array, fixed_array
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import fixed_array
 from pyspark_pipeline.kernels.range_partition import bound_rows, range_ids
 from pyspark_pipeline.kernels.sort_fields import SortColumn
 from pyspark_pipeline.plan.ranges import Sample

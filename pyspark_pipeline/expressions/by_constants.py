@@ -25,7 +25,7 @@ from pyspark_pipeline.expressions.registry import (
     implementation,
 )
 from pyspark_pipeline.expressions.values import decode, to_array
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.buffers import values as numbers_of
 from pyspark_pipeline.plan.expr import Call, Literal
 

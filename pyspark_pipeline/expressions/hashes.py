@@ -16,8 +16,8 @@ from pyspark_pipeline.expressions.frame import Evaluable, Frame, values_of
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, LazyKernel, Value, case, function
 from pyspark_pipeline.expressions.values import from_numbers, to_array
 from pyspark_pipeline.kernels import buffers
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.bloom import read_filter
-from pyspark_pipeline.kernels.buffers import Array
 from pyspark_pipeline.kernels.decimal_words import validity_of
 from pyspark_pipeline.kernels.murmur3 import hash_rows
 from pyspark_pipeline.kernels.xxhash64 import xxhash64_rows

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.kernels import text_slices
-from pyspark_pipeline.kernels.buffers import Array, allocate
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.decimal_words import validity_of
 from pyspark_pipeline.kernels.text_parse import text_of
 

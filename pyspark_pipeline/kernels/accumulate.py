@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import BoolArray, Float64Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 from pyspark_pipeline.kernels.wrapping import wrapping_add, wrapping_subtract
@@ -20,14 +21,14 @@ _AND, _OR = ord("&"), ord("|")
 
 
 @kernel
-def count_rows(groups, counts):  # type: ignore[no-untyped-def]
+def count_rows(groups: Int64Array, counts: Int64Array) -> None:
     """Count rows per group."""
     for row in range(groups.size):
         counts[groups[row]] += 1
 
 
 @kernel
-def count_valid(groups, bitmap, skip, counts):  # type: ignore[no-untyped-def]
+def count_valid(groups: Int64Array, bitmap: UInt8Array, skip: int, counts: Int64Array) -> None:
     """Count rows per group that are not NULL."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
@@ -35,7 +36,9 @@ def count_valid(groups, bitmap, skip, counts):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def add_longs(groups, values, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+def add_longs(
+    groups: Int64Array, values: Int64Array, bitmap: UInt8Array, skip: int, sums: Int64Array, seen: UInt8Array
+) -> bool:
     """Add 64-bit integers, wrapping; return whether a sum overflowed."""
     overflow = np.int64(0)
     for row in range(groups.size):
@@ -51,7 +54,7 @@ def add_longs(groups, values, bitmap, skip, sums, seen):  # type: ignore[no-unty
 
 
 @kernel(forceinline=True)
-def try_add(value, group, sums, seen):  # type: ignore[no-untyped-def]
+def try_add(value: int, group: int, sums: Int64Array, seen: UInt8Array) -> None:
     """Add a 64-bit integer; a sum that overflows sets the group to overflowed."""
     if seen[group] != 3:
         old = sums[group]
@@ -61,7 +64,9 @@ def try_add(value, group, sums, seen):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def try_add_longs(groups, values, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+def try_add_longs(
+    groups: Int64Array, values: Int64Array, bitmap: UInt8Array, skip: int, sums: Int64Array, seen: UInt8Array
+) -> None:
     """Add 64-bit integers; a sum that overflows sets the group to overflowed."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
@@ -69,7 +74,10 @@ def try_add_longs(groups, values, bitmap, skip, sums, seen):  # type: ignore[no-
 
 
 @kernel
-def merge_longs(groups, values, bitmap, skip, empty, empty_skip, sums, seen):  # type: ignore[no-untyped-def]
+def merge_longs(
+    groups: Int64Array, values: Int64Array, bitmap: UInt8Array, skip: int, empty: UInt8Array, empty_skip: int,
+    sums: Int64Array, seen: UInt8Array,
+) -> None:  # fmt: skip
     """Add partial sums of integers; ``empty`` and NULL as in :func:`merge_decimals`."""
     for row in range(groups.size):
         if is_valid(empty, empty_skip, row):
@@ -81,7 +89,9 @@ def merge_longs(groups, values, bitmap, skip, empty, empty_skip, sums, seen):  #
 
 
 @kernel
-def add_doubles(groups, values, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+def add_doubles(
+    groups: Int64Array, values: Float64Array, bitmap: UInt8Array, skip: int, sums: Float64Array, seen: UInt8Array
+) -> None:
     """Add floating-point numbers in row order."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
@@ -91,7 +101,7 @@ def add_doubles(groups, values, bitmap, skip, sums, seen):  # type: ignore[no-un
 
 
 @kernel
-def exceeds(low, high, limit_low, limit_high):  # type: ignore[no-untyped-def]
+def exceeds(low: int, high: int, limit_low: np.uint64, limit_high: int) -> bool:
     """Return whether the magnitude of a 128-bit number is at least a limit (low word unsigned, high word)."""
     size_low = np.uint64(low)
     size_high = np.uint64(high)
@@ -103,7 +113,9 @@ def exceeds(low, high, limit_low, limit_high):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def add_decimals(groups, words, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+def add_decimals(
+    groups: Int64Array, words: Int64Array, bitmap: UInt8Array, skip: int, sums: Int64Array, seen: UInt8Array
+) -> None:
     """Add 128-bit integers of at most 38 digits; a sum of more digits sets the group to overflowed."""
     for row in range(groups.size):
         if not is_valid(bitmap, skip, row):
@@ -123,7 +135,7 @@ def add_decimals(groups, words, bitmap, skip, sums, seen):  # type: ignore[no-un
 
 
 @kernel(forceinline=True)
-def add_wide(low, high, at, sums):  # type: ignore[no-untyped-def]
+def add_wide(low: int, high: int, at: int, sums: Int64Array) -> None:
     """Add a 128-bit integer exactly to the 192 bits (three words, low to high) from index ``at``."""
     old_low, old_middle = np.uint64(sums[at]), np.uint64(sums[at + 1])
     new_low = old_low + np.uint64(low)
@@ -136,7 +148,9 @@ def add_wide(low, high, at, sums):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def add_wide_decimals(groups, words, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+def add_wide_decimals(
+    groups: Int64Array, words: Int64Array, bitmap: UInt8Array, skip: int, sums: Int64Array, seen: UInt8Array
+) -> None:
     """Add 128-bit integers exactly to sums of 192 bits."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
@@ -145,7 +159,10 @@ def add_wide_decimals(groups, words, bitmap, skip, sums, seen):  # type: ignore[
 
 
 @kernel
-def merge_decimals(groups, words, bitmap, skip, empty, empty_skip, sums, seen):  # type: ignore[no-untyped-def]
+def merge_decimals(
+    groups: Int64Array, words: Int64Array, bitmap: UInt8Array, skip: int, empty: UInt8Array, empty_skip: int,
+    sums: Int64Array, seen: UInt8Array,
+) -> None:  # fmt: skip
     """Add partial sums. ``empty`` is the bitmap of Spark's isEmpty: such rows are skipped; any other NULL sum is an
     overflow."""
     for row in range(groups.size):
@@ -169,7 +186,7 @@ def merge_decimals(groups, words, bitmap, skip, empty, empty_skip, sums, seen): 
 
 
 @kernel
-def add_limbs(words, bitmap, skip, limbs):  # type: ignore[no-untyped-def]
+def add_limbs(words: Int64Array, bitmap: UInt8Array, skip: int, limbs: Int64Array) -> int:
     """Add 128-bit integers to one sum of four 32-bit limbs, each stored in 64 bits; return the number of valid rows.
 
     The limbs, the highest signed, hold the exact sum of up to 2**31 numbers.
@@ -191,7 +208,7 @@ def add_limbs(words, bitmap, skip, limbs):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def mark_exceeding(sums, limit_low, limit_high, seen):  # type: ignore[no-untyped-def]
+def mark_exceeding(sums: Int64Array, limit_low: np.uint64, limit_high: int, seen: UInt8Array) -> None:
     """Set to overflowed the sums whose magnitude is at least a limit (two words)."""
     for group in range(seen.size):
         if seen[group] == 1 and exceeds(sums[2 * group], sums[2 * group + 1], limit_low, limit_high):
@@ -199,7 +216,7 @@ def mark_exceeding(sums, limit_low, limit_high, seen):  # type: ignore[no-untype
 
 
 @kernel(forceinline=True)
-def combined(left, right, operator):  # type: ignore[no-untyped-def]
+def combined(left: int, right: int, operator: int) -> int:
     """Combine the bits of two integers by an operator: the code of ``&``, ``|`` or ``^``."""
     if operator == _AND:
         return left & right
@@ -207,7 +224,10 @@ def combined(left, right, operator):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def combine_bits(groups, values, bitmap, skip, operator, bits, seen):  # type: ignore[no-untyped-def]
+def combine_bits(
+    groups: Int64Array, values: Int64Array, bitmap: UInt8Array, skip: int, operator: int, bits: Int64Array,
+    seen: UInt8Array,
+) -> None:  # fmt: skip
     """Combine 64-bit integers bit by bit."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
@@ -217,7 +237,10 @@ def combine_bits(groups, values, bitmap, skip, operator, bits, seen):  # type: i
 
 
 @kernel
-def least_longs(groups, values, bitmap, skip, sign, best, seen):  # type: ignore[no-untyped-def]
+def least_longs(
+    groups: Int64Array, values: Int64Array, bitmap: UInt8Array, skip: int, sign: int, best: Int64Array,
+    seen: UInt8Array,
+) -> None:  # fmt: skip
     """Keep the smallest (``sign`` 1) or largest (−1) integer."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
@@ -229,7 +252,7 @@ def least_longs(groups, values, bitmap, skip, sign, best, seen):  # type: ignore
 
 
 @kernel(forceinline=True)
-def less_double(left, right):  # type: ignore[no-untyped-def]
+def less_double(left: float, right: float) -> bool:
     """Order floats as Spark: NaN is the largest and equal to itself, −0.0 equals 0.0."""
     if np.isnan(left):
         return False
@@ -237,7 +260,10 @@ def less_double(left, right):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def least_doubles(groups, values, bitmap, skip, sign, best, seen):  # type: ignore[no-untyped-def]
+def least_doubles(
+    groups: Int64Array, values: Float64Array, bitmap: UInt8Array, skip: int, sign: int, best: Float64Array,
+    seen: UInt8Array,
+) -> None:  # fmt: skip
     """Keep the smallest (``sign`` 1) or largest (−1) floating-point number; of equal ones the first."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
@@ -249,7 +275,9 @@ def least_doubles(groups, values, bitmap, skip, sign, best, seen):  # type: igno
 
 
 @kernel
-def least_decimals(groups, words, bitmap, skip, sign, best, seen):  # type: ignore[no-untyped-def]
+def least_decimals(
+    groups: Int64Array, words: Int64Array, bitmap: UInt8Array, skip: int, sign: int, best: Int64Array, seen: UInt8Array
+) -> None:
     """Keep the smallest (``sign`` 1) or largest (−1) 128-bit integer."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
@@ -267,7 +295,9 @@ def least_decimals(groups, words, bitmap, skip, sign, best, seen):  # type: igno
 
 
 @kernel(forceinline=True)
-def compare_bytes(left, left_start, left_end, right, right_start, right_end):  # type: ignore[no-untyped-def]
+def compare_bytes(
+    left: UInt8Array, left_start: int, left_end: int, right: UInt8Array, right_start: int, right_end: int
+) -> int:
     length = min(left_end - left_start, right_end - right_start)
     for i in range(length):
         a = left[left_start + i]
@@ -278,7 +308,10 @@ def compare_bytes(left, left_start, left_end, right, right_start, right_end):  #
 
 
 @kernel
-def least_strings(groups, offsets, data, bitmap, skip, sign, arena, used, starts, ends, seen):  # type: ignore[no-untyped-def]
+def least_strings(
+    groups: Int64Array, offsets: Int32Array, data: UInt8Array, bitmap: UInt8Array, skip: int, sign: int,
+    arena: UInt8Array, used: int, starts: Int64Array, ends: Int64Array, seen: UInt8Array,
+) -> int:  # fmt: skip
     """Keep the smallest (``sign`` 1) or largest (−1) byte string in ``arena``, which has space for all of ``data``.
 
     Return the used bytes of the arena; replaced strings remain in it as garbage.
@@ -302,7 +335,7 @@ def least_strings(groups, offsets, data, bitmap, skip, sign, arena, used, starts
 
 
 @kernel
-def copy_live(arena, starts, ends, seen, out):  # type: ignore[no-untyped-def]
+def copy_live(arena: UInt8Array, starts: Int64Array, ends: Int64Array, seen: UInt8Array, out: UInt8Array) -> int:
     """Copy the strings of all groups to ``out`` contiguously and update their bounds; return the bytes used."""
     used = np.int64(0)
     for group in range(starts.size):
@@ -317,7 +350,9 @@ def copy_live(arena, starts, ends, seen, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def divide_sums(sums, counts, factor, limit, quotients, valid):  # type: ignore[no-untyped-def]
+def divide_sums(
+    sums: Int64Array, counts: Int64Array, factor: int, limit: int, quotients: Int64Array, valid: BoolArray
+) -> int:
     """Divide 128-bit sums · ``factor`` by counts, half away from zero, into 64-bit quotients smaller than ``limit``.
 
     A row is valid if its count is positive and its numbers fit 64 bits and the limit. Return the number of other rows.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from pyspark_pipeline.kernels.arrays import Float64Array
 from pyspark_pipeline.kernels.fdlibm import bits_of, high_word, rounded_to_high
 from pyspark_pipeline.kernels.jit import kernel
 
@@ -22,7 +22,7 @@ _A9, _A10 = -3.65315727442169155270e-02, 1.62858201153657823623e-02
 
 
 @kernel(error_model="numpy")
-def _ratio(t):  # type: ignore[no-untyped-def]
+def _ratio(t: float) -> float:
     """Return (asin(x) - x) / x**3 for t = x**2, at most 1/4."""
     above = t * (_P0 + t * (_P1 + t * (_P2 + t * (_P3 + t * (_P4 + t * _P5)))))
     below = 1.0 + t * (_Q1 + t * (_Q2 + t * (_Q3 + t * _Q4)))
@@ -30,7 +30,7 @@ def _ratio(t):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def asin(x):  # type: ignore[no-untyped-def]
+def asin(x: float) -> float:
     """Return the arc sine in radians."""
     size = abs(x)
     if not size <= 1.0:
@@ -53,7 +53,7 @@ def asin(x):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def acos(x):  # type: ignore[no-untyped-def]
+def acos(x: float) -> float:
     """Return the arc cosine in radians."""
     size = abs(x)
     if not size <= 1.0:
@@ -75,7 +75,7 @@ def acos(x):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def atan(x):  # type: ignore[no-untyped-def]
+def atan(x: float) -> float:
     """Return the arc tangent in radians."""
     size = abs(x)
     if not size < 73786976294838206464.0:
@@ -110,7 +110,7 @@ def atan(x):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def atan2(y, x):  # type: ignore[no-untyped-def]
+def atan2(y: float, x: float) -> float:
     """Return the angle of the point (x, y) in radians."""
     if math.isnan(x) or math.isnan(y):
         return math.nan
@@ -140,28 +140,28 @@ def atan2(y, x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def asin_all(data: Any, out: Any) -> None:
+def asin_all(data: Float64Array, out: Float64Array) -> None:
     """Write the arc sine of every number, float64."""
     for row in range(out.shape[0]):
         out[row] = asin(data[row])
 
 
 @kernel
-def acos_all(data: Any, out: Any) -> None:
+def acos_all(data: Float64Array, out: Float64Array) -> None:
     """Write the arc cosine of every number, float64."""
     for row in range(out.shape[0]):
         out[row] = acos(data[row])
 
 
 @kernel
-def atan_all(data: Any, out: Any) -> None:
+def atan_all(data: Float64Array, out: Float64Array) -> None:
     """Write the arc tangent of every number, float64."""
     for row in range(out.shape[0]):
         out[row] = atan(data[row])
 
 
 @kernel
-def atan2_all(ordinates: Any, abscissas: Any, out: Any) -> None:
+def atan2_all(ordinates: Float64Array, abscissas: Float64Array, out: Float64Array) -> None:
     """Write the angle of every point, float64."""
     for row in range(out.shape[0]):
         out[row] = atan2(ordinates[row], abscissas[row])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array
 from pyspark_pipeline.kernels.jit import frozen, kernel
 
 _ALPHABET = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"
@@ -27,7 +28,9 @@ WRONG_END, FEW_BITS, AFTER_END = 1, 2, 3
 
 
 @kernel
-def decode(offsets: Any, data: Any, codes: Any, ends: Any, out: Any) -> Any:
+def decode(
+    offsets: Int32Array, data: UInt8Array, codes: Int32Array, ends: Int32Array, out: UInt8Array
+) -> tuple[int, int]:
     """Write the bytes of every text to ``out`` (uint8) and their ends to ``ends`` (int32, shape (rows + 1,)).
 
     Return (0, 0), or the fault of the first text that is not Base64, and its position in the text, from 1.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 
@@ -12,7 +13,7 @@ BITMAP_BYTES = 4096
 
 
 @kernel
-def set_bits(groups, positions, bitmap, skip, bitmaps):  # type: ignore[no-untyped-def]
+def set_bits(groups: Int64Array, positions: Int64Array, bitmap: UInt8Array, skip: int, bitmaps: UInt8Array) -> int:
     """Set the bits at ``positions`` (int64); return the first row whose position lies beyond the bitmap, or −1."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
@@ -24,7 +25,9 @@ def set_bits(groups, positions, bitmap, skip, bitmaps):  # type: ignore[no-untyp
 
 
 @kernel
-def or_bitmaps(groups, offsets, data, bitmap, skip, bitmaps):  # type: ignore[no-untyped-def]
+def or_bitmaps(
+    groups: Int64Array, offsets: Int32Array, data: UInt8Array, bitmap: UInt8Array, skip: int, bitmaps: UInt8Array
+) -> None:
     """Add the bits of the first 4096 bytes of each row."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
@@ -35,7 +38,9 @@ def or_bitmaps(groups, offsets, data, bitmap, skip, bitmaps):  # type: ignore[no
 
 
 @kernel
-def unset_bitmaps(groups, offsets, data, bitmap, skip, bitmaps):  # type: ignore[no-untyped-def]
+def unset_bitmaps(
+    groups: Int64Array, offsets: Int32Array, data: UInt8Array, bitmap: UInt8Array, skip: int, bitmaps: UInt8Array
+) -> None:
     """Add the bits that are not set in the first 4096 bytes of each row, which zeros follow."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):

@@ -12,20 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyspark_pipeline.errors import UnsupportedPlanError
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import hash_long
 
 
 @kernel(forceinline=True)
-def _is_set(words, bit):  # type: ignore[no-untyped-def]
+def _is_set(words: UInt8Array, bit: np.uint64) -> bool:
     """Return whether a bit of big-endian 64-bit words is set; ``words`` are their bytes."""
     at = bit % np.uint64(8 * words.size)
     return (words[(at >> np.uint64(3)) ^ np.uint64(7)] >> np.uint8(at & np.uint64(7))) & 1 == 1
 
 
 @kernel
-def _probe_first(data, words, functions, found):  # type: ignore[no-untyped-def]
+def _probe_first(data: Int64Array, words: UInt8Array, functions: int, found: BoolArray) -> None:
     """Follow ``BloomFilterImpl.scatterHashAndGetAllBits``: 32-bit sums."""
     for row in range(found.size):
         one = hash_long(data[row], np.uint32(0))
@@ -40,7 +40,7 @@ def _probe_first(data, words, functions, found):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _probe_second(data, words, functions, seed, found):  # type: ignore[no-untyped-def]
+def _probe_second(data: Int64Array, words: UInt8Array, functions: int, seed: int, found: BoolArray) -> None:
     """Follow ``BloomFilterImplV2.scatterHashAndGetAllBits``: 64-bit sums."""
     for row in range(found.size):
         one = hash_long(data[row], np.uint32(seed))

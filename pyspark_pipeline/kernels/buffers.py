@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-Array = npt.NDArray[Any]
+from pyspark_pipeline.kernels.arrays import Array, UInt8Array
 
-NO_BITS: Array = np.empty(0, dtype=np.uint8)
+NO_BITS: UInt8Array = np.empty(0, dtype=np.uint8)
 _TYPESTR = {1: "|i1", 2: "<i2", 4: "<i4", 8: "<i8"}
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int32Array, Int64Array
 from pyspark_pipeline.kernels.jit import kernel
 
 YEAR, MONTH, DAY, QUARTER = range(4)
 
 
 @kernel
-def split_days(days: int) -> Any:
+def split_days(days: int) -> tuple[int, int, int]:
     """Split days since 1970-01-01 into (year, month 1-12, day 1-31)."""
     shifted = days + 719468
     era = shifted // 146097
@@ -34,7 +33,7 @@ def split_days(days: int) -> Any:
 
 
 @kernel
-def date_fields(days: Any, field: int, out: Any) -> None:
+def date_fields(days: Int32Array, field: int, out: Int32Array) -> None:
     """Write one field (YEAR, MONTH, DAY, QUARTER) of every date, int32."""
     for row in range(out.shape[0]):
         year, month, day = split_days(np.int64(days[row]))
@@ -49,7 +48,7 @@ def date_fields(days: Any, field: int, out: Any) -> None:
 
 
 @kernel
-def split_all(days: Any, year: Any, month: Any, day: Any) -> None:
+def split_all(days: Array, year: Int64Array, month: Int64Array, day: Int64Array) -> None:
     """Write the year, month and day of every date, int64."""
     for row in range(days.shape[0]):
         year[row], month[row], day[row] = split_days(np.int64(days[row]))
@@ -67,7 +66,7 @@ def days_of(year: int, month: int, day: int) -> int:
 
 
 @kernel
-def make_dates(years: Any, months: Any, days: Any, out: Any, fits: Any) -> None:
+def make_dates(years: Array, months: Array, days: Array, out: Int64Array, fits: BoolArray) -> None:
     """Write the days since 1970-01-01 of every year, month and day, int64, and whether the date exists."""
     for row in range(out.shape[0]):
         year, month, day = np.int64(years[row]), np.int64(months[row]), np.int64(days[row])
@@ -87,7 +86,7 @@ def days_in(year: int, month: int) -> int:
 
 
 @kernel
-def first_days(days: Any, months: int, out: Any) -> None:
+def first_days(days: Array, months: int, out: Int64Array) -> None:
     """Write the first day of the ``months`` (1, 3 or 12) that each date is in, int64."""
     for row in range(days.shape[0]):
         year, month, _ = split_days(np.int64(days[row]))
@@ -95,7 +94,7 @@ def first_days(days: Any, months: int, out: Any) -> None:
 
 
 @kernel
-def last_days(days: Any, out: Any) -> None:
+def last_days(days: Array, out: Int64Array) -> None:
     """Write the last day of the month of each date, int64."""
     for row in range(days.shape[0]):
         year, month, day = split_days(np.int64(days[row]))
@@ -103,7 +102,7 @@ def last_days(days: Any, out: Any) -> None:
 
 
 @kernel
-def plus_months(days: Any, months: Any, out: Any) -> None:
+def plus_months(days: Array, months: Array, out: Int64Array) -> None:
     """Write each date plus its number of months, int64; a day past the end of its month becomes the last one."""
     for row in range(days.shape[0]):
         year, month, day = split_days(np.int64(days[row]))

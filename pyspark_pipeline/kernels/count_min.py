@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyspark_pipeline.kernels.buffers import Array, allocate
+from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 
@@ -28,7 +29,10 @@ def hash_factors(seed: int, depth: int) -> Array:
 
 
 @kernel
-def add_numbers(groups, data, bitmap, skip, factors, width, words):  # type: ignore[no-untyped-def]
+def add_numbers(
+    groups: Int64Array, data: Int64Array, bitmap: UInt8Array, skip: int, factors: Int64Array, width: int,
+    words: Int64Array,
+) -> None:  # fmt: skip
     """Count the values of ``data``, int64."""
     size = 1 + factors.size * width
     for row in range(groups.size):
@@ -42,7 +46,10 @@ def add_numbers(groups, data, bitmap, skip, factors, width, words):  # type: ign
 
 
 @kernel
-def add_hashes(groups, first, second, bitmap, skip, depth, width, words):  # type: ignore[no-untyped-def]
+def add_hashes(
+    groups: Int64Array, first: Int32Array, second: Int32Array, bitmap: UInt8Array, skip: int, depth: int, width: int,
+    words: Int64Array,
+) -> None:  # fmt: skip
     """Count values by two hashes of each, int32."""
     size = 1 + depth * width
     for row in range(groups.size):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array, UInt32Array
 from pyspark_pipeline.kernels.jit import frozen, kernel
 
 
@@ -21,7 +22,7 @@ TABLE = _table()
 
 
 @kernel
-def checksums(offsets: Any, data: Any, table: Any, out: Any) -> None:
+def checksums(offsets: Int32Array, data: UInt8Array, table: UInt32Array, out: Int64Array) -> None:
     """Write the CRC-32 of each string, int64; ``table`` is :data:`TABLE`."""
     low = np.uint32(255)
     for row in range(out.shape[0]):

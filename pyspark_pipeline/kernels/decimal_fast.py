@@ -12,13 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Float64Array, Int64Array
 from pyspark_pipeline.kernels.decimal_int128 import divide_half_up, magnitude, multiply_words, signed
 from pyspark_pipeline.kernels.jit import frozen, kernel
 from pyspark_pipeline.kernels.wrapping import wrapping_add, wrapping_multiply, wrapping_subtract
 
 
 @kernel
-def add_plain(left: Any, lstep: Any, right: Any, rstep: Any, flip: int, out: Any) -> bool:
+def add_plain(
+    left: Int64Array, lstep: np.uint64, right: Int64Array, rstep: np.uint64, flip: int, out: Int64Array
+) -> bool:
     """Compute left + right (``flip`` 0) or left - right (``flip`` -1); inputs and results must fit 64 bits."""
     high = 0
     overflow = 0
@@ -37,8 +40,8 @@ def add_plain(left: Any, lstep: Any, right: Any, rstep: Any, flip: int, out: Any
 
 @kernel
 def add_scaled(
-    left: Any, lstep: Any, right: Any, rstep: Any, lfactor: int, rfactor: int, llimit: int, rlimit: int,
-    bound: int, out: Any,
+    left: Int64Array, lstep: np.uint64, right: Int64Array, rstep: np.uint64, lfactor: int, rfactor: int, llimit: int,
+    rlimit: int, bound: int, out: Int64Array,
 ) -> bool:  # fmt: skip
     """Compute left*lfactor + right*rfactor; inputs must be inside ±limit, results inside ±bound (exclusive)."""
     bad = 0
@@ -56,7 +59,7 @@ def add_scaled(
 
 
 @kernel
-def multiply_narrow(left: Any, lstep: Any, right: Any, rstep: Any, out: Any) -> bool:
+def multiply_narrow(left: Int64Array, lstep: np.uint64, right: Int64Array, rstep: np.uint64, out: Int64Array) -> bool:
     """Compute left*right for types that guarantee a 64-bit product; only the inputs are checked for 64 bits."""
     bad = 0
     for i in range(out.shape[0]):
@@ -71,7 +74,7 @@ def multiply_narrow(left: Any, lstep: Any, right: Any, rstep: Any, out: Any) -> 
 
 
 @kernel
-def multiply_exact(left: Any, lstep: Any, right: Any, rstep: Any, out: Any) -> bool:
+def multiply_exact(left: Int64Array, lstep: np.uint64, right: Int64Array, rstep: np.uint64, out: Int64Array) -> bool:
     """Compute the 128-bit products left*right of 64-bit inputs (always below 10**38)."""
     bad = 0
     for i in range(out.shape[0]):
@@ -86,7 +89,9 @@ def multiply_exact(left: Any, lstep: Any, right: Any, rstep: Any, out: Any) -> b
 
 
 @kernel
-def multiply_rounded(left: Any, lstep: Any, right: Any, rstep: Any, divisor: Any, out: Any) -> bool:
+def multiply_rounded(
+    left: Int64Array, lstep: np.uint64, right: Int64Array, rstep: np.uint64, divisor: np.uint64, out: Int64Array
+) -> bool:
     """Compute left*right / divisor (uint64), halves away from zero, for 64-bit inputs."""
     for i in range(out.shape[0]):
         j = np.uint64(i)
@@ -102,7 +107,9 @@ def multiply_rounded(left: Any, lstep: Any, right: Any, rstep: Any, divisor: Any
 
 
 @kernel
-def divide_rounded(left: Any, lstep: Any, right: Any, rstep: Any, factor: int, out: Any) -> bool:
+def divide_rounded(
+    left: Int64Array, lstep: np.uint64, right: Int64Array, rstep: np.uint64, factor: int, out: Int64Array
+) -> bool:
     """Compute left*factor / right, halves away from zero, for 64-bit inputs (quotients are below 10**38).
 
     The result for a zero divisor is zero: the caller sets those rows to NULL.
@@ -129,8 +136,9 @@ def divide_rounded(left: Any, lstep: Any, right: Any, rstep: Any, factor: int, o
 
 @kernel
 def remainder_scaled(
-    left: Any, lstep: Any, right: Any, rstep: Any, lfactor: int, rfactor: int, llimit: int, rlimit: int, out: Any
-) -> bool:
+    left: Int64Array, lstep: np.uint64, right: Int64Array, rstep: np.uint64, lfactor: int, rfactor: int, llimit: int,
+    rlimit: int, out: Int64Array,
+) -> bool:  # fmt: skip
     """Compute left*lfactor % right*rfactor with the sign of the dividend; inputs must be inside ±limit."""
     for i in range(out.shape[0]):
         j = np.uint64(i)
@@ -152,7 +160,7 @@ def remainder_scaled(
 
 
 @kernel
-def rescale_down(left: Any, divisor: int, bound: int, out: Any) -> bool:
+def rescale_down(left: Int64Array, divisor: int, bound: int, out: Int64Array) -> bool:
     """Compute left / divisor, halves away from zero, for 64-bit inputs and results inside ±bound."""
     bad = 0
     half = divisor >> 1
@@ -175,7 +183,7 @@ HALF_UP, HALF_EVEN, DOWN, UP = range(4)
 
 
 @kernel
-def round_words(values: Any, divisor: int, factor: int, limit: int, mode: int, out: Any) -> bool:
+def round_words(values: Int64Array, divisor: int, factor: int, limit: int, mode: int, out: Int64Array) -> bool:
     """Compute values / divisor (a power of ten above 1), rounded by ``mode``, times ``factor``, for 64-bit values.
 
     The rounded quotients must be inside ±limit (inclusive), so that the products fit 64 bits.
@@ -201,7 +209,7 @@ def round_words(values: Any, divisor: int, factor: int, limit: int, mode: int, o
 
 
 @kernel
-def widen_integers(values: Any, factor: int, limit: int, out: Any) -> bool:
+def widen_integers(values: Array, factor: int, limit: int, out: Int64Array) -> bool:
     """Compute values*factor of an integer array (any width); values must be inside ±limit (inclusive)."""
     bad = 0
     for i in range(out.shape[0]):
@@ -214,7 +222,7 @@ def widen_integers(values: Any, factor: int, limit: int, out: Any) -> bool:
 
 
 @kernel
-def to_doubles(values: Any, power: float, out: Any) -> bool:
+def to_doubles(values: Int64Array, power: float, out: Float64Array) -> bool:
     """Divide by ``power`` (a power of ten that is an exact double); return False if a value has more than 53 bits."""
     bad = 0
     for i in range(out.shape[0]):
@@ -226,7 +234,7 @@ def to_doubles(values: Any, power: float, out: Any) -> bool:
 
 
 @kernel
-def zero_nulls(values: Any, step: Any, valid: Any, out: Any) -> None:
+def zero_nulls(values: Int64Array, step: np.uint64, valid: BoolArray, out: Int64Array) -> None:
     """Copy words, with zeros in the rows that are not valid."""
     for i in range(out.shape[0]):
         j = np.uint64(i)

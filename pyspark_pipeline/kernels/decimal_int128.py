@@ -53,7 +53,7 @@ leading_zeros: Any = intrinsic(_leading_zeros)
 
 
 @kernel
-def magnitude(low: int, high: int) -> Any:
+def magnitude(low: int, high: int) -> tuple[np.uint64, np.uint64]:
     """Return the absolute value of a 128-bit integer as (low, high) uint64."""
     ulow = np.uint64(low)
     uhigh = np.uint64(high)
@@ -66,7 +66,7 @@ def magnitude(low: int, high: int) -> Any:
 
 
 @kernel
-def signed(ulow: Any, uhigh: Any, negative: bool) -> Any:
+def signed(ulow: np.uint64, uhigh: np.uint64, negative: bool) -> tuple[int, int]:
     """Return (low, high) int64 of a magnitude and a sign; the inverse of :func:`magnitude`."""
     if negative:
         ulow = ~ulow + _ONE
@@ -77,7 +77,7 @@ def signed(ulow: Any, uhigh: Any, negative: bool) -> Any:
 
 
 @kernel
-def divide_step(high: Any, low: Any, divisor: Any) -> Any:
+def divide_step(high: np.uint64, low: np.uint64, divisor: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Divide high*2**64 + low by ``divisor`` (all uint64, high < divisor): (quotient, remainder) uint64.
 
     Two 32-bit digits of Knuth's algorithm D (Hacker's Delight, divlu).
@@ -111,7 +111,7 @@ def divide_step(high: Any, low: Any, divisor: Any) -> Any:
 
 
 @kernel
-def divide_half_up(ulow: Any, uhigh: Any, divisor: Any) -> Any:
+def divide_half_up(ulow: np.uint64, uhigh: np.uint64, divisor: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Divide a 128-bit magnitude by a uint64, rounding halves up: (low, high) uint64."""
     if uhigh == _ZERO:
         low = ulow // divisor

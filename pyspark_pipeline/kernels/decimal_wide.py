@@ -8,10 +8,9 @@ quotient has more digits than Java's math context allows.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array, UInt8Array, UInt64Array
 from pyspark_pipeline.kernels.decimal_int128 import magnitude, signed
 from pyspark_pipeline.kernels.jit import frozen, kernel
 
@@ -33,7 +32,7 @@ POWERS = frozen(
 
 
 @kernel
-def load(low: int, high: int, limbs: Any) -> bool:
+def load(low: int, high: int, limbs: UInt64Array) -> bool:
     """Fill ``limbs`` with the magnitude of a 128-bit integer; return whether it was negative."""
     ulow, uhigh = magnitude(low, high)
     limbs[:] = _ZERO
@@ -45,14 +44,14 @@ def load(low: int, high: int, limbs: Any) -> bool:
 
 
 @kernel
-def copy(limbs: Any, out: Any) -> None:
+def copy(limbs: UInt64Array, out: UInt64Array) -> None:
     """Copy LIMBS limbs; numba compiles this loop in a tenth of the time of a slice assignment."""
     for k in range(LIMBS):
         out[k] = limbs[k]
 
 
 @kernel
-def used(limbs: Any) -> int:
+def used(limbs: UInt64Array) -> int:
     """Return the number of limbs up to the highest that is not zero."""
     count = LIMBS
     while count > 0 and limbs[count - 1] == _ZERO:
@@ -61,7 +60,7 @@ def used(limbs: Any) -> int:
 
 
 @kernel
-def multiply(left: Any, right: Any, out: Any) -> None:
+def multiply(left: UInt64Array, right: UInt64Array, out: UInt64Array) -> None:
     """Set out = left * right, which must fit."""
     out[:] = _ZERO
     nleft = used(left)
@@ -78,7 +77,7 @@ def multiply(left: Any, right: Any, out: Any) -> None:
 
 
 @kernel
-def compare(left: Any, right: Any) -> int:
+def compare(left: UInt64Array, right: UInt64Array) -> int:
     """Return -1, 0 or 1 as left is less than, equal to or greater than right."""
     for k in range(LIMBS - 1, -1, -1):
         if left[k] != right[k]:
@@ -87,7 +86,7 @@ def compare(left: Any, right: Any) -> int:
 
 
 @kernel
-def add(left: Any, right: Any, out: Any) -> None:
+def add(left: UInt64Array, right: UInt64Array, out: UInt64Array) -> None:
     """Set out = left + right."""
     carry = _ZERO
     for k in range(LIMBS):
@@ -97,7 +96,7 @@ def add(left: Any, right: Any, out: Any) -> None:
 
 
 @kernel
-def subtract(left: Any, right: Any, out: Any) -> None:
+def subtract(left: UInt64Array, right: UInt64Array, out: UInt64Array) -> None:
     """Set out = left - right; left must be >= right."""
     borrow = _ZERO
     for k in range(LIMBS):
@@ -107,7 +106,7 @@ def subtract(left: Any, right: Any, out: Any) -> None:
 
 
 @kernel
-def divide_small(limbs: Any, divisor: Any) -> Any:
+def divide_small(limbs: UInt64Array, divisor: np.uint64) -> np.uint64:
     """Divide in place by a uint64 below 2**32; return the remainder."""
     rest = _ZERO
     for k in range(LIMBS - 1, -1, -1):
@@ -118,7 +117,7 @@ def divide_small(limbs: Any, divisor: Any) -> Any:
 
 
 @kernel
-def increment(limbs: Any) -> None:
+def increment(limbs: UInt64Array) -> None:
     """Add one in place."""
     for k in range(LIMBS):
         limbs[k] = (limbs[k] + _ONE) & _M32
@@ -127,7 +126,7 @@ def increment(limbs: Any) -> None:
 
 
 @kernel
-def drop_digits(limbs: Any, digits: int) -> None:
+def drop_digits(limbs: UInt64Array, digits: int) -> None:
     """Divide in place by 10**digits, rounding HALF_UP."""
     if digits <= 0:
         return
@@ -142,7 +141,9 @@ def drop_digits(limbs: Any, digits: int) -> None:
 
 
 @kernel
-def divide(numerator: Any, denominator: Any, quotient: Any, rest: Any, norm: Any) -> None:
+def divide(
+    numerator: UInt64Array, denominator: UInt64Array, quotient: UInt64Array, rest: UInt64Array, norm: UInt64Array
+) -> None:
     """Set quotient and remainder (``rest``) of numerator / denominator (> 0): Knuth, TAOCP volume 2, algorithm D.
 
     ``rest`` and ``norm`` have LIMBS + 1 limbs; ``norm`` is scratch.
@@ -206,7 +207,7 @@ def divide(numerator: Any, denominator: Any, quotient: Any, rest: Any, norm: Any
 
 
 @kernel
-def _fits_context(quotient: Any, scratch: Any, powers: Any) -> bool:
+def _fits_context(quotient: UInt64Array, scratch: UInt64Array, powers: UInt64Array) -> bool:
     """Return whether the digits after the first 39 are zeros, so that Java's quotient is exact."""
     copy(quotient, scratch)
     while compare(scratch, powers[39]) >= 0:
@@ -217,8 +218,8 @@ def _fits_context(quotient: Any, scratch: Any, powers: Any) -> bool:
 
 @kernel
 def evaluate(
-    op: int, left: Any, lstep: Any, lpower: int, right: Any, rstep: Any, rpower: int, negate: bool,
-    drop: int, precision: int, valid: Any, powers: Any, out: Any, status: Any,
+    op: int, left: Int64Array, lstep: np.uint64, lpower: int, right: Int64Array, rstep: np.uint64, rpower: int,
+    negate: bool, drop: int, precision: int, valid: BoolArray, powers: UInt64Array, out: Int64Array, status: UInt8Array,
 ) -> int:  # fmt: skip
     """Compute one operation for the valid rows; return the number of rows with a status other than 0.
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pyspark_pipeline.kernels.buffers import Array, allocate_zeros
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import allocate_zeros
 from pyspark_pipeline.kernels.group_kernels import add_to_index, find_direct, value_range
 from pyspark_pipeline.kernels.key_columns import KeyColumn
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyspark_pipeline.kernels.buffers import Array, allocate
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.jit import frozen, kernel
 
 

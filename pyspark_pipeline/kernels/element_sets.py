@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyspark_pipeline.kernels.buffers import Array, allocate
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.jit import frozen, kernel
 
 #: Elements of a row that are compared with each other; more are found by a hash table.

@@ -9,12 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from pyspark_pipeline.kernels.accumulate import compare_bytes, less_double
+from pyspark_pipeline.kernels.arrays import Float64Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 
 
 @kernel
-def mark_longs(groups, values, bitmap, skip, sign, best, seen, places):  # type: ignore[no-untyped-def]
+def mark_longs(
+    groups: Int64Array, values: Int64Array, bitmap: UInt8Array, skip: int, sign: int, best: Int64Array,
+    seen: UInt8Array, places: Int64Array,
+) -> None:  # fmt: skip
     """Mark the rows with the smallest (``sign`` 1) or largest (−1) integer so far."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
@@ -27,7 +31,10 @@ def mark_longs(groups, values, bitmap, skip, sign, best, seen, places):  # type:
 
 
 @kernel
-def mark_doubles(groups, values, bitmap, skip, sign, best, seen, places):  # type: ignore[no-untyped-def]
+def mark_doubles(
+    groups: Int64Array, values: Float64Array, bitmap: UInt8Array, skip: int, sign: int, best: Float64Array,
+    seen: UInt8Array, places: Int64Array,
+) -> None:  # fmt: skip
     """Mark the rows with the smallest (``sign`` 1) or largest (−1) floating-point number so far."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
@@ -41,7 +48,10 @@ def mark_doubles(groups, values, bitmap, skip, sign, best, seen, places):  # typ
 
 
 @kernel
-def mark_decimals(groups, words, bitmap, skip, sign, best, seen, places):  # type: ignore[no-untyped-def]
+def mark_decimals(
+    groups: Int64Array, words: Int64Array, bitmap: UInt8Array, skip: int, sign: int, best: Int64Array, seen: UInt8Array,
+    places: Int64Array,
+) -> None:  # fmt: skip
     """Mark the rows with the smallest (``sign`` 1) or largest (−1) 128-bit integer so far."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
@@ -60,9 +70,10 @@ def mark_decimals(groups, words, bitmap, skip, sign, best, seen, places):  # typ
 
 
 @kernel
-def mark_strings(  # type: ignore[no-untyped-def]
-    groups, first, offsets, data, bitmap, skip, sign, arena, used, starts, ends, seen, places
-):
+def mark_strings(
+    groups: Int64Array, first: int, offsets: Int32Array, data: UInt8Array, bitmap: UInt8Array, skip: int, sign: int,
+    arena: UInt8Array, used: int, starts: Int64Array, ends: Int64Array, seen: UInt8Array, places: Int64Array,
+) -> int:  # fmt: skip
     """Mark the rows with the smallest (``sign`` 1) or largest (−1) byte string so far, numbered from ``first``.
 
     The strings are kept in ``arena``, which has space for all of ``data``. Return the used bytes of the arena.
@@ -90,7 +101,7 @@ def mark_strings(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def take_marked(groups, places, base, rows):  # type: ignore[no-untyped-def]
+def take_marked(groups: Int64Array, places: Int64Array, base: int, rows: Int64Array) -> int:
     """Write the marked rows to ``rows`` in row order; return their number. The n-th gets the place ``base`` + n."""
     count = 0
     for row in range(groups.size):

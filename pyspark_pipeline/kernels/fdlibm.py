@@ -15,6 +15,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from pyspark_pipeline.kernels.arrays import Float64Array
 from pyspark_pipeline.kernels.jit import kernel
 
 
@@ -53,31 +54,31 @@ _LOW_WORD = -0x100000000  # the mask of the high 32 bits
 
 
 @kernel
-def high_word(number: float) -> Any:
+def high_word(number: float) -> int:
     """Return the sign, the exponent and the first 20 bits of the mantissa as an integer of 32 bits."""
     return bits_of(number) >> 32
 
 
 @kernel
-def with_high_word(number: float, word: int) -> Any:
+def with_high_word(number: float, word: int) -> float:
     """Return the number with other high bits."""
     return number_of((bits_of(number) & 0xFFFFFFFF) | (word << 32))
 
 
 @kernel
-def rounded_to_high(number: float) -> Any:
+def rounded_to_high(number: float) -> float:
     """Return the number without the low 32 bits of its mantissa."""
     return number_of(bits_of(number) & _LOW_WORD)
 
 
 @kernel
-def exponential_rest(t: float) -> Any:
+def exponential_rest(t: float) -> float:
     """Return the polynomial in t = x**2 that both exponentials use."""
     return t * (_E1 + t * (_E2 + t * (_E3 + t * (_E4 + t * _E5))))
 
 
 @kernel
-def exp(x: float) -> Any:
+def exp(x: float) -> float:
     """Return e**x."""
     if math.isnan(x):
         return x
@@ -108,7 +109,7 @@ def exp(x: float) -> Any:
 
 
 @kernel
-def special_logarithm(x: float) -> Any:
+def special_logarithm(x: float) -> float:
     """Return the logarithm of zero, of a negative number, of infinity or of NaN."""
     if x == 0:
         return -math.inf
@@ -116,7 +117,7 @@ def special_logarithm(x: float) -> Any:
 
 
 @kernel
-def normalized(x: float) -> Any:
+def normalized(x: float) -> tuple[float, int]:
     """Return a positive finite number as one that is not subnormal, and its power of two."""
     shift = 0
     if x < 2.2250738585072014e-308:
@@ -126,7 +127,7 @@ def normalized(x: float) -> Any:
 
 
 @kernel
-def log(x: float) -> Any:
+def log(x: float) -> float:
     """Return the natural logarithm."""
     if not 0 < x < math.inf:
         return special_logarithm(x)
@@ -160,7 +161,7 @@ def log(x: float) -> Any:
 
 
 @kernel
-def log10(x: float) -> Any:
+def log10(x: float) -> float:
     """Return the logarithm to the base 10."""
     if not 0 < x < math.inf:
         return special_logarithm(x)
@@ -184,7 +185,7 @@ def parity(y: float) -> int:
 
 
 @kernel
-def logarithm_of(x: float) -> Any:
+def logarithm_of(x: float) -> tuple[float, float]:
     """Return the logarithm to the base 2 of a positive finite number as the sum of two doubles."""
     n = 0
     word = high_word(x)
@@ -248,7 +249,7 @@ def logarithm_of(x: float) -> Any:
 
 
 @kernel
-def logarithm_near_one(x: float) -> Any:
+def logarithm_near_one(x: float) -> tuple[float, float]:
     """Return the logarithm to the base 2 of a number within 2**-20 of 1 as the sum of two doubles."""
     t = x - 1.0
     w = (t * t) * (0.5 - t * (0.3333333333333333333333 - t * 0.25))
@@ -259,7 +260,7 @@ def logarithm_near_one(x: float) -> Any:
 
 
 @kernel
-def power_of_two(high: float, low: float) -> Any:
+def power_of_two(high: float, low: float) -> float:
     """Return 2**(high + low), 0 and infinity beyond the range of doubles."""
     z = low + high
     bits = bits_of(z)
@@ -293,7 +294,7 @@ def power_of_two(high: float, low: float) -> Any:
 
 
 @kernel(error_model="numpy")
-def pow(x, y):  # type: ignore[no-untyped-def]
+def pow(x: float, y: float) -> float:
     """Return x**y."""
     if y == 0:
         return 1.0
@@ -332,28 +333,28 @@ def pow(x, y):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def exp_all(data: Any, out: Any) -> None:
+def exp_all(data: Float64Array, out: Float64Array) -> None:
     """Write e**x of every number, float64."""
     for row in range(out.shape[0]):
         out[row] = exp(data[row])
 
 
 @kernel
-def log_all(data: Any, out: Any) -> None:
+def log_all(data: Float64Array, out: Float64Array) -> None:
     """Write the natural logarithm of every number, float64."""
     for row in range(out.shape[0]):
         out[row] = log(data[row])
 
 
 @kernel
-def log10_all(data: Any, out: Any) -> None:
+def log10_all(data: Float64Array, out: Float64Array) -> None:
     """Write the logarithm to the base 10 of every number, float64."""
     for row in range(out.shape[0]):
         out[row] = log10(data[row])
 
 
 @kernel
-def pow_all(bases: Any, exponents: Any, out: Any) -> None:
+def pow_all(bases: Float64Array, exponents: Float64Array, out: Float64Array) -> None:
     """Write each base to the power of its exponent, float64."""
     for row in range(out.shape[0]):
         out[row] = pow(bases[row], exponents[row])

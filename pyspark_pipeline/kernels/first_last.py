@@ -5,12 +5,16 @@ Rows whose bit in the bitmap is not set are ignored (bitmaps as in :mod:`~.buffe
 
 from __future__ import annotations
 
+from pyspark_pipeline.kernels.arrays import Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 
 
 @kernel
-def first_rows(groups, bitmap, skip, seen, position, base, rows):  # type: ignore[no-untyped-def]
+def first_rows(
+    groups: Int64Array, bitmap: UInt8Array, skip: int, seen: UInt8Array, position: Int64Array, base: int,
+    rows: Int64Array,
+) -> int:  # fmt: skip
     """Write to ``rows`` the first row of each group not ``seen`` before, in row order; return their number.
 
     The n-th of them gets the position ``base`` + n.
@@ -27,7 +31,10 @@ def first_rows(groups, bitmap, skip, seen, position, base, rows):  # type: ignor
 
 
 @kernel
-def last_rows(groups, bitmap, skip, seen, position, base, rows):  # type: ignore[no-untyped-def]
+def last_rows(
+    groups: Int64Array, bitmap: UInt8Array, skip: int, seen: UInt8Array, position: Int64Array, base: int,
+    rows: Int64Array,
+) -> int:  # fmt: skip
     """Write to ``rows`` the last row of each group of the chunk, from the last row backwards; return their number.
 
     The n-th of them gets the position ``base`` + n; a position from ``base`` on means that the group has its row.
@@ -44,7 +51,10 @@ def last_rows(groups, bitmap, skip, seen, position, base, rows):  # type: ignore
 
 
 @kernel
-def nth_rows(groups, bitmap, skip, number, counts, seen, position, base, rows):  # type: ignore[no-untyped-def]
+def nth_rows(
+    groups: Int64Array, bitmap: UInt8Array, skip: int, number: int, counts: Int64Array, seen: UInt8Array,
+    position: Int64Array, base: int, rows: Int64Array,
+) -> int:  # fmt: skip
     """Write to ``rows`` the rows that are the ``number``-th (from 1) of their group; return their number.
 
     ``counts`` has the rows of each group so far. The n-th of the rows gets the position ``base`` + n.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from pyspark_pipeline.kernels.accumulate import add_wide
+from pyspark_pipeline.kernels.arrays import Float64Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 from pyspark_pipeline.kernels.wrapping import wrapping_add, wrapping_subtract
@@ -19,7 +20,7 @@ _TILE = 64
 
 
 @kernel
-def _sum_of_frame(begin, end, frame, data, sums):  # type: ignore[no-untyped-def]
+def _sum_of_frame(begin: Int64Array, end: Int64Array, frame: int, data: Float64Array, sums: Float64Array) -> float:
     row, total = begin[frame], 0.0
     if frame > 0 and begin[frame - 1] == row and end[frame - 1] <= end[frame]:
         row, total = end[frame - 1], sums[frame - 1]
@@ -29,7 +30,7 @@ def _sum_of_frame(begin, end, frame, data, sums):  # type: ignore[no-untyped-def
 
 
 @kernel
-def frame_doubles(begin, end, data, sums):  # type: ignore[no-untyped-def]
+def frame_doubles(begin: Int64Array, end: Int64Array, data: Float64Array, sums: Float64Array) -> None:
     """Add the numbers of each frame in row order; a row to ignore is −0.0, which changes no sum.
 
     The rows that many frames share are read once and added to all their sums, which are independent of each other.
@@ -61,7 +62,7 @@ def frame_doubles(begin, end, data, sums):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def do_long_sums_overflow(begin, end, data):  # type: ignore[no-untyped-def]
+def do_long_sums_overflow(begin: Int64Array, end: Int64Array, data: Int64Array) -> bool:
     """Return whether a sum of 64-bit integers overflows at any row of a frame."""
     overflow, total = np.int64(0), np.int64(0)
     for frame in range(begin.size):
@@ -80,7 +81,10 @@ def do_long_sums_overflow(begin, end, data):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def frame_decimals(begin, end, words, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+def frame_decimals(
+    begin: Int64Array, end: Int64Array, words: Int64Array, bitmap: UInt8Array, skip: int, sums: Int64Array,
+    seen: UInt8Array,
+) -> None:  # fmt: skip
     """Add 128-bit integers exactly: differences of the sums up to each row. 192 bits, as three words, low to high."""
     rows = words.size // 2
     running = np.zeros(3 * (rows + 1), dtype=np.int64)
@@ -108,7 +112,9 @@ def frame_decimals(begin, end, words, bitmap, skip, sums, seen):  # type: ignore
 
 
 @kernel
-def frame_least(begin, end, ranks, bitmap, skip, best):  # type: ignore[no-untyped-def]
+def frame_least(
+    begin: Int64Array, end: Int64Array, ranks: Int64Array, bitmap: UInt8Array, skip: int, best: Int64Array
+) -> None:
     """Write the row with the smallest rank, the first of equal ones; −1 if the frame has only NULLs.
 
     ``queue`` holds the rows that may still be the least of a frame, with ascending ranks.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 from pyspark_pipeline.kernels.tagged_slots import (
@@ -24,7 +25,9 @@ from pyspark_pipeline.kernels.wrapping import wrapping_subtract
 
 
 @kernel
-def add_to_index(values, bitmap, skip, low, size, stride, index):  # type: ignore[no-untyped-def]
+def add_to_index(
+    values: Int64Array, bitmap: UInt8Array, skip: int, low: int, size: int, stride: int, index: Int64Array
+) -> bool:
     """Add a column's digit times ``stride`` to a direct index; the digit is 0 for NULL, else value − low + 1.
 
     Return False at the first value whose digit is not below ``size``.
@@ -39,7 +42,7 @@ def add_to_index(values, bitmap, skip, low, size, stride, index):  # type: ignor
 
 
 @kernel
-def value_range(values, bitmap, skip, low, high):  # type: ignore[no-untyped-def]
+def value_range(values: Int64Array, bitmap: UInt8Array, skip: int, low: int, high: int) -> tuple[int, int]:
     """Return (low, high) extended to all valid values."""
     for row in range(values.size):
         if is_valid(bitmap, skip, row):
@@ -52,7 +55,9 @@ def value_range(values, bitmap, skip, low, high):  # type: ignore[no-untyped-def
 
 
 @kernel
-def pack_narrow(values, bitmap, skip, bias, shift, words, index, width):  # type: ignore[no-untyped-def]
+def pack_narrow(
+    values: Int64Array, bitmap: UInt8Array, skip: int, bias: int, shift: int, words: Int64Array, index: int, width: int
+) -> None:
     """Write a column's biased values (0 for NULL) to the bits from ``shift`` on of word ``index`` of every row."""
     for row in range(values.size):
         if is_valid(bitmap, skip, row):
@@ -60,7 +65,7 @@ def pack_narrow(values, bitmap, skip, bias, shift, words, index, width):  # type
 
 
 @kernel
-def pack_wide(values, bitmap, skip, words, index, width):  # type: ignore[no-untyped-def]
+def pack_wide(values: Int64Array, bitmap: UInt8Array, skip: int, words: Int64Array, index: int, width: int) -> None:
     """Write a column's values (0 for NULL) to word ``index`` of every row."""
     for row in range(values.size):
         if is_valid(bitmap, skip, row):
@@ -68,7 +73,9 @@ def pack_wide(values, bitmap, skip, words, index, width):  # type: ignore[no-unt
 
 
 @kernel
-def pack_null_bit(bitmap, skip, shift, words, index, width, rows):  # type: ignore[no-untyped-def]
+def pack_null_bit(
+    bitmap: UInt8Array, skip: int, shift: int, words: Int64Array, index: int, width: int, rows: int
+) -> None:
     """Set bit ``shift`` of word ``index`` of every row that is NULL."""
     for row in range(rows):
         if not is_valid(bitmap, skip, row):
@@ -76,7 +83,7 @@ def pack_null_bit(bitmap, skip, shift, words, index, width, rows):  # type: igno
 
 
 @kernel
-def find_direct(index, slots, count, groups, firsts):  # type: ignore[no-untyped-def]
+def find_direct(index: Int64Array, slots: Int64Array, count: int, groups: Int64Array, firsts: Int64Array) -> int:
     """Find or insert the groups of rows in ``slots`` (index to group, −1 is free); return the new number of groups."""
     start = count
     for row in range(index.size):
@@ -91,7 +98,10 @@ def find_direct(index, slots, count, groups, firsts):  # type: ignore[no-untyped
 
 
 @kernel
-def find_one(words, row, slots, shift, keys, count, limit, groups, firsts, found):  # type: ignore[no-untyped-def]
+def find_one(
+    words: Int64Array, row: int, slots: Int32Array, shift: int, keys: Int64Array, count: int, limit: int,
+    groups: Int64Array, firsts: Int64Array, found: int,
+) -> tuple[int, int, int]:  # fmt: skip
     """Find or insert the groups of rows from ``row`` on by one-word keys.
 
     ``slots``: group + 1 (0 is free), a power of two in number; ``shift``: 64 + 3 − log2(slots); ``keys``: the word
@@ -128,7 +138,7 @@ def find_one(words, row, slots, shift, keys, count, limit, groups, firsts, found
 
 
 @kernel
-def insert_one(keys, count, slots, shift):  # type: ignore[no-untyped-def]
+def insert_one(keys: Int64Array, count: int, slots: Int32Array, shift: int) -> None:
     """Insert groups 0 … count − 1, whose keys are distinct, into empty slots."""
     mask = slots.size - 1
     for group in range(count):
@@ -139,14 +149,17 @@ def insert_one(keys, count, slots, shift):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def insert_many(keys, width, count, slots, shift):  # type: ignore[no-untyped-def]
+def insert_many(keys: Int64Array, width: int, count: int, slots: Int64Array, shift: int) -> None:
     """Insert groups 0 … count − 1, whose keys are distinct, into empty slots."""
     for group in range(count):
         insert_new(hash_words(keys, width, group), group, slots, shift)
 
 
 @kernel
-def find_many(words, width, row, rows, slots, shift, keys, count, limit, groups, firsts, found):  # type: ignore[no-untyped-def]
+def find_many(
+    words: Int64Array, width: int, row: int, rows: int, slots: Int64Array, shift: int, keys: Int64Array, count: int,
+    limit: int, groups: Int64Array, firsts: Int64Array, found: int,
+) -> tuple[int, int, int]:  # fmt: skip
     """Find or insert the groups of rows from ``row`` on by keys of ``width`` words.
 
     ``slots``: :mod:`~.tagged_slots` of groups; ``keys``: the words of every group.
@@ -173,14 +186,14 @@ def find_many(words, width, row, rows, slots, shift, keys, count, limit, groups,
 
 
 @kernel
-def gather_codes(codes, bitmap, skip, known, out):  # type: ignore[no-untyped-def]
+def gather_codes(codes: Int32Array, bitmap: UInt8Array, skip: int, known: Int64Array, out: Int64Array) -> None:
     """Map dictionary codes by ``known`` to ``out``; NULL rows get 0."""
     for row in range(out.size):
         out[row] = known[codes[row]] if is_valid(bitmap, skip, row) else 0
 
 
 @kernel
-def unpack_bits(data, data_skip, out):  # type: ignore[no-untyped-def]
+def unpack_bits(data: UInt8Array, data_skip: int, out: Int64Array) -> None:
     """Unpack a bitmap to 0 and 1."""
     for row in range(out.size):
         at = data_skip + row
@@ -188,7 +201,7 @@ def unpack_bits(data, data_skip, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def valid_rows(bitmap, skip, rows, out, start):  # type: ignore[no-untyped-def]
+def valid_rows(bitmap: UInt8Array, skip: int, rows: Int64Array, out: BoolArray, start: int) -> None:
     """Write the validity of the given rows as bools to ``out`` from ``start`` on."""
     for i in range(rows.size):
         out[start + i] = is_valid(bitmap, skip, rows[i])

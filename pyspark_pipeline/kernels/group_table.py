@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import NO_BITS, Array, allocate, grown, validity
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import NO_BITS, allocate, grown, validity
 from pyspark_pipeline.kernels.direct_index import DirectIndex
 from pyspark_pipeline.kernels.group_kernels import valid_rows
 from pyspark_pipeline.kernels.hash_index import HashIndex

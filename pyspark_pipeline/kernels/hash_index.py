@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyspark_pipeline.kernels.buffers import Array, allocate_zeros, grown
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import allocate_zeros, grown
 from pyspark_pipeline.kernels.group_kernels import (
     find_many,
     find_one,

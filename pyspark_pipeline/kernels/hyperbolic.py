@@ -6,10 +6,10 @@ The inverse hyperbolic functions are Spark's own formulas over StrictMath.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import Float64Array
 from pyspark_pipeline.kernels.fdlibm import bits_of, exp, high_word, log, number_of, with_high_word
 from pyspark_pipeline.kernels.jit import kernel
 
@@ -30,7 +30,7 @@ _ROOT_OF_LARGEST, _LARGE = 1.3407807929942596e154, 268435456.0
 
 
 @kernel(error_model="numpy")
-def expm1(x):  # type: ignore[no-untyped-def]
+def expm1(x: float) -> float:
     """Return e**x - 1."""
     if math.isnan(x) or x > _LARGEST_EXPONENT:
         return x if math.isnan(x) else math.inf
@@ -72,7 +72,7 @@ def expm1(x):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def log1p(x):  # type: ignore[no-untyped-def]
+def log1p(x: float) -> float:
     """Return the natural logarithm of 1 + x."""
     if not -1.0 < x < math.inf:
         if x == -1.0:
@@ -121,7 +121,7 @@ def log1p(x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def large(x: float) -> Any:
+def large(x: float) -> float:
     """Return half of e**x for x of at least 22."""
     if high_word(x) < 0x40862E42:
         return 0.5 * exp(x)
@@ -132,7 +132,7 @@ def large(x: float) -> Any:
 
 
 @kernel(error_model="numpy")
-def sinh(x):  # type: ignore[no-untyped-def]
+def sinh(x: float) -> float:
     """Return the hyperbolic sine."""
     size = abs(x)
     if not size < math.inf or size < 3.725290298461914e-09:
@@ -145,7 +145,7 @@ def sinh(x):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def cosh(x):  # type: ignore[no-untyped-def]
+def cosh(x: float) -> float:
     """Return the hyperbolic cosine."""
     size = abs(x)
     if not size < math.inf or size >= 22.0:
@@ -159,7 +159,7 @@ def cosh(x):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def tanh(x):  # type: ignore[no-untyped-def]
+def tanh(x: float) -> float:
     """Return the hyperbolic tangent."""
     size = abs(x)
     if math.isnan(x) or size < 2.7755575615628914e-17:
@@ -175,7 +175,7 @@ def tanh(x):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def asinh(x, by_size):  # type: ignore[no-untyped-def]
+def asinh(x: float, by_size: bool) -> float:
     """Return the inverse hyperbolic sine, by one formula but for huge numbers (Spark 4.1) or ``by_size`` (4.3)."""
     size = abs(x)
     if size > _LARGE if by_size else size >= _ROOT_OF_LARGEST:
@@ -191,7 +191,7 @@ def asinh(x, by_size):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def acosh(x, by_size):  # type: ignore[no-untyped-def]
+def acosh(x: float, by_size: bool) -> float:
     """Return the inverse hyperbolic cosine, by one formula but for huge numbers (Spark 4.1) or ``by_size`` (4.3)."""
     if not x >= 1.0:
         return math.nan
@@ -206,62 +206,62 @@ def acosh(x, by_size):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def atanh(x):  # type: ignore[no-untyped-def]
+def atanh(x: float) -> float:
     """Return the inverse hyperbolic tangent as Spark computes it."""
     return 0.5 * (log1p(x) - log1p(-x))
 
 
 @kernel
-def expm1_all(data: Any, out: Any) -> None:
+def expm1_all(data: Float64Array, out: Float64Array) -> None:
     """Write e**x - 1 of every number, float64."""
     for row in range(out.shape[0]):
         out[row] = expm1(data[row])
 
 
 @kernel
-def log1p_all(data: Any, out: Any) -> None:
+def log1p_all(data: Float64Array, out: Float64Array) -> None:
     """Write the natural logarithm of 1 + x of every number, float64."""
     for row in range(out.shape[0]):
         out[row] = log1p(data[row])
 
 
 @kernel
-def sinh_all(data: Any, out: Any) -> None:
+def sinh_all(data: Float64Array, out: Float64Array) -> None:
     """Write the hyperbolic sine of every number, float64."""
     for row in range(out.shape[0]):
         out[row] = sinh(data[row])
 
 
 @kernel
-def cosh_all(data: Any, out: Any) -> None:
+def cosh_all(data: Float64Array, out: Float64Array) -> None:
     """Write the hyperbolic cosine of every number, float64."""
     for row in range(out.shape[0]):
         out[row] = cosh(data[row])
 
 
 @kernel
-def tanh_all(data: Any, out: Any) -> None:
+def tanh_all(data: Float64Array, out: Float64Array) -> None:
     """Write the hyperbolic tangent of every number, float64."""
     for row in range(out.shape[0]):
         out[row] = tanh(data[row])
 
 
 @kernel
-def asinh_all(data: Any, by_size: bool, out: Any) -> None:
+def asinh_all(data: Float64Array, by_size: bool, out: Float64Array) -> None:
     """Write the inverse hyperbolic sine of every number, float64."""
     for row in range(out.shape[0]):
         out[row] = asinh(data[row], by_size)
 
 
 @kernel
-def acosh_all(data: Any, by_size: bool, out: Any) -> None:
+def acosh_all(data: Float64Array, by_size: bool, out: Float64Array) -> None:
     """Write the inverse hyperbolic cosine of every number, float64."""
     for row in range(out.shape[0]):
         out[row] = acosh(data[row], by_size)
 
 
 @kernel
-def atanh_all(data: Any, out: Any) -> None:
+def atanh_all(data: Float64Array, out: Float64Array) -> None:
     """Write the inverse hyperbolic tangent of every number, float64."""
     for row in range(out.shape[0]):
         out[row] = atanh(data[row])

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Float64Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import frozen, kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 
@@ -76,7 +76,7 @@ _BIAS = frozen(np.array([float(f"{raw - count:.15g}") for raw, count in zip(_EST
 
 
 @kernel(forceinline=True)
-def _add_hash(words, at, hashed):  # type: ignore[no-untyped-def]
+def _add_hash(words: Int64Array, at: int, hashed: int) -> None:
     """Add a hash to the registers from word ``at`` on."""
     index = np.int64(np.uint64(hashed) >> np.uint64(64 - _PRECISION))
     rest = (np.uint64(hashed) << np.uint64(_PRECISION)) | np.uint64(1 << (_PRECISION - 1))
@@ -92,7 +92,7 @@ def _add_hash(words, at, hashed):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def add_hashes(groups, hashes, bitmap, skip, words):  # type: ignore[no-untyped-def]
+def add_hashes(groups: Int64Array, hashes: Int64Array, bitmap: UInt8Array, skip: int, words: Int64Array) -> None:
     """Add the hashes of the rows that are not NULL."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
@@ -100,7 +100,7 @@ def add_hashes(groups, hashes, bitmap, skip, words):  # type: ignore[no-untyped-
 
 
 @kernel
-def run_hashes(starts, hashes, bitmap, skip, words):  # type: ignore[no-untyped-def]
+def run_hashes(starts: BoolArray, hashes: Int64Array, bitmap: UInt8Array, skip: int, words: Int64Array) -> None:
     """Set group row + 1 to the registers after each row, from group ``row``, or from zero if the row starts anew."""
     for row in range(starts.size):
         at = (row + 1) * WORDS
@@ -111,7 +111,7 @@ def run_hashes(starts, hashes, bitmap, skip, words):  # type: ignore[no-untyped-
 
 
 @kernel
-def merge_registers(groups, parts, words):  # type: ignore[no-untyped-def]
+def merge_registers(groups: Int64Array, parts: Int64Array, words: Int64Array) -> None:
     """Set each register to the maximum of its own and that of ``parts``, shape (rows · ``WORDS``,)."""
     for row in range(groups.size):
         for word in range(WORDS):
@@ -128,12 +128,12 @@ def merge_registers(groups, parts, words):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def _square(value):  # type: ignore[no-untyped-def]
+def _square(value: float) -> float:
     return value * value
 
 
 @kernel(forceinline=True)
-def _bias(estimate, raw, biases):  # type: ignore[no-untyped-def]
+def _bias(estimate: float, raw: Float64Array, biases: Float64Array) -> float:
     """Return the mean bias of the raw estimates next to an estimate."""
     nearest, end = 0, raw.size
     while nearest < end:
@@ -154,7 +154,7 @@ def _bias(estimate, raw, biases):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def _count_empty(words, at):  # type: ignore[no-untyped-def]
+def _count_empty(words: Int64Array, at: int) -> int:
     """Count the registers without a rank from word ``at`` on."""
     empty = 0
     for number in range(WORDS):
@@ -169,7 +169,7 @@ def _count_empty(words, at):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def _harmonic_sum(words, at):  # type: ignore[no-untyped-def]
+def _harmonic_sum(words: Int64Array, at: int) -> float:
     """Add two to the power of minus each rank, in the order of the registers."""
     total = 0.0
     for number in range(WORDS):
@@ -180,7 +180,9 @@ def _harmonic_sum(words, at):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _estimate(words, rounded, raw, biases, counts):  # type: ignore[no-untyped-def]
+def _estimate(
+    words: Int64Array, rounded: Int64Array, raw: Float64Array, biases: Float64Array, counts: Int64Array
+) -> None:
     for group in range(counts.size):
         at = group * WORDS
         empty = _count_empty(words, at)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array, allocate, allocate_zeros, grown, string_parts, validity, values
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.buffers import allocate, allocate_zeros, grown, string_parts, validity, values
 from pyspark_pipeline.kernels.group_kernels import gather_codes
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
@@ -17,7 +18,7 @@ _FIRST_SLOTS = 1024
 
 
 @kernel(forceinline=True)
-def _word(data, at):  # type: ignore[no-untyped-def]
+def _word(data: UInt8Array, at: int) -> np.uint64:
     """Read eight bytes in a form that the compiler combines to one load (unsigned indices never wrap around)."""
     index = np.uint64(at)
     return (
@@ -33,7 +34,7 @@ def _word(data, at):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def hash_string(data, start, end):  # type: ignore[no-untyped-def]
+def hash_string(data: UInt8Array, start: int, end: int) -> np.uint64:
     """Hash the bytes ``start`` ≤ i < ``end`` to 64 bits."""
     mixed = np.uint64(end - start) * np.uint64(0x9E3779B97F4A7C15)
     at = start
@@ -54,7 +55,7 @@ def hash_string(data, start, end):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def _equal(left, left_start, right, right_start, length):  # type: ignore[no-untyped-def]
+def _equal(left: UInt8Array, left_start: int, right: UInt8Array, right_start: int, length: int) -> bool:
     if length < 8:
         different = np.uint8(0)
         for i in range(length):
@@ -69,7 +70,10 @@ def _equal(left, left_start, right, right_start, length):  # type: ignore[no-unt
 
 
 @kernel(forceinline=True)  # three times as fast as inline="always"
-def slot_of_string(data, start, length, mixed, slots, shift, arena, ends):  # type: ignore[no-untyped-def]
+def slot_of_string(
+    data: UInt8Array, start: int, length: int, mixed: np.uint64, slots: Int64Array, shift: int, arena: UInt8Array,
+    ends: Int64Array,
+) -> int:  # fmt: skip
     """Return the slot (:mod:`~.tagged_slots`) of a string, whose hash is ``mixed``, or a free slot."""
     mask = slots.size - 1
     at = first_slot(mixed, shift)
@@ -86,7 +90,10 @@ def slot_of_string(data, start, length, mixed, slots, shift, arena, ends):  # ty
 
 
 @kernel
-def _intern(offsets, data, bitmap, skip, row, slots, shift, arena, ends, count, limit, ids):  # type: ignore[no-untyped-def]
+def _intern(
+    offsets: Int32Array, data: UInt8Array, bitmap: UInt8Array, skip: int, row: int, slots: Int64Array, shift: int,
+    arena: UInt8Array, ends: Int64Array, count: int, limit: int, ids: Int64Array,
+) -> tuple[int, int]:  # fmt: skip
     """Number rows from ``row`` on; ``arena`` has space for all rows, ``slots`` and ``ends`` for ``limit`` strings."""
     while row < ids.size:
         if not is_valid(bitmap, skip, row):
@@ -114,13 +121,15 @@ def _intern(offsets, data, bitmap, skip, row, slots, shift, arena, ends, count, 
 
 
 @kernel
-def _rehash(arena, ends, count, slots, shift):  # type: ignore[no-untyped-def]
+def _rehash(arena: UInt8Array, ends: Int64Array, count: int, slots: Int64Array, shift: int) -> None:
     for i in range(count):
         insert_new(hash_string(arena, ends[i], ends[i + 1]), i, slots, shift)
 
 
 @kernel
-def _copy_strings(arena, ends, ids, valid, offsets, out):  # type: ignore[no-untyped-def]
+def _copy_strings(
+    arena: UInt8Array, ends: Int64Array, ids: Int64Array, valid: BoolArray, offsets: Int32Array, out: UInt8Array
+) -> None:
     at = np.int64(0)
     for i in range(ids.size):
         if valid[i]:
@@ -131,7 +140,7 @@ def _copy_strings(arena, ends, ids, valid, offsets, out):  # type: ignore[no-unt
 
 
 @kernel
-def _total_length(ends, ids, valid):  # type: ignore[no-untyped-def]
+def _total_length(ends: Int64Array, ids: Int64Array, valid: BoolArray) -> int:
     total = np.int64(0)
     for i in range(ids.size):
         if valid[i]:

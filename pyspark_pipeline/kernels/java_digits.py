@@ -11,10 +11,10 @@ A number is ``0.d1d2…dn * 10**exponent``; the digits are one integer of ``n`` 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import BoolArray, Float64Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.decimal_int128 import multiply_words
 from pyspark_pipeline.kernels.jit import frozen, kernel
 from pyspark_pipeline.kernels.wrapping import wrapping_add, wrapping_multiply, wrapping_subtract
@@ -32,7 +32,7 @@ _WORD = np.uint64(64)
 
 
 @kernel
-def parts_of_double(bits: int) -> Any:
+def parts_of_double(bits: int) -> tuple[int, int, int]:
     """Split the bits of a positive finite double into (53-bit mantissa, exponent, precision in bits)."""
     mantissa = bits & (_HIDDEN - 1)
     exponent = bits >> _MANTISSA_BITS
@@ -49,7 +49,7 @@ def parts_of_double(bits: int) -> Any:
 
 
 @kernel
-def parts_of_float(bits: int) -> Any:
+def parts_of_float(bits: int) -> tuple[int, int, int]:
     """Split the bits of a positive finite float; the result as :func:`parts_of_double`."""
     mantissa = bits & 0x7FFFFF
     exponent = bits >> 23
@@ -72,7 +72,7 @@ def five_bits(power: int) -> int:
 
 
 @kernel
-def whole_digits(mantissa: int, exponent: int, precision: int) -> Any:
+def whole_digits(mantissa: int, exponent: int, precision: int) -> tuple[int, int, int]:
     """Return (digits, their number, exponent) of a whole number below 2**63, without trailing zeros."""
     drop = 0
     if exponent > precision:
@@ -110,7 +110,7 @@ def wrapped(value: int, is_int: bool) -> int:
 
 
 @kernel
-def finished(digits: int, count: int, exponent: int, low: bool, high: bool, half: int) -> Any:
+def finished(digits: int, count: int, exponent: int, low: bool, high: bool, half: int) -> tuple[int, int, int]:
     """Round the last digit up where the remainder is large; ``half`` is the sign of twice the remainder minus one."""
     if high and (not low or half > 0 or (half == 0 and digits & 1)):
         digits += 1
@@ -121,7 +121,7 @@ def finished(digits: int, count: int, exponent: int, low: bool, high: bool, half
 
 
 @kernel
-def narrow_digits(b: int, s: int, m: int, exponent: int, is_int: bool) -> Any:
+def narrow_digits(b: int, s: int, m: int, exponent: int, is_int: bool) -> tuple[int, int, int]:
     """Generate the digits of b / s with the tolerance m, in Java's ``int`` or ``long``, which may wrap around."""
     tens = s * 10
     digits = 0
@@ -154,26 +154,26 @@ def narrow_digits(b: int, s: int, m: int, exponent: int, is_int: bool) -> Any:
 
 
 @kernel
-def below(ahigh: Any, alow: Any, bhigh: Any, blow: Any) -> bool:
+def below(ahigh: np.uint64, alow: np.uint64, bhigh: np.uint64, blow: np.uint64) -> bool:
     """Return whether a < b, both of 128 bits."""
     return bool(ahigh < bhigh or (ahigh == bhigh and alow < blow))
 
 
 @kernel
-def plus(ahigh: Any, alow: Any, bhigh: Any, blow: Any) -> Any:
+def plus(ahigh: np.uint64, alow: np.uint64, bhigh: np.uint64, blow: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return a + b, both of 128 bits, as (high, low)."""
     low = alow + blow
     return ahigh + bhigh + np.uint64(low < alow), low
 
 
 @kernel
-def minus(ahigh: Any, alow: Any, bhigh: Any, blow: Any) -> Any:
+def minus(ahigh: np.uint64, alow: np.uint64, bhigh: np.uint64, blow: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return a - b >= 0, both of 128 bits, as (high, low)."""
     return ahigh - bhigh - np.uint64(alow < blow), alow - blow
 
 
 @kernel
-def shifted(high: Any, low: Any, count: int) -> Any:
+def shifted(high: np.uint64, low: np.uint64, count: int) -> tuple[np.uint64, np.uint64]:
     """Return a value of 128 bits times 2**count (0 to 127) as (high, low)."""
     shift = np.uint64(count)
     if count == 0:
@@ -184,7 +184,7 @@ def shifted(high: Any, low: Any, count: int) -> Any:
 
 
 @kernel
-def times_ten(high: Any, low: Any) -> Any:
+def times_ten(high: np.uint64, low: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return a value of 128 bits times 10 as (high, low)."""
     ehigh, elow = shifted(high, low, 3)
     thigh, tlow = shifted(high, low, 1)
@@ -192,7 +192,7 @@ def times_ten(high: Any, low: Any) -> Any:
 
 
 @kernel
-def quotient(bhigh: Any, blow: Any, shigh: Any, slow: Any) -> Any:
+def quotient(bhigh: np.uint64, blow: np.uint64, shigh: np.uint64, slow: np.uint64) -> tuple[int, np.uint64, np.uint64]:
     """Return (b // s, remainder) for a quotient below 16 by binary long division: (int, high, low)."""
     q = 0
     for shift in range(3, -1, -1):
@@ -204,7 +204,9 @@ def quotient(bhigh: Any, blow: Any, shigh: Any, slow: Any) -> Any:
 
 
 @kernel
-def medium_digits(mantissa: int, b5: int, b2: int, s5: int, s2: int, m5: int, m2: int, exponent: int) -> Any:
+def medium_digits(
+    mantissa: int, b5: int, b2: int, s5: int, s2: int, m5: int, m2: int, exponent: int
+) -> tuple[int, int, int]:
     """Generate the digits of (mantissa * 5**b5 * 2**b2) / (5**s5 * 2**s2) in 128 bits, tolerance 5**m5 * 2**m2."""
     product_low, product_high = multiply_words(mantissa, _FIVES[b5])
     bhigh, blow = shifted(np.uint64(product_high), np.uint64(product_low), b2)
@@ -240,7 +242,7 @@ def medium_digits(mantissa: int, b5: int, b2: int, s5: int, s2: int, m5: int, m2
 
 
 @kernel
-def odd_part(mantissa: int) -> Any:
+def odd_part(mantissa: int) -> tuple[int, int]:
     """Return a mantissa of 53 bits without its trailing zero bits, and the number of bits left."""
     bits = 53
     while mantissa & 1 == 0:
@@ -250,7 +252,7 @@ def odd_part(mantissa: int) -> Any:
 
 
 @kernel
-def scales(mantissa: int, bits: int, exponent: int, precision: int) -> Any:
+def scales(mantissa: int, bits: int, exponent: int, precision: int) -> tuple[int, int, int, int, int, int, int]:
     """Return (b5, b2, s5, s2, m5, m2, estimated decimal exponent) for an odd mantissa of ``bits`` bits."""
     tiny = max(0, bits - exponent - 1)
     fraction = np.float64(mantissa) / np.float64(np.int64(1) << (bits - 1))
@@ -275,7 +277,7 @@ def scales(mantissa: int, bits: int, exponent: int, precision: int) -> Any:
 
 
 @kernel
-def java_digits(mantissa: int, exponent: int, precision: int) -> Any:
+def java_digits(mantissa: int, exponent: int, precision: int) -> tuple[int, int, int]:
     """Return (digits, their number, exponent); the number is 0 if it takes more than 128 bits."""
     odd, bits = odd_part(mantissa)
     if exponent <= 62 and bits - exponent - 1 <= 0:
@@ -317,7 +319,7 @@ def wide_digits(mantissa: int, exponent: int, precision: int) -> tuple[int, int,
 
 
 @kernel
-def write_number(digits: int, count: int, exponent: int, is_negative: bool, out: Any, end: int) -> int:
+def write_number(digits: int, count: int, exponent: int, is_negative: bool, out: UInt8Array, end: int) -> int:
     """Write a number at ``end`` as Java's ``Double.toString`` formats it; return the new end."""
     if is_negative:
         out[end] = 45
@@ -350,7 +352,7 @@ def write_number(digits: int, count: int, exponent: int, is_negative: bool, out:
 
 
 @kernel
-def write_power(power: int, out: Any, end: int) -> int:
+def write_power(power: int, out: UInt8Array, end: int) -> int:
     """Write the power of ten of scientific notation at ``end``; return the new end."""
     out[end] = 69
     end += 1
@@ -366,7 +368,9 @@ def write_power(power: int, out: Any, end: int) -> int:
 
 
 @kernel
-def split_numbers(bits: Any, is_float: bool, digits: Any, counts: Any, exponents: Any) -> None:
+def split_numbers(
+    bits: Int64Array, is_float: bool, digits: Int64Array, counts: Int64Array, exponents: Int64Array
+) -> None:
     """Write the digits, their number and the exponent of doubles or floats, given by their bits (all int64).
 
     The number is 0 where it takes more than 128 bits; zeros, infinities and NaN have the digit 0.
@@ -381,7 +385,9 @@ def split_numbers(bits: Any, is_float: bool, digits: Any, counts: Any, exponents
 
 
 @kernel
-def split_texts(offsets: Any, data: Any, digits: Any, counts: Any, exponents: Any) -> None:
+def split_texts(
+    offsets: Int32Array, data: UInt8Array, digits: Int64Array, counts: Int64Array, exponents: Int64Array
+) -> None:
     """Write the digits, their number and the exponent of numbers, given by texts such as ``-1.5e-07``.
 
     Trailing zeros are no digits; zeros and texts without a digit have the digit 0.
@@ -435,7 +441,10 @@ LONGEST = 26
 
 
 @kernel
-def write_numbers(bits: Any, is_float: bool, digits: Any, counts: Any, exponents: Any, ends: Any, out: Any) -> None:
+def write_numbers(
+    bits: Int64Array, is_float: bool, digits: Int64Array, counts: Int64Array, exponents: Int64Array, ends: Int32Array,
+    out: UInt8Array,
+) -> None:  # fmt: skip
     """Write the text of doubles or floats, given by their bits and digits; ``out`` has LONGEST bytes for each row.
 
     ``ends`` is int32, shape (rows + 1,), and begins with 0.
@@ -462,7 +471,7 @@ def write_numbers(bits: Any, is_float: bool, digits: Any, counts: Any, exponents
 
 
 @kernel
-def round_doubles(values: Any, power: float, out: Any, exact: Any) -> None:
+def round_doubles(values: Float64Array, power: float, out: Float64Array, exact: BoolArray) -> None:
     """Round doubles to multiples of 1 / ``power`` (10**0 to 10**22), where the fraction is not near a half.
 
     ``exact`` is false where it may be: there the digits of the number decide.
@@ -479,8 +488,9 @@ def round_doubles(values: Any, power: float, out: Any, exact: Any) -> None:
 
 @kernel
 def round_digits(
-    values: Any, digits: Any, counts: Any, exponents: Any, scale: int, even: bool, out: Any, exact: Any
-) -> None:
+    values: Float64Array, digits: Int64Array, counts: Int64Array, exponents: Int64Array, scale: int, even: bool,
+    out: Float64Array, exact: BoolArray,
+) -> None:  # fmt: skip
     """Round numbers by their digits, halves away from zero or to the even neighbour (``even``); finite values only.
 
     ``scale`` is -22 to 22; ``exact`` is false where the rounded digits are no exact double.
@@ -508,8 +518,9 @@ def round_digits(
 
 @kernel
 def unscale_digits(
-    values: Any, digits: Any, counts: Any, exponents: Any, scale: int, bound: int, out: Any, exact: Any
-) -> None:
+    values: Float64Array, digits: Int64Array, counts: Int64Array, exponents: Int64Array, scale: int, bound: int,
+    out: Int64Array, exact: BoolArray,
+) -> None:  # fmt: skip
     """Write numbers as the words of decimals of ``scale`` fraction digits (0 to 18), halves away from zero.
 
     ``exact`` is false for numbers whose unscaled value is not below ``bound`` (at most 10**18), and for NaN.

@@ -7,23 +7,42 @@ Kernels release the interpreter lock and keep IEEE arithmetic exact (``fastmath`
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, overload
 
 import numba
 
 from pyspark_pipeline.kernels.kernel_cache import cached_on_disk
 
-F = TypeVar("F", bound=Callable[..., Any])
+R_co = TypeVar("R_co", covariant=True)
 
 
-def kernel(function: F | None = None, **options: Any) -> Any:
+class Kernel(Protocol[R_co]):
+    """A compiled function. Its arguments are numpy's or Python's scalars alike, so only its result has a type."""
+
+    @property
+    def py_func(self) -> Callable[..., R_co]:
+        """The function itself, for Python."""
+
+    def __call__(self, *arguments: Any) -> R_co:
+        """Call the form for the types of the arguments."""
+
+
+@overload
+def kernel(function: Callable[..., R_co]) -> Kernel[R_co]: ...
+
+
+@overload
+def kernel(**options: Any) -> Callable[[Callable[..., R_co]], Kernel[R_co]]: ...
+
+
+def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile ``function`` on its first call for the argument types of the call (``@kernel`` or ``@kernel(...)``).
 
     Further ``options`` are passed to ``numba.njit``; ``cache``, ``nogil`` and ``fastmath`` are set here.
     """
     compile_lazily = numba.njit(nogil=True, fastmath=False, **options)
 
-    def cached(function: F) -> Any:
+    def cached(function: Callable[..., Any]) -> Any:
         return cached_on_disk(compile_lazily(function))
 
     return cached if function is None else cached(function)

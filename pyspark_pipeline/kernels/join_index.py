@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 from pyspark_pipeline.kernels.tagged_slots import hash_words, home_slot, number_of, slot_of_words, slot_value
 
 
 @kernel
-def add_digit(values, low, span, stride, codes):  # type: ignore[no-untyped-def]
+def add_digit(values: Int64Array, low: np.uint64, span: np.uint64, stride: np.uint64, codes: Int64Array) -> None:
     """Add (value − low) · stride to the codes; a code becomes −1 if its value is not in ``low`` … ``low + span``.
 
     ``low``, ``span`` and ``stride`` are uint64. The caller's strides keep other codes below 2**63; −1 remains −1.
@@ -30,7 +31,9 @@ def add_digit(values, low, span, stride, codes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def insert_direct(keys, bitmap, skip, low, slots, entries):  # type: ignore[no-untyped-def]
+def insert_direct(
+    keys: Int64Array, bitmap: UInt8Array, skip: int, low: np.uint64, slots: Int32Array, entries: Int32Array
+) -> int:
     """Insert rows at ``slots[key − low]`` (−1 is free); return the number of distinct keys. ``low`` is uint64."""
     count = 0
     for row in range(keys.size):
@@ -47,7 +50,9 @@ def insert_direct(keys, bitmap, skip, low, slots, entries):  # type: ignore[no-u
 
 
 @kernel
-def find_direct(keys, bitmap, skip, low, slots, entries):  # type: ignore[no-untyped-def]
+def find_direct(
+    keys: Int64Array, bitmap: UInt8Array, skip: int, low: np.uint64, slots: Int32Array, entries: Int32Array
+) -> int:
     """Write the entry of every key; return the number of rows that have one."""
     found = 0
     size = np.uint64(slots.size)
@@ -62,7 +67,7 @@ def find_direct(keys, bitmap, skip, low, slots, entries):  # type: ignore[no-unt
 
 
 @kernel(inline="always")
-def _pair_of_word(key, slots, shift):  # type: ignore[no-untyped-def]
+def _pair_of_word(key: int, slots: Int64Array, shift: int) -> int:
     """Return the pair of slots that holds a key, or a free pair."""
     mask = slots.size // 2 - 1
     at = home_slot(key, shift, 2)
@@ -73,7 +78,9 @@ def _pair_of_word(key, slots, shift):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def insert_word(keys, bitmap, skip, slots, shift, entries):  # type: ignore[no-untyped-def]
+def insert_word(
+    keys: Int64Array, bitmap: UInt8Array, skip: int, slots: Int64Array, shift: int, entries: Int32Array
+) -> int:
     """Insert rows; ``slots``: alternating keys and entries (−1 is free), a power of two of pairs, more than rows.
 
     ``shift``: 64 + 2 − log2(pairs). Return the number of distinct keys.
@@ -95,7 +102,9 @@ def insert_word(keys, bitmap, skip, slots, shift, entries):  # type: ignore[no-u
 
 
 @kernel
-def find_word(keys, bitmap, skip, slots, shift, entries):  # type: ignore[no-untyped-def]
+def find_word(
+    keys: Int64Array, bitmap: UInt8Array, skip: int, slots: Int64Array, shift: int, entries: Int32Array
+) -> int:
     """Write the entry of every key; return the number of rows that have one."""
     found = 0
     for row in range(keys.size):
@@ -108,7 +117,9 @@ def find_word(keys, bitmap, skip, slots, shift, entries):  # type: ignore[no-unt
 
 
 @kernel
-def insert_words(keys, width, bitmap, skip, slots, shift, entries):  # type: ignore[no-untyped-def]
+def insert_words(
+    keys: Int64Array, width: int, bitmap: UInt8Array, skip: int, slots: Int64Array, shift: int, entries: Int32Array
+) -> int:
     """Insert rows of ``width`` words; ``slots``: :mod:`~.tagged_slots` of entries, more than rows.
 
     Return the number of distinct keys.
@@ -129,7 +140,10 @@ def insert_words(keys, width, bitmap, skip, slots, shift, entries):  # type: ign
 
 
 @kernel
-def find_words(keys, width, bitmap, skip, slots, shift, build_keys, entries):  # type: ignore[no-untyped-def]
+def find_words(
+    keys: Int64Array, width: int, bitmap: UInt8Array, skip: int, slots: Int64Array, shift: int, build_keys: Int64Array,
+    entries: Int32Array,
+) -> int:  # fmt: skip
     """Write the entry of every key; return the number of rows that have one. ``build_keys``: keys of the build rows."""
     found = 0
     for row in range(entries.size):

@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.kernels.buffers import NO_BITS, Array, allocate, allocate_zeros, bits, validity
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import NO_BITS, allocate, allocate_zeros, bits, validity
 from pyspark_pipeline.kernels.group_kernels import value_range
 from pyspark_pipeline.kernels.join_index import add_digit
 from pyspark_pipeline.kernels.join_strings import StringFinder, StringKeys

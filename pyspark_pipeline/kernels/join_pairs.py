@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 
 
 @kernel
-def list_rows(entries, offsets, rows):  # type: ignore[no-untyped-def]
+def list_rows(entries: Int32Array, offsets: Int32Array, rows: Int32Array) -> None:
     """Fill ``offsets`` (zeros, rows + 1) and ``rows`` from the entry of every build row (−1: in no list)."""
     for row in range(entries.size):
         if entries[row] >= 0:
@@ -30,7 +31,7 @@ def list_rows(entries, offsets, rows):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def count_pairs(entries, offsets, keeps_unmatched):  # type: ignore[no-untyped-def]
+def count_pairs(entries: Int32Array, offsets: Int32Array, keeps_unmatched: bool) -> int:
     """Return the number of pairs of all probe rows; if ``keeps_unmatched``, a row without a match counts as one."""
     total = np.int64(0)
     for row in range(entries.size):
@@ -43,7 +44,10 @@ def count_pairs(entries, offsets, keeps_unmatched):  # type: ignore[no-untyped-d
 
 
 @kernel
-def expand_pairs(entries, offsets, rows, keeps_unmatched, row, within, probe, build):  # type: ignore[no-untyped-def]
+def expand_pairs(
+    entries: Int32Array, offsets: Int32Array, rows: Int32Array, keeps_unmatched: bool, row: int, within: int,
+    probe: Int32Array, build: Int32Array,
+) -> tuple[int, int]:  # fmt: skip
     """Fill ``probe`` and ``build`` with the next pairs, from match ``within`` of probe row ``row`` on.
 
     Return the row and the match to continue from. At least as many pairs remain as the outputs have items.
@@ -75,7 +79,7 @@ def expand_pairs(entries, offsets, rows, keeps_unmatched, row, within, probe, bu
 
 
 @kernel
-def matched_pairs(entries, probe, build):  # type: ignore[no-untyped-def]
+def matched_pairs(entries: Int32Array, probe: Int32Array, build: Int32Array) -> None:
     """Write the rows that have an entry, and their entries; the outputs have one item more than there are such rows.
 
     Every row is written, and the next one overwrites it if it has no entry: no branch depends on the data.
@@ -88,7 +92,7 @@ def matched_pairs(entries, probe, build):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def set_flags(rows, flags):  # type: ignore[no-untyped-def]
+def set_flags(rows: Int32Array, flags: UInt8Array) -> None:
     """Set the flag of every row (−1: none) to 1. Several threads may do so concurrently: they only write ones."""
     for i in range(rows.size):
         if rows[i] >= 0:
@@ -96,7 +100,7 @@ def set_flags(rows, flags):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def flagged_rows(flags, wanted, start, rows):  # type: ignore[no-untyped-def]
+def flagged_rows(flags: UInt8Array, wanted: int, start: int, rows: Int32Array) -> tuple[int, int]:
     """Write the numbers of the next rows from ``start`` on with flag ``wanted``; return their count and the end."""
     at = 0
     row = start

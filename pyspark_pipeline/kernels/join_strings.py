@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array, allocate, string_parts, validity
+from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.buffers import allocate, string_parts, validity
 from pyspark_pipeline.kernels.interning import DictionaryNumbers, StringInterner, hash_string, slot_of_string
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
@@ -13,7 +14,10 @@ from pyspark_pipeline.kernels.tagged_slots import number_of
 
 
 @kernel
-def find_strings(offsets, data, bitmap, skip, slots, shift, arena, ends, ids):  # type: ignore[no-untyped-def]
+def find_strings(
+    offsets: Int32Array, data: UInt8Array, bitmap: UInt8Array, skip: int, slots: Int64Array, shift: int,
+    arena: UInt8Array, ends: Int64Array, ids: Int64Array,
+) -> None:  # fmt: skip
     """Write the number of every string to ``ids``, −1 if it has none; write nothing else."""
     for row in range(ids.size):
         ids[row] = -1

@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.errors import ResourceExhaustedError
-from pyspark_pipeline.kernels.buffers import Array, allocate, allocate_zeros
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import allocate, allocate_zeros
 from pyspark_pipeline.kernels.join_index import (
     find_direct,
     find_word,

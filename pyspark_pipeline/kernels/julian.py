@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array
 
 FIRST_DAY = -141427
 """The day number of 1582-10-15, from which on both calendars agree."""

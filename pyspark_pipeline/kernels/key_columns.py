@@ -13,7 +13,8 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array, allocate, bits, bool_array, decimal_words, fixed_array, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import allocate, bits, bool_array, decimal_words, fixed_array, values
 from pyspark_pipeline.kernels.group_kernels import unpack_bits
 from pyspark_pipeline.kernels.interning import StringInterner
 

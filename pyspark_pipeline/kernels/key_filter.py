@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import NO_BITS, Array, allocate_zeros
+from pyspark_pipeline.kernels.arrays import Array, Int64Array, UInt8Array, UInt64Array
+from pyspark_pipeline.kernels.buffers import NO_BITS, allocate_zeros
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.join_keys import KeyReader
 from pyspark_pipeline.kernels.join_table import JoinTable
@@ -24,7 +25,7 @@ _BITS_PER_KEY = 16
 
 
 @kernel(forceinline=True)
-def _bits_of(mixed):  # type: ignore[no-untyped-def]
+def _bits_of(mixed: np.uint64) -> np.uint64:
     """Return the three bits of a key's hash; the upper bits of the hash select the word.
 
     The upper half is mixed in: keys that differ only in upper bits, such as integral doubles, have equal lower bits.
@@ -37,7 +38,7 @@ def _bits_of(mixed):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _fill(keys, width, bitmap, skip, words, shift):  # type: ignore[no-untyped-def]
+def _fill(keys: Int64Array, width: int, bitmap: UInt8Array, skip: int, words: UInt64Array, shift: int) -> None:
     """Insert the valid keys of ``width`` words."""
     for row in range(keys.size // width):
         if is_valid(bitmap, skip, row):
@@ -46,7 +47,9 @@ def _fill(keys, width, bitmap, skip, words, shift):  # type: ignore[no-untyped-d
 
 
 @kernel
-def _keep_in_bloom(keys, width, bitmap, skip, words, shift, mask):  # type: ignore[no-untyped-def]
+def _keep_in_bloom(
+    keys: Int64Array, width: int, bitmap: UInt8Array, skip: int, words: UInt64Array, shift: int, mask: UInt8Array
+) -> int:
     """Clear the mask of the rows whose key was not inserted or is NULL; return the number of rows still selected."""
     kept = 0
     for row in range(mask.size):
@@ -61,7 +64,10 @@ def _keep_in_bloom(keys, width, bitmap, skip, words, shift, mask):  # type: igno
 
 
 @kernel
-def _keep_in_bitmap(keys, bitmap, skip, low, size, found, mask):  # type: ignore[no-untyped-def]
+def _keep_in_bitmap(
+    keys: Int64Array, bitmap: UInt8Array, skip: int, low: np.uint64, size: np.uint64, found: UInt8Array,
+    mask: UInt8Array,
+) -> int:  # fmt: skip
     """Clear the mask of the rows whose key has no bit or is NULL; return the number of rows still selected.
 
     ``found``: ``size`` bits by key − low, and at least one more that is 0.

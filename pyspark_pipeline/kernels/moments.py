@@ -8,12 +8,13 @@ M2 of x, M2 of y.
 
 from __future__ import annotations
 
+from pyspark_pipeline.kernels.arrays import BoolArray, Float64Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 
 
 @kernel(forceinline=True)
-def _add_value(moments, at, value, width):  # type: ignore[no-untyped-def]
+def _add_value(moments: Float64Array, at: int, value: float, width: int) -> None:
     """Add a value to the moments from index ``at``."""
     n = moments[at] + 1.0
     delta = value - moments[at + 1]
@@ -36,7 +37,9 @@ def _add_value(moments, at, value, width):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def update_moments(groups, values, bitmap, skip, width, moments):  # type: ignore[no-untyped-def]
+def update_moments(
+    groups: Int64Array, values: Float64Array, bitmap: UInt8Array, skip: int, width: int, moments: Float64Array
+) -> None:
     """Add the values that are not NULL to the moments of their groups."""
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
@@ -44,7 +47,9 @@ def update_moments(groups, values, bitmap, skip, width, moments):  # type: ignor
 
 
 @kernel
-def run_moments(starts, values, bitmap, skip, width, moments):  # type: ignore[no-untyped-def]
+def run_moments(
+    starts: BoolArray, values: Float64Array, bitmap: UInt8Array, skip: int, width: int, moments: Float64Array
+) -> None:
     """Set group row + 1 to the moments after each row, from group ``row``, or from zero if the row starts anew."""
     for row in range(starts.size):
         at = (row + 1) * width
@@ -55,7 +60,7 @@ def run_moments(starts, values, bitmap, skip, width, moments):  # type: ignore[n
 
 
 @kernel(forceinline=True)
-def _mean_difference(n1, n2, mean1, mean2, takes_other):  # type: ignore[no-untyped-def]
+def _mean_difference(n1: float, n2: float, mean1: float, mean2: float, takes_other: bool) -> tuple[float, float]:
     """Return the difference of two means, and that over the sum of the counts."""
     if takes_other and (n1 == 0.0 or n2 == 0.0):
         return 0.0, 0.0
@@ -65,14 +70,17 @@ def _mean_difference(n1, n2, mean1, mean2, takes_other):  # type: ignore[no-unty
 
 
 @kernel(forceinline=True)
-def _merged_mean(n1, n2, mean1, mean2, step, takes_other):  # type: ignore[no-untyped-def]
+def _merged_mean(n1: float, n2: float, mean1: float, mean2: float, step: float, takes_other: bool) -> float:
     if takes_other and n1 == 0.0:
         return mean2
     return mean1 if takes_other and n2 == 0.0 else mean1 + step * n2
 
 
 @kernel
-def frame_moments(begin, end, values, bitmap, skip, width, moments):  # type: ignore[no-untyped-def]
+def frame_moments(
+    begin: Int64Array, end: Int64Array, values: Float64Array, bitmap: UInt8Array, skip: int, width: int,
+    moments: Float64Array,
+) -> None:  # fmt: skip
     """Set each group to the moments of a frame (:mod:`~.frames`)."""
     for frame in range(begin.size):
         row, at = begin[frame], frame * width
@@ -85,7 +93,9 @@ def frame_moments(begin, end, values, bitmap, skip, width, moments):  # type: ig
 
 
 @kernel
-def merge_moments(groups, parts, width, takes_other, moments):  # type: ignore[no-untyped-def]
+def merge_moments(
+    groups: Int64Array, parts: Float64Array, width: int, takes_other: bool, moments: Float64Array
+) -> None:
     """Merge partial moments, shape (rows · width,), into those of their groups.
 
     ``takes_other`` (from Spark 4.3 on): if a side has no rows, the mean is that of the other side, without rounding.
@@ -117,7 +127,7 @@ def merge_moments(groups, parts, width, takes_other, moments):  # type: ignore[n
 
 
 @kernel(forceinline=True)
-def _add_pair(moments, at, x, y):  # type: ignore[no-untyped-def]
+def _add_pair(moments: Float64Array, at: int, x: float, y: float) -> None:
     """Add a pair to the moments from index ``at``."""
     n = moments[at] + 1.0
     dx, dy = x - moments[at + 1], y - moments[at + 2]
@@ -131,7 +141,10 @@ def _add_pair(moments, at, x, y):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def update_pairs(groups, xs, x_bitmap, x_skip, ys, y_bitmap, y_skip, moments):  # type: ignore[no-untyped-def]
+def update_pairs(
+    groups: Int64Array, xs: Float64Array, x_bitmap: UInt8Array, x_skip: int, ys: Float64Array, y_bitmap: UInt8Array,
+    y_skip: int, moments: Float64Array,
+) -> None:  # fmt: skip
     """Add the pairs without a NULL to the moments of their groups (width 6)."""
     for row in range(groups.size):
         if is_valid(x_bitmap, x_skip, row) and is_valid(y_bitmap, y_skip, row):
@@ -139,7 +152,10 @@ def update_pairs(groups, xs, x_bitmap, x_skip, ys, y_bitmap, y_skip, moments):  
 
 
 @kernel
-def run_pairs(starts, xs, x_bitmap, x_skip, ys, y_bitmap, y_skip, moments):  # type: ignore[no-untyped-def]
+def run_pairs(
+    starts: BoolArray, xs: Float64Array, x_bitmap: UInt8Array, x_skip: int, ys: Float64Array, y_bitmap: UInt8Array,
+    y_skip: int, moments: Float64Array,
+) -> None:  # fmt: skip
     """Set group row + 1 to the moments after each row, from group ``row``, or from zero if the row starts anew."""
     for row in range(starts.size):
         at = (row + 1) * 6
@@ -150,7 +166,10 @@ def run_pairs(starts, xs, x_bitmap, x_skip, ys, y_bitmap, y_skip, moments):  # t
 
 
 @kernel
-def frame_pairs(begin, end, xs, x_bitmap, x_skip, ys, y_bitmap, y_skip, moments):  # type: ignore[no-untyped-def]
+def frame_pairs(
+    begin: Int64Array, end: Int64Array, xs: Float64Array, x_bitmap: UInt8Array, x_skip: int, ys: Float64Array,
+    y_bitmap: UInt8Array, y_skip: int, moments: Float64Array,
+) -> None:  # fmt: skip
     """Set each group to the moments of a frame (:mod:`~.frames`)."""
     for frame in range(begin.size):
         row, at = begin[frame], frame * 6
@@ -163,7 +182,7 @@ def frame_pairs(begin, end, xs, x_bitmap, x_skip, ys, y_bitmap, y_skip, moments)
 
 
 @kernel
-def merge_pairs(groups, parts, width, takes_other, moments):  # type: ignore[no-untyped-def]
+def merge_pairs(groups: Int64Array, parts: Float64Array, width: int, takes_other: bool, moments: Float64Array) -> None:
     """Merge the first ``width`` moments of pairs, shape (rows · width,); ``takes_other`` as :func:`merge_moments`."""
     for row in range(groups.size):
         at, other = groups[row] * 6, row * width

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array, allocate
+from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array, UInt32Array
+from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.row_hash import RowHash, shortest_bytes
 
@@ -20,21 +21,21 @@ SEED = 42
 
 
 @kernel(forceinline=True)
-def _mix_k(k):  # type: ignore[no-untyped-def]
+def _mix_k(k: np.uint32) -> np.uint32:
     k = np.uint32(np.uint32(k) * np.uint32(0xCC9E2D51))
     k = np.uint32((k << np.uint32(15)) | (k >> np.uint32(17)))
     return np.uint32(k * np.uint32(0x1B873593))
 
 
 @kernel(forceinline=True)
-def _mix_h(h, k):  # type: ignore[no-untyped-def]
+def _mix_h(h: np.uint32, k: np.uint32) -> np.uint32:
     h = np.uint32(h ^ k)
     h = np.uint32((h << np.uint32(13)) | (h >> np.uint32(19)))
     return np.uint32(h * np.uint32(5) + np.uint32(0xE6546B64))
 
 
 @kernel(forceinline=True)
-def _finish(h, length):  # type: ignore[no-untyped-def]
+def _finish(h: np.uint32, length: int) -> np.uint32:
     h = np.uint32(h ^ np.uint32(length))
     h = np.uint32(h ^ (h >> np.uint32(16)))
     h = np.uint32(h * np.uint32(0x85EBCA6B))
@@ -44,12 +45,12 @@ def _finish(h, length):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def _hash_int(value, seed):  # type: ignore[no-untyped-def]
+def _hash_int(value: int, seed: np.uint32) -> np.uint32:
     return _finish(_mix_h(seed, _mix_k(np.uint32(value & 0xFFFFFFFF))), 4)
 
 
 @kernel(forceinline=True)
-def hash_long(value, seed):  # type: ignore[no-untyped-def]
+def hash_long(value: int, seed: np.uint32) -> np.uint32:
     """Return ``Murmur3_x86_32.hashLong`` of an int64 as uint32; ``seed`` is uint32."""
     low = np.uint32(value & 0xFFFFFFFF)
     high = np.uint32((value >> 32) & 0xFFFFFFFF)
@@ -57,7 +58,7 @@ def hash_long(value, seed):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def is_valid(bitmap, skip, row):  # type: ignore[no-untyped-def]
+def is_valid(bitmap: UInt8Array, skip: int, row: int) -> bool:
     """Return whether bit ``skip + row`` is set; in an empty bitmap every bit is set."""
     if bitmap.size == 0:
         return True
@@ -66,35 +67,35 @@ def is_valid(bitmap, skip, row):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _fold_ints(data, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
+def _fold_ints(data: Int32Array, bitmap: UInt8Array, skip: int, hashes: UInt32Array) -> None:
     for row in range(hashes.size):
         if is_valid(bitmap, skip, row):
             hashes[row] = _hash_int(np.int64(data[row]), hashes[row])
 
 
 @kernel
-def _fold_longs(data, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
+def _fold_longs(data: Int64Array, bitmap: UInt8Array, skip: int, hashes: UInt32Array) -> None:
     for row in range(hashes.size):
         if is_valid(bitmap, skip, row):
             hashes[row] = hash_long(np.int64(data[row]), hashes[row])
 
 
 @kernel
-def _fold_bools(data, data_skip, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
+def _fold_bools(data: UInt8Array, data_skip: int, bitmap: UInt8Array, skip: int, hashes: UInt32Array) -> None:
     for row in range(hashes.size):
         if is_valid(bitmap, skip, row):
             hashes[row] = _hash_int(np.int64(is_valid(data, data_skip, row)), hashes[row])
 
 
 @kernel
-def _fold_small_decimals(words, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
+def _fold_small_decimals(words: Int64Array, bitmap: UInt8Array, skip: int, hashes: UInt32Array) -> None:
     for row in range(hashes.size):
         if is_valid(bitmap, skip, row):
             hashes[row] = hash_long(words[2 * row], hashes[row])
 
 
 @kernel
-def _fold_big_decimals(words, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
+def _fold_big_decimals(words: Int64Array, bitmap: UInt8Array, skip: int, hashes: UInt32Array) -> None:
     text = np.empty(16, dtype=np.uint8)
     for row in range(hashes.size):
         if is_valid(bitmap, skip, row):
@@ -103,7 +104,7 @@ def _fold_big_decimals(words, bitmap, skip, hashes):  # type: ignore[no-untyped-
 
 
 @kernel(forceinline=True)
-def _hash_bytes(data, start, end, seed):  # type: ignore[no-untyped-def]
+def _hash_bytes(data: UInt8Array, start: int, end: int, seed: np.uint32) -> np.uint32:
     h = seed
     aligned = end - (end - start) % 4
     for i in range(start, aligned, 4):
@@ -118,14 +119,14 @@ def _hash_bytes(data, start, end, seed):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _fold_strings(offsets, data, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
+def _fold_strings(offsets: Int32Array, data: UInt8Array, bitmap: UInt8Array, skip: int, hashes: UInt32Array) -> None:
     for row in range(hashes.size):
         if is_valid(bitmap, skip, row):
             hashes[row] = _hash_bytes(data, offsets[row], offsets[row + 1], hashes[row])
 
 
 @kernel
-def _pmod(hashes, count, ids):  # type: ignore[no-untyped-def]
+def _pmod(hashes: UInt32Array, count: int, ids: Int32Array) -> None:
     """Compute remainders by a product with 1 / count, which is cheaper than a division and off by one at most."""
     inverse = 1.0 / count
     for row in range(hashes.size):
@@ -139,7 +140,7 @@ def _pmod(hashes, count, ids):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _xorshift(hashes, count, ids):  # type: ignore[no-untyped-def]
+def _xorshift(hashes: UInt32Array, count: int, ids: Int32Array) -> None:
     for row in range(hashes.size):
         h = hashes[row]
         h = np.uint32(h ^ np.uint32(h << np.uint32(13)))

@@ -11,15 +11,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import (
-    Array,
-    allocate,
-    decimal_words,
-    pack_validity,
-    string_parts,
-    validity,
-    values,
-)
+from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.buffers import allocate, decimal_words, pack_validity, string_parts, validity, values
 from pyspark_pipeline.kernels.jit import frozen, kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 
@@ -175,7 +168,7 @@ def _mark(out: Array, at: Array, rows: Array | None) -> Array:
 
 
 @kernel
-def _put_fixed(data, bitmap, skip, at, out):  # type: ignore[no-untyped-def]
+def _put_fixed(data: Array, bitmap: UInt8Array, skip: int, at: Int64Array, out: UInt8Array) -> None:
     for row in range(at.size):
         place = at[row]
         if is_valid(bitmap, skip, row):
@@ -187,7 +180,7 @@ def _put_fixed(data, bitmap, skip, at, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _size_texts(offsets, data, bitmap, skip, sizes):  # type: ignore[no-untyped-def]
+def _size_texts(offsets: Int32Array, data: UInt8Array, bitmap: UInt8Array, skip: int, sizes: Int64Array) -> None:
     for row in range(sizes.size):
         size = 1
         if is_valid(bitmap, skip, row):
@@ -199,7 +192,9 @@ def _size_texts(offsets, data, bitmap, skip, sizes):  # type: ignore[no-untyped-
 
 
 @kernel
-def _put_texts(offsets, data, bitmap, skip, at, out):  # type: ignore[no-untyped-def]
+def _put_texts(
+    offsets: Int32Array, data: UInt8Array, bitmap: UInt8Array, skip: int, at: Int64Array, out: UInt8Array
+) -> None:
     for row in range(at.size):
         place = at[row]
         if not is_valid(bitmap, skip, row):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyspark_pipeline.kernels.buffers import Array, allocate
+from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array
+from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.jit import kernel
 
 
 @kernel
-def _group_rows(ids, starts, rows):  # type: ignore[no-untyped-def]
+def _group_rows(ids: Int32Array, starts: Int64Array, rows: Int32Array) -> None:
     for i in range(ids.size):
         starts[ids[i]] += 1
     total = np.int64(0)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import BoolArray, Int16Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.civil import days_in, days_of
 from pyspark_pipeline.kernels.jit import kernel
 
@@ -19,7 +20,7 @@ _MONTHS = np.frombuffer(b"janfebmaraprmayjunjulaugsepoctnovdec", dtype=np.uint8)
 
 
 @kernel(inline="always")
-def _digits(data, at, most):  # type: ignore[no-untyped-def]
+def _digits(data: UInt8Array, at: int, most: int) -> tuple[int, int]:
     """Return the number of the digits at ``at`` < ``most``, and the position after them."""
     value, end = np.int64(0), at
     while end < most and 48 <= data[end] <= 57:
@@ -29,7 +30,7 @@ def _digits(data, at, most):  # type: ignore[no-untyped-def]
 
 
 @kernel(inline="always")
-def _month_at(data, at):  # type: ignore[no-untyped-def]
+def _month_at(data: UInt8Array, at: int) -> int:
     """Return the month whose short name is at ``at``, in any case; 0 if there is none."""
     for month in range(12):
         same = True
@@ -41,7 +42,7 @@ def _month_at(data, at):  # type: ignore[no-untyped-def]
 
 
 @kernel(inline="always")
-def _offset_at(data, at, end):  # type: ignore[no-untyped-def]
+def _offset_at(data: UInt8Array, at: int, end: int) -> tuple[int, int]:
     """Return the offset Z or ±HH:MM in seconds and the position after it; that is ``at`` if there is none."""
     if at < end and data[at] | 32 == 122:
         return np.int64(0), at + 1
@@ -56,7 +57,10 @@ def _offset_at(data, at, end):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def parse_pattern(offsets, data, codes, least, most, out, east, plain):  # type: ignore[no-untyped-def]
+def parse_pattern(
+    offsets: Int32Array, data: UInt8Array, codes: Int16Array, least: Int16Array, most: Int16Array, out: Int64Array,
+    east: Int32Array, plain: BoolArray,
+) -> None:  # fmt: skip
     """Write the local microseconds since 1970-01-01 (int64) of rows in a usual form; ``plain`` (bool): it is in one.
 
     ``codes``, ``least`` and ``most`` (int16) have an item per field with its numbers of digits, or byte of a literal.

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array, Float64Array, Int64Array
 from pyspark_pipeline.kernels.jit import kernel
 
 #: Spark inserts so many values at a time, and compresses a summary with so many samples.
@@ -23,7 +23,9 @@ Samples = tuple[Array, Array, Array]
 
 
 @kernel
-def insert_values(values, gs, deltas, count, new, error):  # type: ignore[no-untyped-def]
+def insert_values(
+    values: Float64Array, gs: Int64Array, deltas: Int64Array, count: int, new: Float64Array, error: float
+) -> tuple[Float64Array, Int64Array, Int64Array]:
     """Return the samples of a summary of ``count`` values after the insertion of ``new``, sorted (NaN last)."""
     size = values.size + new.size
     out_values = np.empty(size, dtype=np.float64)
@@ -54,7 +56,9 @@ def insert_values(values, gs, deltas, count, new, error):  # type: ignore[no-unt
 
 
 @kernel
-def compress_samples(values, gs, deltas, threshold):  # type: ignore[no-untyped-def]
+def compress_samples(
+    values: Float64Array, gs: Int64Array, deltas: Int64Array, threshold: float
+) -> tuple[Float64Array, Int64Array, Int64Array]:
     """Return the samples with neighbours joined whose joint uncertainty is less than ``threshold``."""
     size = values.size
     if size == 0:
@@ -85,7 +89,10 @@ def compress_samples(values, gs, deltas, threshold):  # type: ignore[no-untyped-
 
 
 @kernel
-def merge_samples(values, gs, deltas, added, others, other_gs, other_deltas, other_added):  # type: ignore[no-untyped-def]
+def merge_samples(
+    values: Float64Array, gs: Int64Array, deltas: Int64Array, added: int, others: Float64Array, other_gs: Int64Array,
+    other_deltas: Int64Array, other_added: int,
+) -> tuple[Float64Array, Int64Array, Int64Array]:  # fmt: skip
     """Return the samples of two summaries in order.
 
     The uncertainty of a sample between those of the other summary grows: by ``added``, in the second ``other_added``.
@@ -112,7 +119,10 @@ def merge_samples(values, gs, deltas, added, others, other_gs, other_deltas, oth
 
 
 @kernel
-def query_samples(values, gs, deltas, count, percentages, error, results):  # type: ignore[no-untyped-def]
+def query_samples(
+    values: Float64Array, gs: Int64Array, deltas: Int64Array, count: int, percentages: Float64Array, error: float,
+    results: Float64Array,
+) -> None:  # fmt: skip
     """Write the values at ``percentages``, which ascend, of a summary that is not empty."""
     last = values.size - 1
     largest = gs[0] + deltas[0]

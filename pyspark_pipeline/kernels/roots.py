@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
+from pyspark_pipeline.kernels.arrays import Float64Array
 from pyspark_pipeline.kernels.fdlibm import high_word, number_of, rounded_to_high, with_high_word
 from pyspark_pipeline.kernels.jit import kernel
 
@@ -14,7 +14,7 @@ _SCALE = 600 << 20  # of high words: 2**600
 
 
 @kernel(error_model="numpy")
-def cbrt(x):  # type: ignore[no-untyped-def]
+def cbrt(x: float) -> float:
     """Return the cube root."""
     size = abs(x)
     if not 0.0 < size < math.inf:
@@ -40,7 +40,7 @@ def cbrt(x):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def hypot(x, y):  # type: ignore[no-untyped-def]
+def hypot(x: float, y: float) -> float:
     """Return the length of the vector (x, y)."""
     a, b = abs(x), abs(y)
     if math.isinf(a) or math.isinf(b):
@@ -81,14 +81,14 @@ def hypot(x, y):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def cbrt_all(data: Any, out: Any) -> None:
+def cbrt_all(data: Float64Array, out: Float64Array) -> None:
     """Write the cube root of every number, float64."""
     for row in range(out.shape[0]):
         out[row] = cbrt(data[row])
 
 
 @kernel
-def hypot_all(left: Any, right: Any, out: Any) -> None:
+def hypot_all(left: Float64Array, right: Float64Array, out: Float64Array) -> None:
     """Write the length of every vector, float64."""
     for row in range(out.shape[0]):
         out[row] = hypot(left[row], right[row])

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array, allocate, bits, decimal_words, string_parts, validity, values
+from pyspark_pipeline.kernels.arrays import Array, UInt8Array
+from pyspark_pipeline.kernels.buffers import allocate, bits, decimal_words, string_parts, validity, values
 from pyspark_pipeline.kernels.jit import kernel
 
 
 @kernel(forceinline=True)
-def shortest_bytes(low, high, text):  # type: ignore[no-untyped-def]
+def shortest_bytes(low: int, high: int, text: UInt8Array) -> int:
     """Write the words of a decimal to ``text`` (16 bytes, big-endian); return the start of ``BigInteger.toByteArray``.
 
     That is the shortest suffix of ``text`` that preserves the sign.

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array, UInt64Array
 from pyspark_pipeline.kernels.jit import kernel
 
 
@@ -25,7 +26,7 @@ keep_longs_between = kernel(_keep_between)
 
 
 @kernel
-def keep_decimals_between(words: Any, low: int, high: int, mask: Any) -> bool:
+def keep_decimals_between(words: Int64Array, low: int, high: int, mask: UInt8Array) -> bool:
     """Clear the mask of the decimals outside [``low``, ``high``]; ``words``: shape (2 · rows,).
 
     Return False if a value has more than 64 bits; the mask is then undefined.
@@ -39,7 +40,7 @@ def keep_decimals_between(words: Any, low: int, high: int, mask: Any) -> bool:
 
 
 @kernel
-def keep_valid(bits: Any, skip: int, mask: Any) -> None:
+def keep_valid(bits: UInt8Array, skip: int, mask: UInt8Array) -> None:
     """Clear the mask of the rows whose bit in the bitmap (from bit ``skip`` on) is 0."""
     for i in range(mask.shape[0]):
         bit = np.uint64(skip + i)
@@ -47,14 +48,16 @@ def keep_valid(bits: Any, skip: int, mask: Any) -> None:
 
 
 @kernel
-def keep_codes(indices: Any, accepted: Any, mask: Any) -> None:
+def keep_codes(indices: Int32Array, accepted: UInt8Array, mask: UInt8Array) -> None:
     """Clear the mask of the rows whose dictionary value is not accepted: ``accepted[indices[row]]`` is 0."""
     for i in range(mask.shape[0]):
         mask[i] &= accepted[np.uint64(indices[i])]
 
 
 @kernel
-def keep_codes_or_null(indices: Any, bits: Any, skip: int, accepted: Any, mask: Any) -> None:
+def keep_codes_or_null(
+    indices: Int32Array, bits: UInt8Array, skip: int, accepted: UInt8Array, mask: UInt8Array
+) -> None:
     """Clear the mask of the rows whose dictionary value is not accepted; the last item of ``accepted`` is for NULL."""
     null = accepted.shape[0] - 1
     for i in range(mask.shape[0]):
@@ -64,7 +67,7 @@ def keep_codes_or_null(indices: Any, bits: Any, skip: int, accepted: Any, mask: 
 
 
 @kernel
-def selected_rows(mask: Any, blocks: Any, out: Any) -> int:
+def selected_rows(mask: UInt8Array, blocks: UInt64Array, out: Int32Array) -> int:
     """Write the numbers of the selected rows to ``out`` (int32, as long as ``mask``); return their count.
 
     ``blocks`` views ``mask`` as uint64, eight rows each, without an incomplete last block: a selective filter

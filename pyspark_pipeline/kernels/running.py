@@ -9,20 +9,23 @@ from __future__ import annotations
 import numpy as np
 
 from pyspark_pipeline.kernels.accumulate import add_wide, combined, try_add
+from pyspark_pipeline.kernels.arrays import BoolArray, Float64Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 from pyspark_pipeline.kernels.wrapping import wrapping_add
 
 
 @kernel
-def run_counts(starts, counted, counts):  # type: ignore[no-untyped-def]
+def run_counts(starts: BoolArray, counted: BoolArray, counts: Int64Array) -> None:
     """Count the flagged rows."""
     for row in range(starts.size):
         counts[row + 1] = (0 if starts[row] else counts[row]) + counted[row]
 
 
 @kernel
-def run_longs(starts, values, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+def run_longs(
+    starts: BoolArray, values: Int64Array, bitmap: UInt8Array, skip: int, sums: Int64Array, seen: UInt8Array
+) -> bool:
     """Add 64-bit integers, wrapping; return whether a sum overflowed."""
     overflow = np.int64(0)
     total, has = sums[0], seen[0]
@@ -40,7 +43,9 @@ def run_longs(starts, values, bitmap, skip, sums, seen):  # type: ignore[no-unty
 
 
 @kernel
-def run_try_longs(starts, values, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+def run_try_longs(
+    starts: BoolArray, values: Int64Array, bitmap: UInt8Array, skip: int, sums: Int64Array, seen: UInt8Array
+) -> None:
     """Add 64-bit integers; a sum that overflows remains overflowed until the next partition."""
     for row in range(starts.size):
         sums[row + 1] = np.int64(0) if starts[row] else sums[row]
@@ -50,7 +55,9 @@ def run_try_longs(starts, values, bitmap, skip, sums, seen):  # type: ignore[no-
 
 
 @kernel
-def run_doubles(starts, values, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+def run_doubles(
+    starts: BoolArray, values: Float64Array, bitmap: UInt8Array, skip: int, sums: Float64Array, seen: UInt8Array
+) -> None:
     """Add floating-point numbers in row order."""
     total, has = sums[0], seen[0]
     for row in range(starts.size):
@@ -64,7 +71,10 @@ def run_doubles(starts, values, bitmap, skip, sums, seen):  # type: ignore[no-un
 
 
 @kernel
-def run_bits(starts, values, bitmap, skip, operator, bits, seen):  # type: ignore[no-untyped-def]
+def run_bits(
+    starts: BoolArray, values: Int64Array, bitmap: UInt8Array, skip: int, operator: int, bits: Int64Array,
+    seen: UInt8Array,
+) -> None:  # fmt: skip
     """Combine 64-bit integers bit by bit; operators as in :func:`~.accumulate.combined`."""
     total, has = bits[0], seen[0]
     for row in range(starts.size):
@@ -78,7 +88,9 @@ def run_bits(starts, values, bitmap, skip, operator, bits, seen):  # type: ignor
 
 
 @kernel
-def run_decimals(starts, words, bitmap, skip, sums, seen):  # type: ignore[no-untyped-def]
+def run_decimals(
+    starts: BoolArray, words: Int64Array, bitmap: UInt8Array, skip: int, sums: Int64Array, seen: UInt8Array
+) -> None:
     """Add 128-bit integers exactly; sums have 192 bits (three words, low to high)."""
     for row in range(starts.size):
         at = 3 * (row + 1)
@@ -91,7 +103,9 @@ def run_decimals(starts, words, bitmap, skip, sums, seen):  # type: ignore[no-un
 
 
 @kernel
-def run_least(starts, ranks, bitmap, skip, is_last, best):  # type: ignore[no-untyped-def]
+def run_least(
+    starts: BoolArray, ranks: Int64Array, bitmap: UInt8Array, skip: int, is_last: bool, best: Int64Array
+) -> None:
     """Write the row with the smallest rank so far, of equal ones the first or the last; −1 if all are NULL.
 
     Row 0 is the state of the previous rows: ``starts`` begins with the row after it.
@@ -107,7 +121,7 @@ def run_least(starts, ranks, bitmap, skip, is_last, best):  # type: ignore[no-un
 
 
 @kernel
-def run_edges(starts, valid, is_last, seen, positions):  # type: ignore[no-untyped-def]
+def run_edges(starts: BoolArray, valid: BoolArray, is_last: bool, seen: UInt8Array, positions: Int64Array) -> None:
     """Set the position (the row + 1) of the first or last valid row so far; position 0 is the state before the rows."""
     for row in range(starts.size):
         has, at = seen[row], positions[row]
@@ -120,7 +134,9 @@ def run_edges(starts, valid, is_last, seen, positions):  # type: ignore[no-untyp
 
 
 @kernel
-def run_nth(starts, wanted, number, counts, seen, positions):  # type: ignore[no-untyped-def]
+def run_nth(
+    starts: BoolArray, wanted: BoolArray, number: int, counts: Int64Array, seen: UInt8Array, positions: Int64Array
+) -> None:
     """Set the position (the row + 1) of the ``number``-th wanted row so far; position 0 is that before the rows."""
     for row in range(starts.size):
         count, has, at = counts[row], seen[row], positions[row]

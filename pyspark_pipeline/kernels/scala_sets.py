@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.murmur3 import hash_rows
 
 _LEAST_CHAINS = 16

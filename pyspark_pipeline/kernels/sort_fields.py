@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array, bits, decimal_words, validity, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import bits, decimal_words, validity, values
 from pyspark_pipeline.kernels.sort_text import TextWords
 
 _SIGN = np.uint64(1 << 63)

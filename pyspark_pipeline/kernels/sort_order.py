@@ -8,7 +8,8 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import values
 from pyspark_pipeline.kernels.sort_fields import (
     SortColumn,
     SortField,

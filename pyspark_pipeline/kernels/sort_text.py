@@ -10,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array, allocate, string_parts, validity
+from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array, UInt16Array, UInt64Array
+from pyspark_pipeline.kernels.buffers import allocate, string_parts, validity
 from pyspark_pipeline.kernels.jit import kernel
 
 
 @kernel
-def _prefix_and_length(offsets, data, bitmap, skip):  # type: ignore[no-untyped-def]
+def _prefix_and_length(offsets: Int32Array, data: UInt8Array, bitmap: UInt8Array, skip: int) -> tuple[int, int]:
     """Return (length of the common prefix of all valid strings, length of the longest); (0, 0) if none is valid."""
     shared = -1
     longest = 0
@@ -37,7 +38,9 @@ def _prefix_and_length(offsets, data, bitmap, skip):  # type: ignore[no-untyped-
 
 
 @kernel
-def _find_bytes(offsets, data, bitmap, skip, prefix, seen):  # type: ignore[no-untyped-def]
+def _find_bytes(
+    offsets: Int32Array, data: UInt8Array, bitmap: UInt8Array, skip: int, prefix: int, seen: UInt8Array
+) -> None:
     for row in range(offsets.size - 1):
         if bitmap.size and not (bitmap[(skip + row) >> 3] >> ((skip + row) & 7)) & 1:
             continue
@@ -46,7 +49,10 @@ def _find_bytes(offsets, data, bitmap, skip, prefix, seen):  # type: ignore[no-u
 
 
 @kernel
-def _pack(offsets, data, rows, first, codes, width, chars, out):  # type: ignore[no-untyped-def]
+def _pack(
+    offsets: Int32Array, data: UInt8Array, rows: Int64Array, first: int, codes: UInt16Array, width: int, chars: int,
+    out: UInt64Array,
+) -> None:  # fmt: skip
     """Pack ``chars`` codes from byte ``first`` on of each string of ``rows``; 0 after the end of the string."""
     shift = np.uint64(width)
     for i in range(rows.size):

@@ -9,41 +9,42 @@ from __future__ import annotations
 
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.jit import kernel
 
 
 @kernel(forceinline=True)
-def first_slot(mixed, shift):  # type: ignore[no-untyped-def]
+def first_slot(mixed: np.uint64, shift: int) -> int:
     """Return the first slot to probe for a hash."""
     return np.int64(mixed >> np.uint64(shift))
 
 
 @kernel(forceinline=True)
-def tag_of(mixed):  # type: ignore[no-untyped-def]
+def tag_of(mixed: np.uint64) -> int:
     """Return the part of a hash that a slot holds."""
     return np.int64(mixed & np.uint64(0x7FFFFFFF)) << 32
 
 
 @kernel(forceinline=True)
-def has_tag(held, tag):  # type: ignore[no-untyped-def]
+def has_tag(held: int, tag: int) -> bool:
     """Return whether a slot's value has the tag."""
     return (held & ~np.int64(0xFFFFFFFF)) == tag
 
 
 @kernel(forceinline=True)
-def slot_value(mixed, number):  # type: ignore[no-untyped-def]
+def slot_value(mixed: np.uint64, number: int) -> int:
     """Return the slot value of a key with hash ``mixed``."""
     return tag_of(mixed) | (number + 1)
 
 
 @kernel(forceinline=True)
-def number_of(held):  # type: ignore[no-untyped-def]
+def number_of(held: int) -> int:
     """Return the number in a slot value; −1 for a free slot."""
     return (held & np.int64(0xFFFFFFFF)) - 1
 
 
 @kernel(forceinline=True)
-def insert_new(mixed, number, slots, shift):  # type: ignore[no-untyped-def]
+def insert_new(mixed: np.uint64, number: int, slots: Int64Array, shift: int) -> None:
     """Insert the number of a key that is not in the table."""
     mask = slots.size - 1
     at = first_slot(mixed, shift)
@@ -53,7 +54,7 @@ def insert_new(mixed, number, slots, shift):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def hash_words(words, width, row):  # type: ignore[no-untyped-def]
+def hash_words(words: Int64Array, width: int, row: int) -> np.uint64:
     """Hash the ``width`` words of a row to 64 bits."""
     mixed = np.uint64(0x243F6A8885A308D3)
     for i in range(width):
@@ -63,7 +64,7 @@ def hash_words(words, width, row):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def equal_words(words, row, others, other, width):  # type: ignore[no-untyped-def]
+def equal_words(words: Int64Array, row: int, others: Int64Array, other: int, width: int) -> bool:
     """Return whether two rows have equal words."""
     for i in range(width):
         if words[row * width + i] != others[other * width + i]:
@@ -72,7 +73,9 @@ def equal_words(words, row, others, other, width):  # type: ignore[no-untyped-de
 
 
 @kernel(inline="always")  # a twentieth faster than forceinline
-def slot_of_words(words, row, width, mixed, slots, shift, keys):  # type: ignore[no-untyped-def]
+def slot_of_words(
+    words: Int64Array, row: int, width: int, mixed: np.uint64, slots: Int64Array, shift: int, keys: Int64Array
+) -> int:
     """Return the slot of a row's words, whose hash is ``mixed``, or a free slot; ``keys``: the words of all keys."""
     mask = slots.size - 1
     at = first_slot(mixed, shift)
@@ -85,7 +88,7 @@ def slot_of_words(words, row, width, mixed, slots, shift, keys):  # type: ignore
 
 
 @kernel(forceinline=True)
-def home_slot(word, shift, log):  # type: ignore[no-untyped-def]
+def home_slot(word: int, shift: int, log: int) -> int:
     """Return the first slot to probe for a one-word key: adjacent keys share a run of 2**log slots, for locality.
 
     ``shift``: 64 + log − log2(slots).

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array, UInt32Array
 from pyspark_pipeline.kernels.jit import kernel
 
 
 @kernel
-def levenshtein(left_offsets: Any, left: Any, right_offsets: Any, right: Any, out: Any) -> None:
+def levenshtein(
+    left_offsets: Int32Array, left: UInt8Array, right_offsets: Int32Array, right: UInt8Array, out: Int32Array
+) -> None:
     """Write the distance of every pair of strings, int32."""
     longest = np.int64(0)
     for row in range(out.shape[0]):
@@ -35,7 +36,7 @@ def levenshtein(left_offsets: Any, left: Any, right_offsets: Any, right: Any, ou
 
 
 @kernel
-def split_characters(data: Any, start: int, end: int, out: Any) -> int:
+def split_characters(data: UInt8Array, start: int, end: int, out: UInt32Array) -> int:
     """Write the bytes of every character of a string as one number; return their count."""
     count = 0
     position = np.int64(start)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 
 
 @kernel
-def find_part(data: Any, at: int, stop: int, parts: Any, first: int, size: int) -> int:
+def find_part(data: UInt8Array, at: int, stop: int, parts: UInt8Array, first: int, size: int) -> int:
     """Return the offset of the first occurrence of ``parts[first:first + size]`` (not empty) in a range; -1 if none."""
     last = stop - size
     head = parts[first]
@@ -24,7 +23,10 @@ def find_part(data: Any, at: int, stop: int, parts: Any, first: int, size: int) 
 
 
 @kernel
-def contains_in_order(offsets: Any, data: Any, parts: Any, ends: Any, anchored: bool, tail: bool, out: Any) -> None:
+def contains_in_order(
+    offsets: Int32Array, data: UInt8Array, parts: UInt8Array, ends: Int64Array, anchored: bool, tail: bool,
+    out: BoolArray,
+) -> None:  # fmt: skip
     """Write whether each string contains all parts in order without overlap.
 
     ``parts`` holds the bytes of the parts contiguously, ``ends`` their ends; ``anchored``: the string must start

@@ -6,12 +6,11 @@ row: 0 parsed, 1 invalid, 2 outside the range or too long for the kernel.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.civil import days_in, days_of
 from pyspark_pipeline.kernels.jit import frozen, kernel
 
@@ -32,7 +31,7 @@ def text_of(array: pa.StringArray) -> tuple[npt.NDArray[np.int32], npt.NDArray[n
 
 
 @kernel
-def trim(data: Any, start: int, end: int) -> Any:
+def trim(data: UInt8Array, start: int, end: int) -> tuple[int, int]:
     """Return (start, end) without white space and control characters at both ends, as UTF8String.trimAll."""
     while start < end and (data[start] <= 32 or data[start] == 127):
         start += 1
@@ -42,7 +41,7 @@ def trim(data: Any, start: int, end: int) -> Any:
 
 
 @kernel
-def parse_dates(offsets: Any, data: Any, out: Any, status: Any) -> None:
+def parse_dates(offsets: Int32Array, data: UInt8Array, out: Int32Array, status: UInt8Array) -> None:
     """Parse ``[+-]yyyy*[-[m]m[-[d]d[ *|T*]]]`` to days (int32)."""
     segments = np.empty(3, np.int64)
     for row in range(out.shape[0]):
@@ -95,7 +94,10 @@ def parse_dates(offsets: Any, data: Any, out: Any, status: Any) -> None:
 
 
 @kernel
-def parse_timestamps(offsets: Any, data: Any, seconds: Any, micros: Any, days: Any, zones: Any, status: Any) -> None:
+def parse_timestamps(
+    offsets: Int32Array, data: UInt8Array, seconds: Int64Array, micros: Int32Array, days: BoolArray, zones: Int32Array,
+    status: UInt8Array,
+) -> None:  # fmt: skip
     """Parse ``[+-]yyyy*[-[m]m[-[d]d[ |T[h]h[:[m]m[:[s]s[.fraction]]][zone]]]]`` and ``[T][h]h:...[zone]``.
 
     ``seconds`` (int64) are local seconds since 1970-01-01, or since midnight if ``days`` (bool) is false: a time has no
@@ -191,13 +193,13 @@ def _has_valid_digits(index: int, digits: int) -> bool:
 
 
 @kernel
-def _fill_fraction(segments: Any, digits: int) -> None:
+def _fill_fraction(segments: Int64Array, digits: int) -> None:
     for _ in range(6 - digits):
         segments[6] *= 10
 
 
 @kernel
-def _read_zone(data: Any, start: int, end: int, zone: Any) -> None:
+def _read_zone(data: UInt8Array, start: int, end: int, zone: Int32Array) -> None:
     """Read ``Z`` or ``+hh:mm`` as an offset, or note where the text stands."""
     zone[0], zone[1], zone[2] = WITH_ZONE, start, end
     if end - start == 1 and data[start] == 90:
@@ -214,7 +216,9 @@ def _read_zone(data: Any, start: int, end: int, zone: Any) -> None:
 
 
 @kernel
-def parse_integers(offsets: Any, data: Any, fraction: bool, low: int, high: int, out: Any, status: Any) -> None:
+def parse_integers(
+    offsets: Int32Array, data: UInt8Array, fraction: bool, low: int, high: int, out: Array, status: UInt8Array
+) -> None:
     """Parse integers in low..high; with ``fraction`` a decimal point and digits may follow, which are dropped."""
     smallest = -9223372036854775808
     for row in range(out.shape[0]):
@@ -262,7 +266,7 @@ def parse_integers(offsets: Any, data: Any, fraction: bool, low: int, high: int,
 
 
 @kernel
-def parse_decimals(offsets: Any, data: Any, scale: int, out: Any, status: Any) -> None:
+def parse_decimals(offsets: Int32Array, data: UInt8Array, scale: int, out: Int64Array, status: UInt8Array) -> None:
     """Parse ``[+-]digits[.digits]`` of at most 18 digits in all to the words of unscaled values of ``scale`` (<= 18).
 
     A text of another form, with more digits or a longer fraction than ``scale`` gets TOO_LARGE: the caller parses it.

@@ -6,16 +6,15 @@ always begins and ends between characters.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import Int16Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.text_match import find_part
 
 
 @kernel
-def skip_characters(data: Any, at: int, stop: int, count: int) -> Any:
+def skip_characters(data: UInt8Array, at: int, stop: int, count: int) -> tuple[int, int]:
     """Return the offset ``count`` characters after ``at``, at most ``stop``, and how many are missing."""
     while count > 0 and at < stop:
         at += 1
@@ -26,7 +25,7 @@ def skip_characters(data: Any, at: int, stop: int, count: int) -> Any:
 
 
 @kernel
-def step_back(data: Any, start: int, at: int, count: int) -> Any:
+def step_back(data: UInt8Array, start: int, at: int, count: int) -> tuple[int, int]:
     """Return the offset ``count`` characters before ``at``, at least ``start``, and how many are missing."""
     while count > 0 and at > start:
         at -= 1
@@ -38,8 +37,9 @@ def step_back(data: Any, start: int, at: int, count: int) -> Any:
 
 @kernel
 def positions_of(
-    offsets: Any, data: Any, part_offsets: Any, parts: Any, step: Any, characters_before: int, out: Any
-) -> None:
+    offsets: Int32Array, data: UInt8Array, part_offsets: Int32Array, parts: UInt8Array, step: np.uint64,
+    characters_before: int, out: Int32Array,
+) -> None:  # fmt: skip
     """Write the position (from 1) of a part in each string after its first ``characters_before``; 0 if there is none.
 
     ``step`` is 1 for a part for each string, 0 for one part (uint64). An empty part is at position 1.
@@ -65,7 +65,10 @@ def positions_of(
 
 
 @kernel
-def substrings(offsets: Any, data: Any, positions: Any, lengths: Any, starts: Any, ends: Any) -> None:
+def substrings(
+    offsets: Int32Array, data: UInt8Array, positions: Int32Array, lengths: Int32Array, starts: Int32Array,
+    ends: Int32Array,
+) -> None:  # fmt: skip
     """Write the start of each SQL substring, and its end in the result: int32, shape (rows + 1,), beginning with 0.
 
     Positions are counted from 1; 0 is the first character too, and a negative one counts from the end.
@@ -86,7 +89,9 @@ def substrings(offsets: Any, data: Any, positions: Any, lengths: Any, starts: An
 
 
 @kernel
-def parts_around(offsets: Any, data: Any, delimiter: Any, count: int, starts: Any, ends: Any) -> None:
+def parts_around(
+    offsets: Int32Array, data: UInt8Array, delimiter: UInt8Array, count: int, starts: Int32Array, ends: Int32Array
+) -> None:
     """Write the slice of each string before its ``count``-th delimiter, which is not empty.
 
     If ``count`` is negative: after the ``-count``-th from the right. Occurrences may overlap; the slice is the whole
@@ -118,7 +123,7 @@ def parts_around(offsets: Any, data: Any, delimiter: Any, count: int, starts: An
 
 
 @kernel
-def copy_slices(data: Any, starts: Any, ends: Any, out: Any) -> None:
+def copy_slices(data: UInt8Array, starts: Int32Array, ends: Int32Array, out: UInt8Array) -> None:
     """Copy slices of ``data`` to ``out``: from ``starts`` on, to the ranges between ``ends``."""
     for row in range(starts.shape[0]):
         shift = starts[row] - ends[row]
@@ -127,7 +132,9 @@ def copy_slices(data: Any, starts: Any, ends: Any, out: Any) -> None:
 
 
 @kernel
-def padded_ends(offsets: Any, data: Any, length: int, fill_ends: Any, kept: Any, ends: Any) -> None:
+def padded_ends(
+    offsets: Int32Array, data: UInt8Array, length: int, fill_ends: Int64Array, kept: Int32Array, ends: Int32Array
+) -> None:
     """Write the bytes each string keeps of its first ``length`` characters, and its end in the result with the filling.
 
     ``fill_ends[n]`` is the size of a filling of ``n`` characters, int64.
@@ -141,7 +148,10 @@ def padded_ends(offsets: Any, data: Any, length: int, fill_ends: Any, kept: Any,
 
 
 @kernel
-def copy_padded(offsets: Any, data: Any, fill: Any, is_left: bool, kept: Any, ends: Any, out: Any) -> None:
+def copy_padded(
+    offsets: Int32Array, data: UInt8Array, fill: UInt8Array, is_left: bool, kept: Int32Array, ends: Int32Array,
+    out: UInt8Array,
+) -> None:  # fmt: skip
     """Copy what each string keeps, and the filling before (``is_left``) or after it, to the ranges between ``ends``."""
     for row in range(kept.shape[0]):
         size = np.int64(kept[row])
@@ -159,7 +169,7 @@ def copy_padded(offsets: Any, data: Any, fill: Any, is_left: bool, kept: Any, en
 
 
 @kernel
-def map_bytes(offsets: Any, data: Any, table: Any, ends: Any, out: Any) -> None:
+def map_bytes(offsets: Int32Array, data: UInt8Array, table: Int16Array, ends: Int32Array, out: UInt8Array) -> None:
     """Write each byte's entry of ``table`` (int16, shape (256,)), none for a negative entry."""
     end = 0
     ends[0] = 0
@@ -173,7 +183,7 @@ def map_bytes(offsets: Any, data: Any, table: Any, ends: Any, out: Any) -> None:
 
 
 @kernel
-def capitalize_ascii(offsets: Any, data: Any, ends: Any, out: Any) -> None:
+def capitalize_ascii(offsets: Int32Array, data: UInt8Array, ends: Int32Array, out: UInt8Array) -> None:
     """Write ASCII strings in lower case, with the first character and those after a space in upper case."""
     first = np.int64(offsets[0])
     ends[0] = 0

@@ -9,10 +9,10 @@ of BSD, in Android's C library. An argument is reduced to its nearest multiple o
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import Float64Array
 from pyspark_pipeline.kernels.fdlibm import bits_of, high_word, number_of
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.trigonometric_tables import SINES, TANGENTS, TWO_OVER_PI
@@ -44,19 +44,19 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 
 @kernel
-def _first_bits(number: float) -> Any:
+def _first_bits(number: float) -> int:
     """Return the exponent and the first 4 bits of the mantissa as an integer of 15 bits."""
     return (high_word(number) >> 16) & 0x7FFF
 
 
 @kernel
-def _nearest(quotient: float) -> Any:
+def _nearest(quotient: float) -> int:
     """Return the integer nearest to the quotient, the one further from zero of two."""
     return int(quotient + math.copysign(0.5, quotient))
 
 
 @kernel
-def _length(number):  # type: ignore[no-untyped-def]
+def _length(number: np.uint64) -> int:
     """Return the position of the highest bit of an unsigned integer that is not zero."""
     high = number >> _32
     if high != _0:
@@ -65,7 +65,7 @@ def _length(number):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _reduced(x, quarters, high_part, low_part):  # type: ignore[no-untyped-def]
+def _reduced(x: float, quarters: bool, high_part: float, low_part: float) -> tuple[float, float, int]:
     """Return x less a multiple of pi/4, or of pi/2 for ``quarters``, as a sum of two; and the multiple's last digits.
 
     x is multiplied by those digits of 2/pi that matter: 192 bits of the product are exact.
@@ -135,7 +135,7 @@ def _reduced(x, quarters, high_part, low_part):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _sine_of_sum(x, low, offset):  # type: ignore[no-untyped-def]
+def _sine_of_sum(x: float, low: float, offset: int) -> float:
     """Return the sine of x + low + offset * pi/32."""
     multiple = _nearest(x * _STEPS)
     n = float(multiple)
@@ -163,7 +163,7 @@ def _sine_of_sum(x, low, offset):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def sin(x):  # type: ignore[no-untyped-def]
+def sin(x: float) -> float:
     """Return the sine."""
     first = _first_bits(x)
     if first >= _SINE_LARGE:
@@ -175,7 +175,7 @@ def sin(x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def cos(x):  # type: ignore[no-untyped-def]
+def cos(x: float) -> float:
     """Return the cosine."""
     first = _first_bits(x)
     if first >= _SINE_LARGE:
@@ -187,7 +187,7 @@ def cos(x):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _tangent_of_sum(x, low, offset):  # type: ignore[no-untyped-def]
+def _tangent_of_sum(x: float, low: float, offset: int) -> float:
     """Return the tangent of x + low + offset * pi/32."""
     multiple = _nearest(x * _STEPS)
     n = float(multiple)
@@ -227,7 +227,7 @@ def _tangent_of_sum(x, low, offset):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def tan(x):  # type: ignore[no-untyped-def]
+def tan(x: float) -> float:
     """Return the tangent."""
     first = _first_bits(x)
     if first >= _TANGENT_LARGE:
@@ -245,21 +245,21 @@ def tan(x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def sin_all(data: Any, out: Any) -> None:
+def sin_all(data: Float64Array, out: Float64Array) -> None:
     """Write the sine of every number, float64."""
     for row in range(out.shape[0]):
         out[row] = sin(data[row])
 
 
 @kernel
-def cos_all(data: Any, out: Any) -> None:
+def cos_all(data: Float64Array, out: Float64Array) -> None:
     """Write the cosine of every number, float64."""
     for row in range(out.shape[0]):
         out[row] = cos(data[row])
 
 
 @kernel
-def tan_all(data: Any, out: Any) -> None:
+def tan_all(data: Float64Array, out: Float64Array) -> None:
     """Write the tangent of every number, float64."""
     for row in range(out.shape[0]):
         out[row] = tan(data[row])

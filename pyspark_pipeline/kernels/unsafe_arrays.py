@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import (
-    Array,
     allocate,
     allocate_zeros,
     bool_array,
@@ -246,7 +246,7 @@ def bytes_of_arrays(arrays: pa.Array) -> pa.Array:
 
 
 @kernel
-def gather_texts(data, starts, ends, out):  # type: ignore[no-untyped-def]
+def gather_texts(data: UInt8Array, starts: Int64Array, ends: Int32Array, out: UInt8Array) -> None:
     """Copy the bytes from ``starts`` (int64) on to the ranges between ``ends`` (int32)."""
     for row in range(starts.size):
         shift = starts[row] - ends[row]
@@ -255,7 +255,7 @@ def gather_texts(data, starts, ends, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def scatter_texts(offsets, data, places, out):  # type: ignore[no-untyped-def]
+def scatter_texts(offsets: Int32Array, data: UInt8Array, places: Int64Array, out: UInt8Array) -> None:
     """Copy strings to ``places`` (int64)."""
     for row in range(places.size):
         shift = places[row] - offsets[row]

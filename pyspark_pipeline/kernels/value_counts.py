@@ -14,6 +14,7 @@ import math
 
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import Float64Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 
@@ -25,7 +26,10 @@ WIDE_ROW = 40
 
 
 @kernel
-def append_rows(groups, codes, bitmap, skip, count, stride, entries, size):  # type: ignore[no-untyped-def]
+def append_rows(
+    groups: Int64Array, codes: Int64Array, bitmap: UInt8Array, skip: int, count: int, stride: int, entries: Int64Array,
+    size: int,
+) -> int:  # fmt: skip
     """Append an entry with ``count`` for each row that is not NULL; return the number of entries."""
     words = stride - 2
     at = size * stride
@@ -40,7 +44,9 @@ def append_rows(groups, codes, bitmap, skip, count, stride, entries, size):  # t
 
 
 @kernel
-def append_counts(groups, codes, counts, stride, entries, size):  # type: ignore[no-untyped-def]
+def append_counts(
+    groups: Int64Array, codes: Int64Array, counts: Int64Array, stride: int, entries: Int64Array, size: int
+) -> int:
     """Append an entry for each of ``counts``; return the number of entries."""
     words = stride - 2
     at = size * stride
@@ -54,7 +60,7 @@ def append_counts(groups, codes, counts, stride, entries, size):  # type: ignore
 
 
 @kernel
-def _is_sorted(entries, stride, size):  # type: ignore[no-untyped-def]
+def _is_sorted(entries: Int64Array, stride: int, size: int) -> bool:
     for at in range(stride, size * stride, stride):
         for word in range(stride - 1):
             left = entries[at - stride + word]
@@ -68,7 +74,7 @@ def _is_sorted(entries, stride, size):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def sort_entries(entries, spare, stride, size):  # type: ignore[no-untyped-def]
+def sort_entries(entries: Int64Array, spare: Int64Array, stride: int, size: int) -> bool:
     """Sort by group and value, digit by digit; return whether the result is in ``spare``, which is as large."""
     if _is_sorted(entries, stride, size):
         return False
@@ -105,7 +111,7 @@ def sort_entries(entries, spare, stride, size):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def combine_entries(entries, stride, size):  # type: ignore[no-untyped-def]
+def combine_entries(entries: Int64Array, stride: int, size: int) -> int:
     """Add the counts of equal values of a group in sorted entries; return the number of the remaining entries."""
     last = -stride
     for at in range(0, size * stride, stride):
@@ -126,7 +132,7 @@ def combine_entries(entries, stride, size):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def find_bounds(entries, stride, size, start, bounds):  # type: ignore[no-untyped-def]
+def find_bounds(entries: Int64Array, stride: int, size: int, start: int, bounds: Int64Array) -> None:
     """Write the first sorted entry of each of the groups from ``start`` on."""
     low = 0
     high = size
@@ -143,9 +149,10 @@ def find_bounds(entries, stride, size, start, bounds):  # type: ignore[no-untype
 
 
 @kernel
-def find_percentiles(  # type: ignore[no-untyped-def]
-    entries, stride, bounds, percentage, is_descending, by_share, lower, higher, positions
-):
+def find_percentiles(
+    entries: Int64Array, stride: int, bounds: Int64Array, percentage: float, is_descending: bool, by_share: bool,
+    lower: Int64Array, higher: Int64Array, positions: Float64Array,
+) -> None:  # fmt: skip
     """Write the entries at the two ranks next to the position of the percentile in each group; −1 for no value.
 
     The position is ``percentage`` · (rows − 1), counted from 0. ``by_share``: both entries are instead the first
@@ -181,7 +188,10 @@ def find_percentiles(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def read_rows(groups, offsets, data, out_groups, fields, counts):  # type: ignore[no-untyped-def]
+def read_rows(
+    groups: Int64Array, offsets: Int32Array, data: UInt8Array, out_groups: Int64Array, fields: Int64Array,
+    counts: Int64Array,
+) -> int:  # fmt: skip
     """Read buffers whose values have up to 8 bytes; return the number of their values."""
     size = 0
     for row in range(groups.size):
@@ -197,7 +207,10 @@ def read_rows(groups, offsets, data, out_groups, fields, counts):  # type: ignor
 
 
 @kernel
-def read_wide_rows(groups, offsets, data, out_groups, fields, counts):  # type: ignore[no-untyped-def]
+def read_wide_rows(
+    groups: Int64Array, offsets: Int32Array, data: UInt8Array, out_groups: Int64Array, fields: Int64Array,
+    counts: Int64Array,
+) -> int:  # fmt: skip
     """Read buffers of decimals of more than 18 digits (``fields``: high and low word); return the number of values."""
     size = 0
     for row in range(groups.size):
@@ -221,7 +234,9 @@ def read_wide_rows(groups, offsets, data, out_groups, fields, counts):  # type: 
 
 
 @kernel
-def write_rows(fields, counts, bounds, offsets, data):  # type: ignore[no-untyped-def]
+def write_rows(
+    fields: Int64Array, counts: Int64Array, bounds: Int64Array, offsets: Int32Array, data: UInt8Array
+) -> None:
     """Write the buffers of groups whose values have up to 8 bytes; ``fields`` and ``counts`` begin with the first."""
     for i in range(bounds.size - 1):
         at = np.int64(offsets[i])
@@ -235,7 +250,9 @@ def write_rows(fields, counts, bounds, offsets, data):  # type: ignore[no-untype
 
 
 @kernel
-def write_wide_rows(fields, counts, bounds, offsets, data):  # type: ignore[no-untyped-def]
+def write_wide_rows(
+    fields: Int64Array, counts: Int64Array, bounds: Int64Array, offsets: Int32Array, data: UInt8Array
+) -> None:
     """Write the buffers of groups of decimals of more than 18 digits, each in as few bytes as Java's BigInteger."""
     for i in range(bounds.size - 1):
         at = np.int64(offsets[i])
@@ -262,7 +279,10 @@ def write_wide_rows(fields, counts, bounds, offsets, data):  # type: ignore[no-u
 
 
 @kernel
-def read_text_rows(groups, offsets, data, out_groups, counts, text_offsets, text):  # type: ignore[no-untyped-def]
+def read_text_rows(
+    groups: Int64Array, offsets: Int32Array, data: UInt8Array, out_groups: Int64Array, counts: Int64Array,
+    text_offsets: Int32Array, text: UInt8Array,
+) -> int:  # fmt: skip
     """Read buffers of strings, which follow one after the other in ``text``; return the number of values."""
     size = 0
     used = 0
@@ -286,7 +306,10 @@ def read_text_rows(groups, offsets, data, out_groups, counts, text_offsets, text
 
 
 @kernel
-def write_text_rows(text_offsets, text, counts, bounds, offsets, data):  # type: ignore[no-untyped-def]
+def write_text_rows(
+    text_offsets: Int32Array, text: UInt8Array, counts: Int64Array, bounds: Int64Array, offsets: Int32Array,
+    data: UInt8Array,
+) -> None:  # fmt: skip
     """Write the buffers of groups of strings."""
     for i in range(bounds.size - 1):
         at = np.int64(offsets[i])
@@ -306,7 +329,9 @@ def write_text_rows(text_offsets, text, counts, bounds, offsets, data):  # type:
 
 
 @kernel
-def find_modes(entries, stride, bounds, ranks, is_largest, chosen):  # type: ignore[no-untyped-def]
+def find_modes(
+    entries: Int64Array, stride: int, bounds: Int64Array, ranks: Int64Array, is_largest: bool, chosen: Int64Array
+) -> None:
     """Write the entry with the largest count in each group, of equal ones the smallest or largest value; −1 for none.
 
     ``ranks`` has the rank of each code; if it is empty, the codes are in the order of the values.
@@ -329,7 +354,7 @@ def find_modes(entries, stride, bounds, ranks, is_largest, chosen):  # type: ign
 
 
 @kernel(forceinline=True)
-def _byte_of(high, low, number):  # type: ignore[no-untyped-def]
+def _byte_of(high: int, low: int, number: int) -> int:
     """Return a byte of a 128-bit integer, counted from the lowest one."""
     if number >= 8:
         return np.uint8((high >> (8 * (number - 8))) & 255)
@@ -337,7 +362,7 @@ def _byte_of(high, low, number):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def _long_at(data, at):  # type: ignore[no-untyped-def]
+def _long_at(data: UInt8Array, at: int) -> int:
     value = np.uint64(0)
     for i in range(8):
         value |= np.uint64(data[at + i]) << np.uint64(8 * i)
@@ -345,12 +370,12 @@ def _long_at(data, at):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def _put_long(data, at, value):  # type: ignore[no-untyped-def]
+def _put_long(data: UInt8Array, at: int, value: int) -> None:
     for i in range(8):
         data[at + i] = np.uint8((value >> (8 * i)) & 255)
 
 
 @kernel(forceinline=True)
-def _put_int(data, at, value):  # type: ignore[no-untyped-def]
+def _put_int(data: UInt8Array, at: int, value: int) -> None:
     for i in range(4):
         data[at + i] = np.uint8((value >> (24 - 8 * i)) & 255)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 
 #: The words of a side without a bound.
@@ -11,14 +12,16 @@ ENDLESS = np.empty(0, dtype=np.int64)
 
 
 @kernel(inline="always")
-def _is_less(high, low, other_high, other_low):  # type: ignore[no-untyped-def]
+def _is_less(high: int, low: int, other_high: int, other_low: int) -> bool:
     return high < other_high or (high == other_high and low < other_low)
 
 
 @kernel
-def value_frames(  # type: ignore[no-untyped-def]
-    starts, high, low, from_high, from_low, from_failed, to_high, to_low, to_failed, first, begun, ended, begin, end
-):
+def value_frames(
+    starts: BoolArray, high: Int64Array, low: Int64Array, from_high: Int64Array, from_low: Int64Array,
+    from_failed: UInt8Array, to_high: Int64Array, to_low: Int64Array, to_failed: UInt8Array, first: int, begun: int,
+    ended: int, begin: Int64Array, end: Int64Array,
+) -> int:  # fmt: skip
     """Write the frames of the rows from ``first``: those of the partition with ``from`` ≤ value ≤ ``to``.
 
     As in Spark, neither end of a frame moves back, and the begin stops at the end. ``begun`` and ``ended`` are

@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.kernels import row_ranges, xorshift
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.bloom import BloomFilter
-from pyspark_pipeline.kernels.buffers import Array, decimal_words, validity, values
+from pyspark_pipeline.kernels.buffers import decimal_words, validity, values
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.join_pairs import flagged_rows, set_flags
 from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable

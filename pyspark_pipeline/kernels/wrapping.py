@@ -12,18 +12,18 @@ from pyspark_pipeline.kernels.jit import kernel
 
 
 @kernel(inline="always")
-def wrapping_add(left, right):  # type: ignore[no-untyped-def]
+def wrapping_add(left: int, right: int) -> int:
     """Add two int64, modulo 2**64."""
     return np.int64(np.uint64(left) + np.uint64(right))
 
 
 @kernel(inline="always")
-def wrapping_subtract(left, right):  # type: ignore[no-untyped-def]
+def wrapping_subtract(left: int, right: int) -> int:
     """Subtract two int64, modulo 2**64."""
     return np.int64(np.uint64(left) - np.uint64(right))
 
 
 @kernel(inline="always")
-def wrapping_multiply(left, right):  # type: ignore[no-untyped-def]
+def wrapping_multiply(left: int, right: int) -> int:
     """Multiply two int64, modulo 2**64."""
     return np.int64(np.uint64(left) * np.uint64(right))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import Float64Array, Int32Array, UInt8Array, UInt64Array
 from pyspark_pipeline.kernels.fdlibm import log
 from pyspark_pipeline.kernels.jit import kernel
 
@@ -35,14 +36,14 @@ def _hash_bytes(data: bytes, seed: int) -> int:
 
 
 @kernel(forceinline=True)
-def _advanced(state):  # type: ignore[no-untyped-def]
+def _advanced(state: np.uint64) -> np.uint64:
     state ^= state << np.uint64(21)
     state ^= state >> np.uint64(35)
     return state ^ (state << np.uint64(4))
 
 
 @kernel(forceinline=True)
-def _double_of(first, second):  # type: ignore[no-untyped-def]
+def _double_of(first: np.uint64, second: np.uint64) -> float:
     """Return the ``nextDouble`` of two consecutive states."""
     high = first & np.uint64((1 << 26) - 1)
     low = second & np.uint64((1 << 27) - 1)
@@ -50,7 +51,7 @@ def _double_of(first, second):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def rows_in_cell(state: Any, lower: float, upper: float, total: int, rows: Any) -> int:
+def rows_in_cell(state: UInt64Array, lower: float, upper: float, total: int, rows: Int32Array) -> int:
     """Draw a ``nextDouble`` for each of ``total`` rows; write the rows drawn in [``lower``, ``upper``) to ``rows``.
 
     ``rows``: int32, as long as ``total``. Advances ``state``, and returns the count of the rows written.
@@ -68,7 +69,7 @@ def rows_in_cell(state: Any, lower: float, upper: float, total: int, rows: Any) 
 
 
 @kernel
-def draw_doubles(state: Any, out: Any) -> None:
+def draw_doubles(state: UInt64Array, out: Float64Array) -> None:
     """Write a ``nextDouble`` to each item of ``out``, float64; advances ``state``."""
     s = state[0]
     for i in range(out.size):
@@ -79,7 +80,7 @@ def draw_doubles(state: Any, out: Any) -> None:
 
 
 @kernel
-def draw_gaussians(state: Any, spare: Any, out: Any) -> None:
+def draw_gaussians(state: UInt64Array, spare: Float64Array, out: Float64Array) -> None:
     """Write a ``nextGaussian`` to each item of ``out``, float64; advances ``state``.
 
     Numbers are drawn in pairs: ``spare``, float64 of shape (1,), is the second of the last pair, NaN if it was used.
@@ -107,7 +108,7 @@ def draw_gaussians(state: Any, spare: Any, out: Any) -> None:
 
 
 @kernel
-def draw_characters(state: Any, out: Any) -> None:
+def draw_characters(state: UInt64Array, out: UInt8Array) -> None:
     """Write a digit or an ASCII letter to each item of ``out``, uint8, by a ``nextInt``; advances ``state``."""
     s = state[0]
     for i in range(out.size):

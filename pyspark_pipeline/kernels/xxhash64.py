@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array, UInt64Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 from pyspark_pipeline.kernels.row_hash import RowHash, shortest_bytes
@@ -23,44 +23,44 @@ _PRIME_5 = np.uint64(0x27D4EB2F165667C5)
 
 
 @kernel(forceinline=True)
-def _rotated(word, by):  # type: ignore[no-untyped-def]
+def _rotated(word: np.uint64, by: int) -> np.uint64:
     return (word << np.uint64(by)) | (word >> np.uint64(64 - by))
 
 
 @kernel(forceinline=True)
-def _round(state, word):  # type: ignore[no-untyped-def]
+def _round(state: np.uint64, word: np.uint64) -> np.uint64:
     return _rotated(state + word * _PRIME_2, 31) * _PRIME_1
 
 
 @kernel(forceinline=True)
-def _mix_long(h, word):  # type: ignore[no-untyped-def]
+def _mix_long(h: np.uint64, word: np.uint64) -> np.uint64:
     return _rotated(h ^ _round(np.uint64(0), word), 27) * _PRIME_1 + _PRIME_4
 
 
 @kernel(forceinline=True)
-def _mix_int(h, word):  # type: ignore[no-untyped-def]
+def _mix_int(h: np.uint64, word: np.uint64) -> np.uint64:
     return _rotated(h ^ (word * _PRIME_1), 23) * _PRIME_2 + _PRIME_3
 
 
 @kernel(forceinline=True)
-def _finish(h):  # type: ignore[no-untyped-def]
+def _finish(h: np.uint64) -> np.uint64:
     h = (h ^ (h >> np.uint64(33))) * _PRIME_2
     h = (h ^ (h >> np.uint64(29))) * _PRIME_3
     return h ^ (h >> np.uint64(32))
 
 
 @kernel(forceinline=True)
-def _hash_int(value, seed):  # type: ignore[no-untyped-def]
+def _hash_int(value: int, seed: np.uint64) -> np.uint64:
     return _finish(_mix_int(seed + _PRIME_5 + np.uint64(4), np.uint64(np.uint32(value))))
 
 
 @kernel(forceinline=True)
-def _hash_long(value, seed):  # type: ignore[no-untyped-def]
+def _hash_long(value: int, seed: np.uint64) -> np.uint64:
     return _finish(_mix_long(seed + _PRIME_5 + np.uint64(8), np.uint64(value)))
 
 
 @kernel(forceinline=True)
-def _int_at(data, at):  # type: ignore[no-untyped-def]
+def _int_at(data: UInt8Array, at: np.uint64) -> np.uint64:
     """Read four bytes, little-endian; unsigned places never wrap around, so the four reads become one."""
     word = np.uint64(data[at]) | (np.uint64(data[at + np.uint64(1)]) << np.uint64(8))
     word = word | (np.uint64(data[at + np.uint64(2)]) << np.uint64(16))
@@ -68,17 +68,17 @@ def _int_at(data, at):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def _long_at(data, at):  # type: ignore[no-untyped-def]
+def _long_at(data: UInt8Array, at: np.uint64) -> np.uint64:
     return _int_at(data, at) | (_int_at(data, at + np.uint64(4)) << np.uint64(32))
 
 
 @kernel(forceinline=True)
-def _merged(h, state):  # type: ignore[no-untyped-def]
+def _merged(h: np.uint64, state: np.uint64) -> np.uint64:
     return (h ^ _round(np.uint64(0), state)) * _PRIME_1 + _PRIME_4
 
 
 @kernel
-def _hash_stripes(data, start, stripes, seed):  # type: ignore[no-untyped-def]
+def _hash_stripes(data: UInt8Array, start: int, stripes: int, seed: np.uint64) -> np.uint64:
     """Hash ``stripes`` (at least one) of 32 bytes."""
     first = seed + _PRIME_1 + _PRIME_2
     second = seed + _PRIME_2
@@ -96,7 +96,7 @@ def _hash_stripes(data, start, stripes, seed):  # type: ignore[no-untyped-def]
 
 
 @kernel(forceinline=True)
-def _hash_bytes(data, start, end, seed):  # type: ignore[no-untyped-def]
+def _hash_bytes(data: UInt8Array, start: int, end: int, seed: np.uint64) -> np.uint64:
     length = end - start
     stripes = length // 32
     h = _hash_stripes(data, start, stripes, seed) if stripes else seed + _PRIME_5
@@ -114,35 +114,35 @@ def _hash_bytes(data, start, end, seed):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _fold_ints(data, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
+def _fold_ints(data: Int32Array, bitmap: UInt8Array, skip: int, hashes: UInt64Array) -> None:
     for row in range(hashes.size):
         if is_valid(bitmap, skip, row):
             hashes[row] = _hash_int(data[row], hashes[row])
 
 
 @kernel
-def _fold_longs(data, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
+def _fold_longs(data: Int64Array, bitmap: UInt8Array, skip: int, hashes: UInt64Array) -> None:
     for row in range(hashes.size):
         if is_valid(bitmap, skip, row):
             hashes[row] = _hash_long(data[row], hashes[row])
 
 
 @kernel
-def _fold_bools(data, data_skip, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
+def _fold_bools(data: UInt8Array, data_skip: int, bitmap: UInt8Array, skip: int, hashes: UInt64Array) -> None:
     for row in range(hashes.size):
         if is_valid(bitmap, skip, row):
             hashes[row] = _hash_int(np.int32(is_valid(data, data_skip, row)), hashes[row])
 
 
 @kernel
-def _fold_small_decimals(words, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
+def _fold_small_decimals(words: Int64Array, bitmap: UInt8Array, skip: int, hashes: UInt64Array) -> None:
     for row in range(hashes.size):
         if is_valid(bitmap, skip, row):
             hashes[row] = _hash_long(words[2 * row], hashes[row])
 
 
 @kernel
-def _fold_big_decimals(words, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
+def _fold_big_decimals(words: Int64Array, bitmap: UInt8Array, skip: int, hashes: UInt64Array) -> None:
     text = np.empty(16, dtype=np.uint8)
     for row in range(hashes.size):
         if is_valid(bitmap, skip, row):
@@ -151,7 +151,7 @@ def _fold_big_decimals(words, bitmap, skip, hashes):  # type: ignore[no-untyped-
 
 
 @kernel
-def _fold_strings(offsets, data, bitmap, skip, hashes):  # type: ignore[no-untyped-def]
+def _fold_strings(offsets: Int32Array, data: UInt8Array, bitmap: UInt8Array, skip: int, hashes: UInt64Array) -> None:
     for row in range(hashes.size):
         if is_valid(bitmap, skip, row):
             hashes[row] = _hash_bytes(data, offsets[row], offsets[row + 1], hashes[row])

@@ -20,7 +20,8 @@ from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
 from pyspark_pipeline.expressions.json_text import tuple_values
 from pyspark_pipeline.expressions.nested import element_bounds, plain_array
-from pyspark_pipeline.kernels.buffers import Array, make_chunk, string_parts, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import make_chunk, string_parts, values
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.expr import columns_read
 from pyspark_pipeline.plan.generates import Generate

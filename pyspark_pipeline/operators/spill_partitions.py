@@ -19,7 +19,7 @@ from pyspark_pipeline.exec.chunk_slices import slices
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.kernels.allocator_trim import ALLOCATOR_TRIM
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.murmur3 import hash_rows
 from pyspark_pipeline.kernels.partition import group_rows
 from pyspark_pipeline.memory import MemoryTracker, SpillBudget

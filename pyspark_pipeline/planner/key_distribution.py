@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pyspark_pipeline.exec import Chunk
 from pyspark_pipeline.exec.local_distribution import Distribution, Partitioner, by_hash
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows
 from pyspark_pipeline.kernels.partition import group_rows
 from pyspark_pipeline.plan.expr import Expr

@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 from pyspark_pipeline.errors import EngineBugError, SparkConditionError
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
-from pyspark_pipeline.kernels.buffers import Array, count_nulls, make_chunk
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import count_nulls, make_chunk
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators.aggregation.functions import build_function

@@ -15,7 +15,8 @@ from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
-from pyspark_pipeline.kernels.buffers import Array, count_nulls, fixed_array, make_chunk
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import count_nulls, fixed_array, make_chunk
 from pyspark_pipeline.kernels.join_table import JoinTable, max_index_bytes
 from pyspark_pipeline.kernels.key_filter import KeyFilter
 from pyspark_pipeline.plan.expr import Expr

@@ -19,7 +19,8 @@ import pyarrow as pa
 
 from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.exec.operator import Chunk
-from pyspark_pipeline.kernels.buffers import Array, allocate, bool_array, make_chunk, rows_only
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import allocate, bool_array, make_chunk, rows_only
 from pyspark_pipeline.kernels.join_pairs import flagged_rows, set_flags
 from pyspark_pipeline.operators.joins.build_side import BuildSide, row_numbers, take_rows
 from pyspark_pipeline.operators.joins.columns import JoinColumns

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType, parse_type
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.join_table import JoinTable
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
 

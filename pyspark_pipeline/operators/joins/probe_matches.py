@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array
 
 
 class ProbeMatchFlags:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import ExpressionSettings, compile_predicate
-from pyspark_pipeline.kernels.buffers import Array, make_chunk, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import make_chunk, values
 from pyspark_pipeline.operators.joins.build_side import BuildSide, row_numbers, take_rows
 from pyspark_pipeline.operators.joins.columns import ResidualColumns
 

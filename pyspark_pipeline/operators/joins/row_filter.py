@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.expressions import compile_expressions
-from pyspark_pipeline.kernels.buffers import Array, allocate, bool_array
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import allocate, bool_array
 from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
 from pyspark_pipeline.kernels.key_filter import KeyFilter, KeyFilterProbe
 from pyspark_pipeline.metrics import declare_counter

@@ -21,7 +21,7 @@ from pyspark_pipeline.exec.bridge import Bridge
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.expressions import ExpressionSettings
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.join_table import JoinTable
 from pyspark_pipeline.kernels.key_filter import KeyFilter
 from pyspark_pipeline.memory import MemoryTracker

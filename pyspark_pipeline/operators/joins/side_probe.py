@@ -11,7 +11,8 @@ from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.exec.chunk_slices import slices
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import compile_expressions
-from pyspark_pipeline.kernels.buffers import Array, count_nulls
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import count_nulls
 from pyspark_pipeline.kernels.join_table import JoinProber
 from pyspark_pipeline.metrics import OperatorMetrics, declare_counter
 from pyspark_pipeline.operators.joins.build_side import BuildSide

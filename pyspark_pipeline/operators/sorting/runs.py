@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions.row_order import RowOrder
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.memory.spill_files import SpillFile
 
 _MAX_BYTES = 64 << 20

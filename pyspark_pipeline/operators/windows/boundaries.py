@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.expressions.values import decode
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.sort_fields import ordinals
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.windows import WindowSpec

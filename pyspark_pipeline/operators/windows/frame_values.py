@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import values
 from pyspark_pipeline.operators.windows.boundaries import WindowRows, one_row
 from pyspark_pipeline.operators.windows.running import RunningValue, or_default
 

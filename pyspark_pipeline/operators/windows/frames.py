@@ -16,7 +16,8 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array, last_true
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import last_true
 from pyspark_pipeline.operators.windows.boundaries import WindowRows
 from pyspark_pipeline.operators.windows.frame_values import FrameValue, PartitionBounds
 from pyspark_pipeline.operators.windows.range_bounds import OpenFrames, RangeBounds

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.expressions.cases import ALL_KINDS, case
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.operators.aggregation.functions.nth_row import NthState, nth_rows_of_frames
 from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, AggregateFunction
 from pyspark_pipeline.operators.aggregation.functions.state import StatePool

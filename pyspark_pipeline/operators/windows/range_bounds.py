@@ -19,7 +19,8 @@ import pyarrow as pa
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.time_zones import MAX_SECOND, TimeZone
 from pyspark_pipeline.kernels import civil
-from pyspark_pipeline.kernels.buffers import NO_BITS, Array, decimal_words, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import NO_BITS, decimal_words, values
 from pyspark_pipeline.kernels.decimal_words import unscaled
 from pyspark_pipeline.kernels.sort_fields import ordinals
 from pyspark_pipeline.kernels.value_frames import ENDLESS, value_frames

@@ -7,7 +7,8 @@ import pyarrow as pa
 
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.expressions.cases import ALL_KINDS, case
-from pyspark_pipeline.kernels.buffers import Array, fixed_array, rows_only, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import fixed_array, rows_only, values
 from pyspark_pipeline.operators.windows.frame_values import (
     FrameValue,
     RunningAtEnds,

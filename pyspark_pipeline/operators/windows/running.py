@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.kernels.buffers import Array, fixed_array, last_true, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import fixed_array, last_true, values
 from pyspark_pipeline.operators.windows.boundaries import WindowRows, one_row
 
 

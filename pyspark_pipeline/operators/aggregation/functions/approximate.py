@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.expressions.cases import KINDS, case
-from pyspark_pipeline.kernels.buffers import Array, fixed_array, validity, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import fixed_array, validity, values
 from pyspark_pipeline.kernels.hyperloglog import WORDS, add_hashes, estimate_counts, merge_registers, run_hashes
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.xxhash64 import xxhash64_rows

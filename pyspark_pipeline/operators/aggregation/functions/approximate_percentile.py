@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.expressions.cases import DAY_TIME, INTEGRAL, NUMERIC, ONE_CORE_A_TASK, YEAR_MONTH, case
-from pyspark_pipeline.kernels.buffers import Array, fixed_array
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import fixed_array
 from pyspark_pipeline.kernels.quantile_summaries import query_samples
 from pyspark_pipeline.operators.aggregation.functions.quantile_states import (
     InsertedSummaryState,

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.expressions.cases import DAY_TIME, FLOATING, INTEGRAL, YEAR_MONTH, case
 from pyspark_pipeline.kernels.accumulate import divide_sums
-from pyspark_pipeline.kernels.buffers import Array, fixed_array, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import fixed_array, values
 from pyspark_pipeline.operators.aggregation.functions.count import CountState
 from pyspark_pipeline.operators.aggregation.functions.interval_sums import MonthSumState, TryMonthSumState
 from pyspark_pipeline.operators.aggregation.functions.registry import (

@@ -10,8 +10,9 @@ import pyarrow as pa
 from pyspark_pipeline.errors import ResourceExhaustedError
 from pyspark_pipeline.expressions.cases import case
 from pyspark_pipeline.expressions.conditions import bitmap_position
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.bitmaps import BITMAP_BYTES, or_bitmaps, set_bits, unset_bitmaps
-from pyspark_pipeline.kernels.buffers import Array, string_parts, validity, values
+from pyspark_pipeline.kernels.buffers import string_parts, validity, values
 from pyspark_pipeline.operators.aggregation.functions.registry import AggregateFunction, aggregate
 from pyspark_pipeline.operators.aggregation.functions.state import PerGroup, State, StatePool, warm_up
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings

@@ -10,7 +10,8 @@ import pyarrow as pa
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.expressions.cases import INTEGRAL, case
 from pyspark_pipeline.kernels.accumulate import combine_bits
-from pyspark_pipeline.kernels.buffers import Array, fixed_array, validity, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import fixed_array, validity, values
 from pyspark_pipeline.kernels.running import run_bits
 from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, ValueFunction, aggregate
 from pyspark_pipeline.operators.aggregation.functions.state import PerGroup, StatePool, ValueState, updated, warm_up

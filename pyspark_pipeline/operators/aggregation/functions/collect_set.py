@@ -15,7 +15,8 @@ import pyarrow as pa
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.expressions import ExpressionSettings
 from pyspark_pipeline.expressions.cases import FLOATING, ONE_CORE_A_TASK, ORDERED, case
-from pyspark_pipeline.kernels.buffers import Array, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import values
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.scala_sets import count_chains, set_order
 from pyspark_pipeline.kernels.unsafe_arrays import read_heads, read_lists

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from pyspark_pipeline.expressions.cases import ALL_KINDS, case
 from pyspark_pipeline.kernels.accumulate import add_longs, count_rows, count_valid
-from pyspark_pipeline.kernels.buffers import Array, fixed_array, validity, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import fixed_array, validity, values
 from pyspark_pipeline.kernels.running import run_counts
 from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, AggregateFunction, aggregate
 from pyspark_pipeline.operators.aggregation.functions.state import (

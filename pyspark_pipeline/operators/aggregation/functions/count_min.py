@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from pyspark_pipeline.errors import ResourceExhaustedError
 from pyspark_pipeline.expressions.cases import INTEGRAL, case
-from pyspark_pipeline.kernels.buffers import Array, string_parts, validity, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import string_parts, validity, values
 from pyspark_pipeline.kernels.count_min import add_hashes, add_numbers, hash_factors, read_sketches, write_sketches
 from pyspark_pipeline.kernels.murmur3 import hash_rows
 from pyspark_pipeline.operators.aggregation.functions.registry import AggregateFunction, aggregate

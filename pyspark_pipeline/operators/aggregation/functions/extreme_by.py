@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.expressions.cases import ALL_KINDS, ORDERED, case
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.extreme_rows import take_marked
 from pyspark_pipeline.operators.aggregation.functions.extremes import extreme_state
 from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, AggregateFunction, aggregate

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.expressions.cases import ORDERED, case
 from pyspark_pipeline.kernels.accumulate import copy_live, least_decimals, least_doubles, least_longs, least_strings
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.buffers import (
-    Array,
     allocate,
     bits,
     bool_array,

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.expressions.cases import ALL_KINDS, case
-from pyspark_pipeline.kernels.buffers import NO_BITS, Array, bits, bool_array, last_true, validity
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import NO_BITS, bits, bool_array, last_true, validity
 from pyspark_pipeline.kernels.first_last import first_rows, last_rows
 from pyspark_pipeline.kernels.running import run_edges
 from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, AggregateFunction, aggregate

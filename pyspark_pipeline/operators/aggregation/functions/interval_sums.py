@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array, fixed_array, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import fixed_array, values
 from pyspark_pipeline.operators.aggregation.functions.sum_states import LongSumState, TryLongSumState
 
 _SHIFT = 32

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions.cases import case
 from pyspark_pipeline.expressions.conditions import divide_by_zero
-from pyspark_pipeline.kernels.buffers import Array, fixed_array, validity, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import fixed_array, validity, values
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.moments import (
     frame_moments,

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType, parse_type
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.first_last import nth_rows
 from pyspark_pipeline.kernels.running import run_nth
 from pyspark_pipeline.operators.aggregation.functions.first_last import EdgeState

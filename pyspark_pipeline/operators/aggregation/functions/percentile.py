@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.expressions.cases import DAY_TIME, FLOATING, INTEGRAL, NUMERIC, YEAR_MONTH, case
-from pyspark_pipeline.kernels.buffers import Array, fixed_array
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import fixed_array
 from pyspark_pipeline.kernels.value_counts import find_percentiles
 from pyspark_pipeline.operators.aggregation.functions.registry import aggregate
 from pyspark_pipeline.operators.aggregation.functions.state import StatePool, warm_up

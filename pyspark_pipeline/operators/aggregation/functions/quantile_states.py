@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array, string_parts
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import string_parts
 from pyspark_pipeline.kernels.quantile_summaries import (
     COMPRESSED_FROM,
     HEAD_SIZE,

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from pyspark_pipeline.expressions.cases import CaseRegistry, Signature
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.operators.aggregation.functions.state import S, StatePool, ValueState
 from pyspark_pipeline.plan.eval_mode import EvalMode, mode_fields
 from pyspark_pipeline.plan.expr import Expr

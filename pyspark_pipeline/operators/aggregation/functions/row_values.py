@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.operators.aggregation.functions.state import PerGroup, State
 
 #: Replaced values are dropped once they outnumber the groups by this many rows.

@@ -8,7 +8,8 @@ import pyarrow as pa
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.expressions.cast_decimal import to_double
 from pyspark_pipeline.expressions.java_numbers import Digits
-from pyspark_pipeline.kernels.buffers import Array, decimal_words, fixed_array, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import decimal_words, fixed_array, values
 from pyspark_pipeline.kernels.scala_sets import hash_floating, hash_longs, hash_scaled, hash_texts
 from pyspark_pipeline.kernels.unsafe_arrays import arrays_of_bytes, bytes_of_arrays
 

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array, grown
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import grown
 from pyspark_pipeline.plan.expr import Expr
 
 _FIRST_GROUPS = 64

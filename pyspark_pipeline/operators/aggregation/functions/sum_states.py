@@ -22,7 +22,8 @@ from pyspark_pipeline.kernels.accumulate import (
     merge_longs,
     try_add_longs,
 )
-from pyspark_pipeline.kernels.buffers import Array, bits, bool_array, decimal_words, fixed_array, validity, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import bits, bool_array, decimal_words, fixed_array, validity, values
 from pyspark_pipeline.kernels.frames import do_long_sums_overflow, frame_decimals, frame_doubles
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.running import run_decimals, run_doubles, run_longs, run_try_longs

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.expressions.cases import DAY_TIME, FLOATING, INTEGRAL, YEAR_MONTH, case
-from pyspark_pipeline.kernels.buffers import Array, bool_array
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import bool_array
 from pyspark_pipeline.operators.aggregation.functions.interval_sums import MonthSumState
 from pyspark_pipeline.operators.aggregation.functions.registry import (
     FRAMES,

@@ -15,15 +15,8 @@ import pyarrow.compute as pc
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import ResourceExhaustedError
 from pyspark_pipeline.expressions.cast_decimal import to_double
-from pyspark_pipeline.kernels.buffers import (
-    Array,
-    allocate,
-    bool_array,
-    decimal_words,
-    fixed_array,
-    string_parts,
-    values,
-)
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import allocate, bool_array, decimal_words, fixed_array, string_parts, values
 from pyspark_pipeline.kernels.interning import StringInterner
 from pyspark_pipeline.kernels.value_counts import (
     NARROW_ROW,

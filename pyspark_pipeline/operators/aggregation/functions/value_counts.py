@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.buffers import Array, allocate, grown, validity
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import allocate, grown, validity
 from pyspark_pipeline.kernels.value_counts import (
     append_counts,
     append_rows,

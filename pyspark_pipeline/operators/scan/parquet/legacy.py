@@ -21,7 +21,8 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.errors import CorruptFileError
 from pyspark_pipeline.kernels import julian
-from pyspark_pipeline.kernels.buffers import Array, values
+from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.buffers import values
 from pyspark_pipeline.operators.scan.parquet.columns import Convert
 from pyspark_pipeline.operators.scan.parquet.rebase_table import rebase_table
 from pyspark_pipeline.plan.nodes import ExecutorCalendar, Field

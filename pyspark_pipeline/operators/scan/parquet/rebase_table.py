@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from pyspark_pipeline.kernels.buffers import Array
+from pyspark_pipeline.kernels.arrays import Array
 
 _SECOND_US = 1_000_000
 
