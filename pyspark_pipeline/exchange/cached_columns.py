@@ -12,12 +12,12 @@ of its stream. A chunk from the cache is only the streams of the columns that ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.buffers import decimal_words, make_chunk, values
 from pyspark_pipeline.kernels.decimal_words import bitmap_of, decimal_array, new_words
 
@@ -67,7 +67,7 @@ def _physical(column: pa.Array) -> pa.Array:
     return column
 
 
-def _with_validity(kind: pa.DataType, column: pa.Array, data: np.ndarray[Any, Any]) -> pa.Array:
+def _with_validity(kind: pa.DataType, column: pa.Array, data: Array) -> pa.Array:
     valid = bitmap_of(column.is_valid()) if column.null_count else None
     return pa.Array.from_buffers(kind, len(column), [valid, pa.py_buffer(data)], column.null_count)
 

@@ -10,7 +10,7 @@ from pyspark_pipeline.exchange.partitioning_sink import PartitioningSinkOperator
 from pyspark_pipeline.exchange.sink import SinkContext
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import CompiledExpressions
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int32Array, UInt32Array
 from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_ids
 
 
@@ -30,7 +30,7 @@ class DriverLevel:
         """The number of channels to one partition."""
         return 1 if self.is_bound else self.drivers
 
-    def channel_ids(self, hashes: Array, partitions: int) -> Array:
+    def channel_ids(self, hashes: UInt32Array, partitions: int) -> Int32Array:
         """Return the channel of each row: its partition × ``per_partition`` + its driver; int32, shape (rows,)."""
         ids = partition_ids(hashes, partitions)
         if self.per_partition > 1:
@@ -55,7 +55,7 @@ class HashSinkOperator(PartitioningSinkOperator):
         self._keys = keys
         self._level = level
 
-    def channel_ids(self, chunk: Chunk) -> Array:
+    def channel_ids(self, chunk: Chunk) -> Int32Array:
         hashes = hash_rows(self._keys.evaluate(chunk), chunk.num_rows)
         return self._level.channel_ids(hashes, self._destinations)
 

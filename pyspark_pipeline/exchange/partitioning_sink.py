@@ -19,7 +19,7 @@ from pyspark_pipeline.exchange.codec import plain_chunk
 from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, SinkContext
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int32Array
 from pyspark_pipeline.kernels.buffers import fixed_array
 from pyspark_pipeline.kernels.partition import group_rows
 from pyspark_pipeline.metrics import declare_counter
@@ -44,7 +44,7 @@ class PartitioningSinkOperator(ExchangeSinkOperator):
         self._stage_bytes = min(stage_bytes, self.settings.buffer_bytes // 2)
 
     @abstractmethod
-    def channel_ids(self, chunk: Chunk) -> Array:
+    def channel_ids(self, chunk: Chunk) -> Int32Array:
         """Return the channel id of each row: int32, shape (rows,), from 0 to ``num_channels`` − 1."""
 
     @abstractmethod

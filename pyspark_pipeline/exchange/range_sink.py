@@ -17,7 +17,7 @@ from pyspark_pipeline.exchange.partitioning_sink import PartitioningSinkOperator
 from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, SinkContext
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions.row_order import RowOrder
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Float64Array, Int32Array
 from pyspark_pipeline.kernels.buffers import fixed_array
 from pyspark_pipeline.kernels.range_partition import bound_rows, range_ids
 from pyspark_pipeline.kernels.sort_fields import SortColumn
@@ -52,7 +52,7 @@ class RangeSinkOperator(PartitioningSinkOperator):
         self._order = order
         self._bounds = bounds
 
-    def channel_ids(self, chunk: Chunk) -> Array:
+    def channel_ids(self, chunk: Chunk) -> Int32Array:
         if not len(self._bounds[0]):
             return np.zeros(chunk.num_rows, dtype=np.int32)
         return range_ids(self._order.columns(chunk), self._bounds, chunk.num_rows)
@@ -90,7 +90,7 @@ class RangeSampleOperator(ExchangeSinkOperator):
         keys = plain_chunk(pa.RecordBatch.from_arrays(columns, schema=_named(columns)), self.schema)
         self._keep(np.concatenate([self._draws, draws]), pa.concat_batches([self._kept, keys]))
 
-    def _keep(self, draws: Array, keys: pa.RecordBatch) -> None:
+    def _keep(self, draws: Float64Array, keys: pa.RecordBatch) -> None:
         if draws.size > self._max_rows:
             least = np.argpartition(draws, self._max_rows - 1)[: self._max_rows]
             draws, keys = draws[least], keys.take(fixed_array(pa.int64(), least))

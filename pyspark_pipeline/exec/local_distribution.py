@@ -10,22 +10,20 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from pyspark_pipeline.exec.operator import Chunk
+from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array
 
 Partitioner = Callable[[Chunk], Iterable[tuple[int, Chunk]]]
 Distribution = Callable[[int, int], Partitioner]
-Destinations = Callable[[Chunk, int], npt.NDArray[np.int32]]
-Grouping = Callable[[npt.NDArray[np.int32], int], tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]]
+Destinations = Callable[[Chunk, int], Int32Array]
+Grouping = Callable[[Int32Array, int], tuple[Int32Array, Int64Array]]
 
 
-def stable_grouping(
-    destinations: npt.NDArray[np.int32], count: int
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+def stable_grouping(destinations: Int32Array, count: int) -> tuple[Int32Array, Int64Array]:
     """Return row numbers grouped by destination: (rows by destination then position, ``count + 1`` start offsets)."""
-    starts = np.zeros(count + 1, dtype=np.int32)
+    starts = np.zeros(count + 1, dtype=np.int64)
     np.cumsum(np.bincount(destinations, minlength=count), out=starts[1:])
     # numpy sorts 8 and 16 bit integers stably by radix, in linear time
     narrow = destinations.astype(np.uint8 if count <= 256 else np.uint16 if count <= 65536 else np.int32)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,6 +26,7 @@ from pyspark_pipeline.expressions.nested import (
 )
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, LazyKernel, Value, function
 from pyspark_pipeline.expressions.values import numbers, scatter
+from pyspark_pipeline.kernels.arrays import BoolArray
 from pyspark_pipeline.kernels.element_places import inserted_places, interleaved_places
 from pyspark_pipeline.kernels.element_sets import first_places, members
 from pyspark_pipeline.plan.expr import Call, Literal
@@ -120,7 +120,7 @@ def _both(values: Sequence[Value], rows: int) -> tuple[Elements, Elements]:
     return Elements(left, valid), Elements(right, valid)
 
 
-def _kept(kind: pa.DataType, elements: Elements, values: pa.Array, kept: npt.NDArray[np.bool_]) -> pa.Array:
+def _kept(kind: pa.DataType, elements: Elements, values: pa.Array, kept: BoolArray) -> pa.Array:
     """Return the arrays of the elements that are kept; ``values`` are all of them."""
     chosen = values if kept.all() else values.filter(pa.array(kept))
     return list_array(kind, elements.counts_of(kept), without_signed_zeros(chosen), elements.valid)

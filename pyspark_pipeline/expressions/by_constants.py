@@ -25,7 +25,7 @@ from pyspark_pipeline.expressions.registry import (
     implementation,
 )
 from pyspark_pipeline.expressions.values import decode, to_array
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.buffers import values as numbers_of
 from pyspark_pipeline.plan.expr import Call, Literal
 
@@ -101,7 +101,7 @@ def _slice(value: Value, start: int, rows: int) -> Value:
     return value if isinstance(value, pa.Scalar) else value.slice(start, rows)
 
 
-def _groups(codes: Sequence[pa.Array]) -> tuple[pa.Array, Array, pa.Array]:
+def _groups(codes: Sequence[pa.Array]) -> tuple[pa.Array, Int64Array, pa.Array]:
     """Group rows by their codes: return the rows in order of groups, and the end and a row of each group; int64."""
     keys = np.zeros(len(codes[0]), dtype=np.int64)
     for each in codes:

@@ -27,10 +27,10 @@ from pyspark_pipeline.expressions.registry import (
 )
 from pyspark_pipeline.expressions.values import from_numbers, numbers, to_array
 from pyspark_pipeline.kernels import decimal_fast, decimal_wide
+from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.decimal_words import (
     EACH_ROW,
     ONE_ROW,
-    Words,
     decimal_array,
     join_words,
     new_words,
@@ -56,7 +56,7 @@ class Rescale:
         self.power = max(target.scale - scale, 0)
         self.drop = max(scale - target.scale, 0)
 
-    def fast(self, words: Words, out: Words) -> bool:
+    def fast(self, words: Int64Array, out: Int64Array) -> bool:
         """Try the conversion in 64 bits; return whether it succeeded (see ``decimal_fast``)."""
         bound = min(10**self.target.precision, _INT64_MAX)
         if self.drop:
@@ -68,7 +68,7 @@ class Rescale:
             decimal_fast.add_scaled(words, EACH_ROW, _ZERO, ONE_ROW, 10**self.power, 1, limit, limit, bound, out)
         )
 
-    def words(self, words: Words, out: Words, valid: Any) -> Any:
+    def words(self, words: Int64Array, out: Int64Array, valid: Any) -> Any:
         """Fill ``out``; return flags of the rows that do not fit, None if all fit."""
         if self.fast(words, out):
             return None
@@ -84,7 +84,7 @@ class Rescale:
         return status != 0 if failures else None
 
 
-def _to_decimal(array: pa.Array, words: Words, scale: int, call: Call, raises: bool) -> pa.Array:
+def _to_decimal(array: pa.Array, words: Int64Array, scale: int, call: Call, raises: bool) -> pa.Array:
     """Convert unscaled words to the decimal type of ``call``."""
     rows = len(array)
     validity = validity_of([array])
@@ -151,7 +151,7 @@ def _integral_to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=run, can_raise=raises and target.precision - target.scale < digits)
 
 
-def truncated(array: pa.Array, scale: int) -> tuple[Words, Any]:
+def truncated(array: pa.Array, scale: int) -> tuple[Int64Array, Any]:
     """Return the words of a decimal array truncated to integers, and its validity flags."""
     words, step = words_of(array)
     rows = len(array)

@@ -23,7 +23,7 @@ from pyspark_pipeline.expressions.unscaled import (
 )
 from pyspark_pipeline.expressions.values import flags, truth
 from pyspark_pipeline.kernels import buffers, row_ranges
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array
 from pyspark_pipeline.plan.expr import ColumnRef, Expr, columns_read
 
 #: Take rows by their numbers if at most this share remains, else filter by a mask.
@@ -41,7 +41,7 @@ class ColumnTest(Protocol):
     def accepts(self, column: pa.Array) -> bool:
         """Return whether the column's Arrow type and encoding can be tested."""
 
-    def apply(self, column: pa.Array, mask: Array) -> bool:
+    def apply(self, column: pa.Array, mask: UInt8Array) -> bool:
         """Clear ``mask`` (uint8) for rows that fail; return False, with ``mask`` undefined, if that is impossible."""
 
 
@@ -60,14 +60,14 @@ class RangeTest:
         is_number = pa.types.is_int64(kind) or pa.types.is_int32(kind) or pa.types.is_decimal128(kind)
         return bool(is_number or pa.types.is_timestamp(kind) or pa.types.is_date32(kind))
 
-    def apply(self, column: pa.Array, mask: Array) -> bool:
+    def apply(self, column: pa.Array, mask: UInt8Array) -> bool:
         if not self._apply_values(column, mask):
             return False
         if column.null_count:
             row_ranges.keep_valid(*buffers.validity(column), mask)
         return True
 
-    def _apply_values(self, column: pa.Array, mask: Array) -> bool:
+    def _apply_values(self, column: pa.Array, mask: UInt8Array) -> bool:
         low, high = self._range.low, self._range.high
         if pa.types.is_decimal128(column.type):
             return bool(row_ranges.keep_decimals_between(buffers.decimal_words(column), low, high, mask))
@@ -97,7 +97,7 @@ class DictionaryTest:
             return False
         return len(column.dictionary) <= len(column)
 
-    def apply(self, column: pa.Array, mask: Array) -> bool:
+    def apply(self, column: pa.Array, mask: UInt8Array) -> bool:
         strings = column.dictionary
         has_nulls = column.indices.null_count > 0
         if has_nulls:
@@ -112,7 +112,7 @@ class DictionaryTest:
             row_ranges.keep_codes(indices, accepted, mask)
         return True
 
-    def _accepted_values(self, strings: pa.Array) -> Array:
+    def _accepted_values(self, strings: pa.Array) -> UInt8Array:
         """Return 1 for each string that satisfies all ``nodes``, else 0: uint8, shape (strings,)."""
         frame = Frame(len(strings), lambda ordinal: strings)
         made = np.ones(len(strings), dtype=np.uint8)
@@ -130,8 +130,8 @@ class SelectionMask:
         """``unused_columns`` are not read after the tests and leave the filter as columns of the null type."""
         self._tests = tuple(tests)
         self._unused_columns = frozenset(unused_columns)
-        self._mask: Array = np.empty(0, dtype=np.uint8)
-        self._rows: Array = np.empty(0, dtype=np.int32)
+        self._mask: UInt8Array = np.empty(0, dtype=np.uint8)
+        self._rows: Int32Array = np.empty(0, dtype=np.int32)
 
     def for_driver(self) -> SelectionMask:
         """Return a mask by the same tests with scratch memory of its own."""
@@ -156,7 +156,7 @@ class SelectionMask:
             return to_decimal128(drop_columns(chunk, unused_columns), unscaled), remaining
         return _take_rows(chunk, unscaled, mask, self._rows[:count], unused_columns), remaining
 
-    def _computed_mask(self, chunk: pa.RecordBatch, tests: Sequence[ColumnTest]) -> Array | None:
+    def _computed_mask(self, chunk: pa.RecordBatch, tests: Sequence[ColumnTest]) -> UInt8Array | None:
         rows = chunk.num_rows
         if rows > self._rows.size:
             self._mask = np.empty(rows, dtype=np.uint8)
@@ -169,8 +169,8 @@ class SelectionMask:
 def _take_rows(
     chunk: pa.RecordBatch,
     unscaled: UnscaledTypes,
-    mask: Array,
-    rows: Array,
+    mask: UInt8Array,
+    rows: Int32Array,
     unused_columns: Collection[int],
 ) -> pa.RecordBatch:
     """Return the rows that ``mask`` selects, whose numbers are ``rows``, without unscaled decimals."""

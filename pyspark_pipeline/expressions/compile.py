@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,6 +21,7 @@ from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel
 from pyspark_pipeline.expressions.text_bytes import with_text_arguments
 from pyspark_pipeline.expressions.unscaled import UnscaledTypes, drop_columns, to_decimal128
 from pyspark_pipeline.expressions.values import flags, to_array, truth
+from pyspark_pipeline.kernels.arrays import Int32Array
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal, columns_read
 
 _ONE_ROW = Frame(1, lambda ordinal: pa.nulls(1))
@@ -110,7 +110,7 @@ class CompiledPredicate:
         if chunk.num_rows == 0 or not nodes:
             return chunk
         frame = Frame.of_chunk(chunk)
-        kept: npt.NDArray[np.int32] | None = None
+        kept: Int32Array | None = None
         mask: pa.BooleanArray | None = None
         for index, node in enumerate(nodes):
             value = frame.value(node)
@@ -130,7 +130,7 @@ class CompiledPredicate:
         return self._selected(chunk, kept, mask)
 
     def _selected(
-        self, chunk: pa.RecordBatch, kept: npt.NDArray[np.int32] | None, mask: pa.BooleanArray | None
+        self, chunk: pa.RecordBatch, kept: Int32Array | None, mask: pa.BooleanArray | None
     ) -> pa.RecordBatch:
         """Return the rows that ``mask`` (None: all) selects of the rows ``kept`` (None: all)."""
         if kept is None:
@@ -143,7 +143,7 @@ class CompiledPredicate:
         return drop_columns(chunk, self._unused_columns).take(pa.array(kept))
 
 
-def _positions(kept: npt.NDArray[np.int32] | None, mask: pa.BooleanArray) -> npt.NDArray[np.int32]:
+def _positions(kept: Int32Array | None, mask: pa.BooleanArray) -> Int32Array:
     """Return the row numbers in the chunk of the rows that ``mask`` selects of ``kept`` (None: all rows)."""
     chosen = flags(mask)
     return np.flatnonzero(chosen).astype(np.int32) if kept is None else kept[chosen]

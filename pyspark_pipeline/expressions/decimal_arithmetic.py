@@ -21,9 +21,9 @@ from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.arithmetic import divisor_checked
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.kernels import decimal_fast, decimal_wide
+from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.decimal_words import (
     ONE_ROW,
-    Words,
     decimal_array,
     join_words,
     new_words,
@@ -41,7 +41,7 @@ _BINARY = [case(["decimal"], ["decimal"], fields=_MODES)]
 _INT64_MAX = 2**63 - 1
 
 #: Tries the operation on 64-bit words (left, step, right, step, out) and returns whether it succeeded for all rows.
-Fast = Callable[[Any, Any, Any, Any, Words], Any]
+Fast = Callable[[Any, Any, Any, Any, Int64Array], Any]
 
 
 class DecimalOperation:
@@ -58,7 +58,7 @@ class DecimalOperation:
         self.negate = negate
         self.fast: Fast | None = None
 
-    def words(self, left: Value, right: Value, rows: int) -> tuple[pa.Buffer, Words, pa.Buffer | None]:
+    def words(self, left: Value, right: Value, rows: int) -> tuple[pa.Buffer, Int64Array, pa.Buffer | None]:
         """Return (buffer, its words, validity) of the result; rows that do not fit raise or become NULL."""
         validity = validity_of([left, right])
         lwords, lstep = words_of(left)
@@ -85,7 +85,7 @@ class DecimalOperation:
             validity = pack_flags(valid & (status == 0))
         return buffer, out, validity
 
-    def _raise(self, row: int, status: int, lwords: Words, lstep: Any, rwords: Words, rstep: Any) -> None:
+    def _raise(self, row: int, status: int, lwords: Int64Array, lstep: Any, rwords: Int64Array, rstep: Any) -> None:
         if status == 2:
             raise SparkConditionError("ArithmeticException", "", {"message": "Division impossible"}, self.call.context)
         left = join_words(*lwords[row * int(lstep)]) * 10 ** self.powers[0]
@@ -142,18 +142,18 @@ def _additive(call: Call, negate: bool) -> Kernel:
     return _kernel(operation)
 
 
-def _scaled_constant(arg: Expr, power: int) -> Words | None:
+def _scaled_constant(arg: Expr, power: int) -> Int64Array | None:
     """Return the words of a literal at the common scale; None if ``arg`` is not a literal that needs scaling."""
     if power == 0 or not isinstance(arg, Literal) or arg.value is None:
         return None
     return words_of(pa.scalar(Decimal(unscaled(arg.value, arg.type.scale) * 10**power), pa.decimal128(38, 0)))[0]
 
 
-def _plain_addition(constants: Sequence[Words | None], flip: int) -> Fast:
+def _plain_addition(constants: Sequence[Int64Array | None], flip: int) -> Fast:
     """Build the addition of operands of one scale; a constant operand is already scaled."""
     left, right = constants
 
-    def add(lwords: Any, lstep: Any, rwords: Any, rstep: Any, out: Words) -> Any:
+    def add(lwords: Any, lstep: Any, rwords: Any, rstep: Any, out: Int64Array) -> Any:
         if left is not None:
             lwords, lstep = left, ONE_ROW
         if right is not None:
@@ -170,7 +170,7 @@ def _with_rounding(fast: Fast, drop: int) -> Fast | None:
     if drop > 17:
         return None
 
-    def run(left: Any, lstep: Any, right: Any, rstep: Any, out: Words) -> Any:
+    def run(left: Any, lstep: Any, right: Any, rstep: Any, out: Int64Array) -> Any:
         exact = np.empty_like(out)
         return fast(left, lstep, right, rstep, exact) and decimal_fast.rescale_down(exact, 10**drop, _INT64_MAX, out)
 

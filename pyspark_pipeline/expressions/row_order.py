@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.sort_fields import SortColumn
 from pyspark_pipeline.kernels.sort_order import order_rows
 from pyspark_pipeline.plan.nodes import Settings
@@ -47,6 +47,6 @@ class RowOrder:
             SortColumn(array, key.descending, key.nulls_first) for array, key in zip(arrays, self.keys, strict=True)
         ]
 
-    def sorted_rows(self, chunk: pa.RecordBatch) -> Array:
+    def sorted_rows(self, chunk: pa.RecordBatch) -> Int64Array:
         """Return the row numbers of ``chunk`` in stable sort order: int64, shape (rows,)."""
         return order_rows(self.columns(chunk), chunk.num_rows)

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.kernels import text_slices
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.decimal_words import validity_of
 from pyspark_pipeline.kernels.text_parse import text_of
 
 
-def string_array(ends: Array, data: Array, validity: pa.Buffer | None) -> pa.StringArray:
+def string_array(ends: Int32Array, data: UInt8Array, validity: pa.Buffer | None) -> pa.StringArray:
     """Build a string array: ``ends`` int32, shape (rows + 1,), begins with 0; ``data`` uint8."""
     return pa.Array.from_buffers(pa.string(), len(ends) - 1, [validity, pa.py_buffer(ends), pa.py_buffer(data)])
 

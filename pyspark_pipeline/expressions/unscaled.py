@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.kernels import buffers, row_ranges
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array
 from pyspark_pipeline.kernels.decimal_words import bitmap_of, decimal_array
 
 #: By column: the decimal128 type of a decimal that may arrive as its unscaled int32 or int64, else None.
@@ -53,7 +53,7 @@ def _to_decimal128(column: pa.Array, target: pa.DataType) -> pa.Array:
     return decimal_array(target, rows, valid, buffer)
 
 
-def rows_to_decimal128(column: pa.Array, target: pa.DataType, indices: pa.Array, rows: Array) -> pa.Array:
+def rows_to_decimal128(column: pa.Array, target: pa.DataType, indices: pa.Array, rows: Int32Array) -> pa.Array:
     """Convert rows of an unscaled column to decimal128; ``indices`` (for Arrow) and ``rows`` (int32) are equal."""
     buffer, words = _new_words(rows.size)
     widen = row_ranges.widen_rows_of_longs if pa.types.is_int64(column.type) else row_ranges.widen_rows_of_ints
@@ -62,6 +62,6 @@ def rows_to_decimal128(column: pa.Array, target: pa.DataType, indices: pa.Array,
     return decimal_array(target, rows.size, valid, buffer)
 
 
-def _new_words(rows: int) -> tuple[pa.Buffer, Array]:
+def _new_words(rows: int) -> tuple[pa.Buffer, Int64Array]:
     buffer = pa.allocate_buffer(16 * rows)
     return buffer, np.frombuffer(buffer, dtype=np.int64)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions.registry import Kernel, Value
+from pyspark_pipeline.kernels.arrays import Array, BoolArray
 from pyspark_pipeline.kernels.decimal_words import validity_of
 
 TRUE = pa.scalar(True)
@@ -56,7 +56,7 @@ def truth(value: Value, rows: int) -> pa.BooleanArray:
     return pc.fill_null(value, False) if value.null_count else value
 
 
-def flags(value: pa.BooleanArray) -> npt.NDArray[np.bool_]:
+def flags(value: pa.BooleanArray) -> BoolArray:
     """Return a boolean array without NULLs as numpy flags, shape (rows,)."""
     if not len(value):
         return np.zeros(0, dtype=np.bool_)
@@ -65,21 +65,21 @@ def flags(value: pa.BooleanArray) -> npt.NDArray[np.bool_]:
     return np.unpackbits(bits[: (end + 7) // 8], bitorder="little")[value.offset : end].view(np.bool_)
 
 
-def numbers(value: pa.Array) -> npt.NDArray[np.generic]:
+def numbers(value: pa.Array) -> Array:
     """View the values of a fixed-width array as numpy, shape (rows,); values of NULL rows are undefined."""
     dtype = _NUMPY[value.type.id]
     data = value.buffers()[1]
     if data is None:
         data = pa.py_buffer(bytes(len(value) * dtype.itemsize))
         return np.frombuffer(data, dtype=dtype)
-    view: npt.NDArray[np.generic] = np.frombuffer(
+    view: Array = np.frombuffer(
         data, dtype=dtype, count=len(value), offset=value.offset * dtype.itemsize
     )
     view.flags.writeable = False
     return view
 
 
-def numbers_or_zero(value: pa.Array) -> npt.NDArray[np.generic]:
+def numbers_or_zero(value: pa.Array) -> Array:
     """Return the values of a fixed-width array as numpy, shape (rows,), with 0 for NULL."""
     data = numbers(value)
     return np.where(flags(value.is_valid()), data, data.dtype.type(0)) if value.null_count else data
@@ -105,7 +105,7 @@ def number_kernel(
     return Kernel(run=run, can_raise=can_raise)
 
 
-def from_numbers(values: npt.NDArray[np.generic], type_: pa.DataType, validity: pa.Buffer | None) -> pa.Array:
+def from_numbers(values: Array, type_: pa.DataType, validity: pa.Buffer | None) -> pa.Array:
     """Build an array of a fixed-width type over numpy values of the same width."""
     return pa.Array.from_buffers(type_, len(values), [validity, pa.py_buffer(np.ascontiguousarray(values))])
 

@@ -19,5 +19,7 @@ UInt8Array: TypeAlias = npt.NDArray[np.uint8]
 UInt16Array: TypeAlias = npt.NDArray[np.uint16]
 UInt32Array: TypeAlias = npt.NDArray[np.uint32]
 UInt64Array: TypeAlias = npt.NDArray[np.uint64]
-Float32Array: TypeAlias = npt.NDArray[np.float32]
 Float64Array: TypeAlias = npt.NDArray[np.float64]
+
+Bitmap: TypeAlias = tuple[UInt8Array, int]
+"""The bytes of a bitmap, none if all bits are set, and the number of bits to skip."""

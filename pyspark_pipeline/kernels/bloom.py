@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pyspark_pipeline.errors import UnsupportedPlanError
-from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import hash_long
 
@@ -61,9 +61,9 @@ class BloomFilter:
     version: int
     functions: int
     seed: int
-    words: Array
+    words: UInt8Array
 
-    def might_contain(self, data: Array) -> Array:
+    def might_contain(self, data: Int64Array) -> BoolArray:
         """Return Spark's ``mightContainLong`` of int64 values, shape (rows,): bool, shape (rows,)."""
         found = np.empty(data.size, dtype=np.bool_)
         if self.version == 1:

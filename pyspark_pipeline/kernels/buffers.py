@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import Array, Bitmap, BoolArray, Int32Array, Int64Array, UInt8Array
 
 NO_BITS: UInt8Array = np.empty(0, dtype=np.uint8)
 _TYPESTR = {1: "|i1", 2: "<i2", 4: "<i4", 8: "<i8"}
@@ -126,30 +126,30 @@ def values(array: pa.Array) -> Array:
     return view(array.buffers()[1], _TYPESTR[width], width, array.offset, len(array))
 
 
-def bits(array: pa.Array) -> tuple[Array, int]:
+def bits(array: pa.Array) -> Bitmap:
     """View a boolean array's value bitmap: bytes and the number of bits to skip."""
     return _bitmap(array.buffers()[1], array)
 
 
-def validity(array: pa.Array) -> tuple[Array, int]:
+def validity(array: pa.Array) -> Bitmap:
     """View the validity bitmap: bytes (none if no row is NULL) and the number of bits to skip."""
     if array.null_count == 0:
         return NO_BITS, 0
     return _bitmap(array.buffers()[0], array)
 
 
-def _bitmap(buffer: pa.Buffer | None, array: pa.Array) -> tuple[Array, int]:
+def _bitmap(buffer: pa.Buffer | None, array: pa.Array) -> Bitmap:
     first = array.offset >> 3
     skip = array.offset & 7
     return view(buffer, "|u1", 1, first, (skip + len(array) + 7) >> 3), skip
 
 
-def decimal_words(array: pa.Array) -> Array:
+def decimal_words(array: pa.Array) -> Int64Array:
     """View a decimal128 array as int64 words, shape (2 · rows,): low word, high word, low word, …"""
     return view(array.buffers()[1], "<i8", 8, array.offset * 2, len(array) * 2)
 
 
-def string_parts(array: pa.Array) -> tuple[Array, Array]:
+def string_parts(array: pa.Array) -> tuple[Int32Array, UInt8Array]:
     """View a string or binary array: int32 offsets, shape (rows + 1,), and all bytes of the data buffer."""
     buffers = array.buffers()
     if len(array) == 0:
@@ -176,7 +176,7 @@ def make_chunk(columns: list[pa.Array], rows: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, [f"c{i}" for i in range(len(columns))])
 
 
-def pack_validity(valid: Array) -> tuple[pa.Buffer | None, int]:
+def pack_validity(valid: BoolArray) -> tuple[pa.Buffer | None, int]:
     """Pack bools, shape (rows,), to an Arrow validity bitmap; return it (None if all are true) and the null count."""
     nulls = int(valid.size - np.count_nonzero(valid))
     if nulls == 0:
@@ -184,14 +184,14 @@ def pack_validity(valid: Array) -> tuple[pa.Buffer | None, int]:
     return pa.py_buffer(np.packbits(valid, bitorder="little").tobytes()), nulls
 
 
-def fixed_array(arrow_type: pa.DataType, data: Array, valid: Array | None = None) -> pa.Array:
+def fixed_array(arrow_type: pa.DataType, data: Array, valid: BoolArray | None = None) -> pa.Array:
     """Build an Arrow array of a fixed-width type over ``data`` (its bytes are the values) without a copy."""
     rows = data.nbytes * 8 // arrow_type.bit_width
     mask, nulls = (None, 0) if valid is None else pack_validity(valid)
     return pa.Array.from_buffers(arrow_type, rows, [mask, pa.py_buffer(np.ascontiguousarray(data))], nulls)
 
 
-def bool_array(data: Array, valid: Array | None = None) -> pa.Array:
+def bool_array(data: Array, valid: BoolArray | None = None) -> pa.Array:
     """Build an Arrow boolean array from numpy bools, shape (rows,)."""
     mask, nulls = (None, 0) if valid is None else pack_validity(valid)
     packed = np.packbits(data.astype(np.bool_), bitorder="little")
@@ -204,7 +204,7 @@ def with_elements(array: pa.Array, kind: pa.DataType, elements: pa.Array) -> pa.
     return pa.Array.from_buffers(kind, len(array), [validity, offsets], array.null_count, array.offset, [elements])
 
 
-def last_true(flags: Array) -> Array:
+def last_true(flags: BoolArray) -> Int64Array:
     """Return for each row the last row at or before it whose flag is set, −1 if there is none: int64."""
-    found: Array = np.maximum.accumulate(np.where(flags, np.arange(flags.size), -1))
+    found: Int64Array = np.maximum.accumulate(np.where(flags, np.arange(flags.size), -1))
     return found

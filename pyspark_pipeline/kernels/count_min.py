@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
@@ -17,7 +17,7 @@ _VERSION = 1
 _MASK = 2**48 - 1
 
 
-def hash_factors(seed: int, depth: int) -> Array:
+def hash_factors(seed: int, depth: int) -> Int64Array:
     """Return the factors of the hashes: ``java.util.Random(seed).nextInt(2**31 - 1)`` for each row; int64."""
     state = (seed ^ 0x5DEECE66D) & _MASK
     factors: list[int] = []
@@ -61,7 +61,7 @@ def add_hashes(
                 words[at + 1 + i * width + abs(mixed) % width] += 1
 
 
-def write_sketches(words: Array, factors: Array, width: int) -> tuple[int, Array]:
+def write_sketches(words: Int64Array, factors: Int64Array, width: int) -> tuple[int, UInt8Array]:
     """Return the size of a serialized sketch and the bytes of those of all groups."""
     depth = factors.size
     counts = words.reshape(-1, 1 + depth * width)
@@ -75,16 +75,16 @@ def write_sketches(words: Array, factors: Array, width: int) -> tuple[int, Array
     return data.shape[1], data.reshape(-1)
 
 
-def _bytes_of(numbers: Array) -> Array:
-    made: Array = np.ascontiguousarray(numbers.astype(">i8")).view(np.uint8)
+def _bytes_of(numbers: Int64Array) -> UInt8Array:
+    made: UInt8Array = np.ascontiguousarray(numbers.astype(">i8")).view(np.uint8)
     return made
 
 
-def read_sketches(data: Array, rows: int, depth: int, width: int) -> Array:
-    """Return the counts of serialized sketches; int64, shape (rows, 1 + depth · width)."""
+def read_sketches(data: UInt8Array, rows: int, depth: int, width: int) -> Int64Array:
+    """Return the counts of serialized sketches, shape (rows, 1 + depth · width)."""
     sketches = data.reshape(rows, -1)
     head = 20 + 8 * depth
     total = np.ascontiguousarray(sketches[:, 4:12]).view(">i8")
     table = np.ascontiguousarray(sketches[:, head:]).view(">i8")
-    counts: Array = np.concatenate([total, table], axis=1).astype(np.int64)
+    counts: Int64Array = np.concatenate([total, table], axis=1).astype(np.int64)
     return counts

@@ -10,13 +10,11 @@ from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.jit import frozen
-
-Words = npt.NDArray[np.int64]
 
 # The step of a view: the same row for every row, or row by row.
 ONE_ROW = np.uint64(0)
@@ -42,7 +40,7 @@ def join_words(low: int, high: int) -> int:
     return (int(low) & _LOW) | (int(high) << 64)
 
 
-def words_of(value: Any) -> tuple[Words, np.uint64]:
+def words_of(value: Any) -> tuple[Int64Array, np.uint64]:
     """Return (words, step) of a decimal128 array (step ``EACH_ROW``) or valid scalar (``ONE_ROW``).
 
     ``words`` has shape (rows, 2); words of NULL rows are undefined.
@@ -57,7 +55,7 @@ def words_of(value: Any) -> tuple[Words, np.uint64]:
     return frozen(view.reshape(-1, 2)), EACH_ROW
 
 
-def new_words(rows: int) -> tuple[pa.Buffer, Words]:
+def new_words(rows: int) -> tuple[pa.Buffer, Int64Array]:
     """Allocate the words of ``rows`` decimals from Arrow's pool: (buffer, writable view of shape (rows, 2))."""
     buffer = pa.allocate_buffer(16 * rows)
     return buffer, np.frombuffer(buffer, dtype=np.int64).reshape(-1, 2)
@@ -81,7 +79,7 @@ def bitmap_of(valid: pa.BooleanArray) -> pa.Buffer:
     return data.slice(valid.offset // 8) if valid.offset else data
 
 
-def valid_flags(validity: pa.Buffer | None, rows: int) -> npt.NDArray[np.bool_]:
+def valid_flags(validity: pa.Buffer | None, rows: int) -> BoolArray:
     """Unpack a validity bitmap to one bool per row."""
     if validity is None:
         return np.ones(rows, dtype=np.bool_)
@@ -89,7 +87,7 @@ def valid_flags(validity: pa.Buffer | None, rows: int) -> npt.NDArray[np.bool_]:
     return np.unpackbits(packed, count=rows, bitorder="little").view(np.bool_)
 
 
-def pack_flags(flags: npt.NDArray[np.bool_]) -> pa.Buffer:
+def pack_flags(flags: BoolArray) -> pa.Buffer:
     """Pack one bool per row to a validity bitmap."""
     return pa.py_buffer(np.packbits(flags, bitorder="little"))
 

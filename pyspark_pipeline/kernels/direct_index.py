@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Bitmap, Int64Array
 from pyspark_pipeline.kernels.buffers import allocate_zeros
 from pyspark_pipeline.kernels.group_kernels import add_to_index, find_direct, value_range
 from pyspark_pipeline.kernels.key_columns import KeyColumn
@@ -14,7 +14,6 @@ from pyspark_pipeline.kernels.key_columns import KeyColumn
 MAX_SLOTS = 1 << 16
 _LARGEST = np.int64(2**63 - 1)
 _SMALLEST = np.int64(-(2**63))
-Bitmap = tuple[Array, int]
 
 
 class DirectIndex:
@@ -26,7 +25,7 @@ class DirectIndex:
         self._columns = columns
         self._ranges = list(ranges) if ranges is not None else [(0, 0)] * len(columns)
         self._sizes = [high - low + 2 for low, high in self._ranges] if ranges is not None else [1] * len(columns)
-        self._slots: Array = np.full(int(np.prod(self._sizes, dtype=object)), -1, dtype=np.int64)
+        self._slots: Int64Array = np.full(int(np.prod(self._sizes, dtype=object)), -1, dtype=np.int64)
 
     @property
     def nbytes(self) -> int:
@@ -34,7 +33,7 @@ class DirectIndex:
         return self._slots.nbytes
 
     def find(
-        self, parts: Sequence[Array], bits: Sequence[Bitmap], count: int, groups: Array, firsts: Array
+        self, parts: Sequence[Int64Array], bits: Sequence[Bitmap], count: int, groups: Int64Array, firsts: Int64Array
     ) -> int | None:
         """Write the group of every row; return the number of new groups, or None if a value has no digit."""
         index = self._index(parts, bits, groups.size)
@@ -42,7 +41,7 @@ class DirectIndex:
             return None
         return int(find_direct(index, self._slots, count, groups, firsts)) - count
 
-    def _index(self, parts: Sequence[Array], bits: Sequence[Bitmap], rows: int) -> Array | None:
+    def _index(self, parts: Sequence[Int64Array], bits: Sequence[Bitmap], rows: int) -> Int64Array | None:
         if len(parts) != len(self._columns):
             return None
         index = allocate_zeros(rows, np.int64)
@@ -54,7 +53,7 @@ class DirectIndex:
         return index
 
     def widened(
-        self, parts: Sequence[Array], bits: Sequence[Bitmap], stored: Sequence[Array], valid: Sequence[Bitmap]
+        self, parts: Sequence[Int64Array], bits: Sequence[Bitmap], stored: Sequence[Int64Array], valid: Sequence[Bitmap]
     ) -> DirectIndex | None:
         """Build an index for the ranges of the chunk and of the stored groups; None if it would be too large."""
         if len(parts) != len(self._columns):

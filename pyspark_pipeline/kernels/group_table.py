@@ -13,14 +13,12 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Bitmap, BoolArray, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import NO_BITS, allocate, grown, validity
 from pyspark_pipeline.kernels.direct_index import DirectIndex
 from pyspark_pipeline.kernels.group_kernels import valid_rows
 from pyspark_pipeline.kernels.hash_index import HashIndex
 from pyspark_pipeline.kernels.key_columns import key_column
-
-Bitmap = tuple[Array, int]
 
 
 class GroupTable:
@@ -49,7 +47,7 @@ class GroupTable:
         """Return whether ``rows`` more groups fit without larger arrays."""
         return self.count + rows <= self._valid[0].size
 
-    def group_ids(self, keys: Sequence[pa.Array]) -> Array:
+    def group_ids(self, keys: Sequence[pa.Array]) -> Int64Array:
         """Return the group of every row, found or inserted: int64, shape (rows,). At least one key column."""
         rows = len(keys[0])
         parts = [part for column, key in zip(self.columns, keys, strict=True) for part in column.encode(key)]
@@ -61,7 +59,7 @@ class GroupTable:
             self._store(parts, bits, firsts[:found])
         return groups
 
-    def _find(self, parts: list[Array], bits: list[Bitmap], groups: Array, firsts: Array) -> int:
+    def _find(self, parts: list[Int64Array], bits: list[Bitmap], groups: Int64Array, firsts: Int64Array) -> int:
         found = self._index.find(parts, bits, self.count, groups, firsts)
         if found is None:
             self._index = self._rebuilt(parts, bits)
@@ -70,7 +68,7 @@ class GroupTable:
             raise AssertionError("an index built for a chunk does not hold it")
         return found
 
-    def _rebuilt(self, parts: list[Array], bits: list[Bitmap]) -> DirectIndex | HashIndex:
+    def _rebuilt(self, parts: list[Int64Array], bits: list[Bitmap]) -> DirectIndex | HashIndex:
         """Build an index that holds the groups so far and accepts the chunk."""
         stored = [part[: self.count] for part in self._values]
         valid = [(packed_bits(v[: self.count]), 0) for v in self._valid]
@@ -83,7 +81,7 @@ class GroupTable:
         made.insert(stored, valid, self.count)
         return made
 
-    def _store(self, parts: list[Array], bits: list[Bitmap], rows: Array) -> None:
+    def _store(self, parts: list[Int64Array], bits: list[Bitmap], rows: Int64Array) -> None:
         start, self.count = self.count, self.count + rows.size
         if self.count > self._valid[0].size:
             size = max(self.count, 2 * self._valid[0].size)
@@ -114,7 +112,7 @@ def _key_validity(key: pa.Array) -> Bitmap:
     return validity(key.indices if pa.types.is_dictionary(key.type) else key)
 
 
-def packed_bits(valid: Array) -> Array:
+def packed_bits(valid: BoolArray) -> UInt8Array:
     """Pack bools to a bitmap; it is empty if all are true."""
     return NO_BITS if valid.all() else np.packbits(valid, bitorder="little")
 

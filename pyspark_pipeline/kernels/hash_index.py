@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Array, Bitmap, Int64Array
 from pyspark_pipeline.kernels.buffers import allocate_zeros, grown
 from pyspark_pipeline.kernels.group_kernels import (
     find_many,
@@ -25,7 +25,6 @@ from pyspark_pipeline.kernels.group_kernels import (
 from pyspark_pipeline.kernels.key_columns import KeyColumn
 
 _FIRST_SLOTS = 4096
-Bitmap = tuple[Array, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +76,7 @@ class HashIndex:
         self._with_nulls = with_nulls
         self._layout = _Layout(columns, with_nulls)
         self._wide = [field.column for field in self._layout.fields if field.shift < 0]
-        self._keys: Array = np.empty(0, dtype=np.int64)
+        self._keys: Int64Array = np.empty(0, dtype=np.int64)
         self._make_slots(_FIRST_SLOTS)
 
     @property
@@ -97,7 +96,7 @@ class HashIndex:
         self._shift = (64 + 3 if one else 64) - log
 
     def find(
-        self, parts: Sequence[Array], bits: Sequence[Bitmap], count: int, groups: Array, firsts: Array
+        self, parts: Sequence[Int64Array], bits: Sequence[Bitmap], count: int, groups: Int64Array, firsts: Int64Array
     ) -> int | None:
         """Write the group of every row; return the number of new groups, or None if the layout lacks NULL bits."""
         if not self._with_nulls and any(bits[column][0].size for column in self._wide):
@@ -105,7 +104,7 @@ class HashIndex:
         words = self._pack(parts, bits, groups.size)
         return self._find_words(words, count, groups, firsts)
 
-    def insert(self, parts: Sequence[Array], bits: Sequence[Bitmap], count: int) -> None:
+    def insert(self, parts: Sequence[Int64Array], bits: Sequence[Bitmap], count: int) -> None:
         """Insert groups 0 … count − 1, which are distinct, into an empty index."""
         size = self._size
         while size < 4 * count:
@@ -122,7 +121,7 @@ class HashIndex:
         else:
             insert_many(self._keys, self._layout.width, count, self._slots, self._shift)
 
-    def _find_words(self, words: Array, count: int, groups: Array, firsts: Array) -> int:
+    def _find_words(self, words: Int64Array, count: int, groups: Int64Array, firsts: Int64Array) -> int:
         row, found, rows = 0, 0, groups.size
         width = self._layout.width
         while row < rows:
@@ -145,7 +144,7 @@ class HashIndex:
         if needed > self._keys.size:
             self._keys = grown(self._keys, max(needed, 2 * self._keys.size))
 
-    def _pack(self, parts: Sequence[Array], bits: Sequence[Bitmap], rows: int) -> Array:
+    def _pack(self, parts: Sequence[Int64Array], bits: Sequence[Bitmap], rows: int) -> Int64Array:
         layout = self._layout
         only = layout.fields[0]
         if layout.width == 1 and only.shift < 0 and not bits[0][0].size:

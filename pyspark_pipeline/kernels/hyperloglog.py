@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from pyspark_pipeline.kernels.arrays import Array, BoolArray, Float64Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Float64Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import frozen, kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 
@@ -195,8 +195,8 @@ def _estimate(
                 counts[group] = np.int64(np.floor(estimate + 0.5)) if estimate < 2.0**63 else _LARGEST
 
 
-def estimate_counts(words: Array, groups: int) -> Array:
+def estimate_counts(words: Int64Array, groups: int) -> Int64Array:
     """Return the estimated number of distinct values of each group; int64, shape (groups,)."""
-    counts: Array = np.empty(groups, dtype=np.int64)
+    counts: Int64Array = np.empty(groups, dtype=np.int64)
     _estimate(words, _ROUNDED, _RAW, _BIAS, counts)
     return counts

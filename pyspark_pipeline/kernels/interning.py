@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import allocate, allocate_zeros, grown, string_parts, validity, values
 from pyspark_pipeline.kernels.group_kernels import gather_codes
 from pyspark_pipeline.kernels.jit import kernel
@@ -155,9 +155,9 @@ class DictionaryNumbers:
 
     def __init__(self) -> None:
         self._dictionary: pa.Array | None = None
-        self._numbers: Array = np.empty(0, dtype=np.int64)
+        self._numbers: Int64Array = np.empty(0, dtype=np.int64)
 
-    def of(self, column: pa.Array, number: Callable[[pa.Array], Array]) -> Array:
+    def of(self, column: pa.Array, number: Callable[[pa.Array], Int64Array]) -> Int64Array:
         """Return the number of every row of a string, binary or dictionary column; undefined for NULL.
 
         ``number`` numbers a plain column; of a dictionary column it numbers only the dictionary, and only if it is new.
@@ -197,14 +197,14 @@ class StringInterner:
         return self._arena.nbytes + self._ends.nbytes + self._slots.nbytes
 
     def _make_slots(self, size: int) -> None:
-        self._slots: Array = allocate_zeros(size, np.int64)
+        self._slots: Int64Array = allocate_zeros(size, np.int64)
         self._shift = 64 - (size.bit_length() - 1)
 
-    def intern(self, column: pa.Array) -> Array:
+    def intern(self, column: pa.Array) -> Int64Array:
         """Return the number of every row of a string, binary or dictionary column: int64, shape (rows,), 0 for NULL."""
         return self._numbers.of(column, self._intern_strings)
 
-    def _intern_strings(self, column: pa.Array) -> Array:
+    def _intern_strings(self, column: pa.Array) -> Int64Array:
         offsets, data = string_parts(column)
         ids = allocate(len(column), np.int64)
         self._reserve_bytes(int(offsets[-1]) - int(offsets[0]))
@@ -231,7 +231,7 @@ class StringInterner:
         self._make_slots(size)
         _rehash(self._arena, self._ends, self.count, self._slots, self._shift)
 
-    def strings(self, ids: Array, valid: Array, arrow_type: pa.DataType) -> pa.Array:
+    def strings(self, ids: Int64Array, valid: BoolArray, arrow_type: pa.DataType) -> pa.Array:
         """Build the column of the strings with the given numbers; NULL if ``valid`` (bool) is false."""
         total = int(_total_length(self._ends, ids, valid))
         if total > 2**31 - 1:

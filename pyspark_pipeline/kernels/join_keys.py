@@ -15,14 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Bitmap, Int64Array
 from pyspark_pipeline.kernels.buffers import NO_BITS, allocate, allocate_zeros, bits, validity
 from pyspark_pipeline.kernels.group_kernels import value_range
 from pyspark_pipeline.kernels.join_index import add_digit
 from pyspark_pipeline.kernels.join_strings import StringFinder, StringKeys
 from pyspark_pipeline.kernels.key_columns import KeyColumn, StringKey, key_column
 
-Bitmap = tuple[Array, int]
 _MAX_RANGE = 1 << 63
 _LARGEST = np.int64(2**63 - 1)
 _SMALLEST = np.int64(-(2**63))
@@ -67,7 +66,7 @@ class JoinKeys:
         """Bytes held, without the build rows' values."""
         return sum(strings.nbytes for strings in self.strings if strings is not None)
 
-    def _built(self, index: int, chunks: list[pa.Array]) -> tuple[tuple[Array, ...], pa.BooleanArray | None]:
+    def _built(self, index: int, chunks: list[pa.Array]) -> tuple[tuple[Int64Array, ...], pa.BooleanArray | None]:
         """Return a key column's values and true for those that are not NULL (None: all)."""
         column, strings = self.columns[index], self.strings[index]
         if strings is None:
@@ -101,20 +100,20 @@ class JoinKeys:
             self.low = ranges[0][0]
         return 1
 
-    def values_of(self, index: int, numbers: Array) -> Array:
+    def values_of(self, index: int, numbers: Int64Array) -> Int64Array:
         """Return the distinct values of key column ``index``, ascending, of keys that are one number each."""
         if not self._digits:
             return np.unique(numbers)
         digit = self._digits[index]
         within = numbers.view(np.uint64) // digit.stride % (digit.span + np.uint64(1))
-        found: Array = np.unique((within + digit.low).view(np.int64))
+        found: Int64Array = np.unique((within + digit.low).view(np.int64))
         return found
 
-    def _range(self, part: Array) -> tuple[int, int]:
+    def _range(self, part: Int64Array) -> tuple[int, int]:
         low, high = value_range(part, *self.bits, _LARGEST, _SMALLEST)
         return (int(low), int(high)) if low <= high else (0, 0)
 
-    def _packed(self, parts: Sequence[Array], rows: int) -> Array:
+    def _packed(self, parts: Sequence[Int64Array], rows: int) -> Int64Array:
         if len(parts) == 1:
             return parts[0]
         if self.width == 1:
@@ -135,16 +134,16 @@ class KeyReader:
         self._keys = keys
         self._finders = [None if strings is None else StringFinder(strings) for strings in keys.strings]
 
-    def read(self, columns: Sequence[pa.Array], rows: int) -> tuple[Array, Bitmap]:
+    def read(self, columns: Sequence[pa.Array], rows: int) -> tuple[Int64Array, Bitmap]:
         """Return the values of a chunk's keys, ``width`` int64 per row, and the bitmap of the rows without NULL."""
         plain = [_plain(column) for column in columns]
-        parts: list[Array] = []
+        parts: list[Int64Array] = []
         for column, finder, array in zip(self._keys.columns, self._finders, plain, strict=True):
             parts += _encoded(column, finder, array)
         return self._keys._packed(parts, rows), _valid_bits(plain)
 
 
-def _encoded(column: KeyColumn, finder: StringFinder | None, array: pa.Array) -> tuple[Array, ...]:
+def _encoded(column: KeyColumn, finder: StringFinder | None, array: pa.Array) -> tuple[Int64Array, ...]:
     return column.encode(array) if finder is None else (finder.find(array),)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import allocate, string_parts, validity
 from pyspark_pipeline.kernels.interning import DictionaryNumbers, StringInterner, hash_string, slot_of_string
 from pyspark_pipeline.kernels.jit import kernel
@@ -33,7 +33,7 @@ class StringKeys(StringInterner):
 
     __slots__ = ()
 
-    def find(self, column: pa.Array) -> Array:
+    def find(self, column: pa.Array) -> Int64Array:
         """Return the number of every row of a string or binary column: int64, shape (rows,), −1 if unknown."""
         ids = allocate(len(column), np.int64)
         offsets, data = string_parts(column)
@@ -50,6 +50,6 @@ class StringFinder:
         self._keys = keys
         self._numbers = DictionaryNumbers()
 
-    def find(self, column: pa.Array) -> Array:
+    def find(self, column: pa.Array) -> Int64Array:
         """Return the number of every row of a string, binary or dictionary column; −1 if unknown."""
         return self._numbers.of(column, self._keys.find)

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.errors import ResourceExhaustedError
-from pyspark_pipeline.kernels.arrays import Array
-from pyspark_pipeline.kernels.buffers import allocate, allocate_zeros
+from pyspark_pipeline.kernels.arrays import Array, Bitmap, Int32Array, Int64Array
+from pyspark_pipeline.kernels.buffers import NO_BITS, allocate, allocate_zeros
 from pyspark_pipeline.kernels.join_index import (
     find_direct,
     find_word,
@@ -23,7 +23,7 @@ from pyspark_pipeline.kernels.join_index import (
     insert_word,
     insert_words,
 )
-from pyspark_pipeline.kernels.join_keys import Bitmap, JoinKeys, KeyReader
+from pyspark_pipeline.kernels.join_keys import JoinKeys, KeyReader
 from pyspark_pipeline.kernels.join_pairs import count_pairs, expand_pairs, list_rows, matched_pairs
 
 MAX_ROWS = 2**31 - 2
@@ -36,7 +36,8 @@ _ROW_BYTES = 12
 _SLOT_BYTES = 16
 THIN_DIRECT_PER_ROW = 64
 _WORD = 2**64 - 1
-_EMPTY: Array = np.empty(0, dtype=np.int32)
+_EMPTY: Int32Array = np.empty(0, dtype=np.int32)
+_NO_KEYS: Int64Array = np.empty(0, dtype=np.int64)
 
 
 class JoinTable:
@@ -58,8 +59,8 @@ class JoinTable:
         self.valid_rows = self.keys.valid_rows
         self._shift = 0
         self.slots: Array = _EMPTY
-        self._offsets: Array = _EMPTY
-        self._list: Array = _EMPTY
+        self._offsets: Int32Array = _EMPTY
+        self._list: Int32Array = _EMPTY
         self.mode = self._choose_mode()
         entries = allocate(rows, np.int32)
         self.distinct = self._insert(entries)
@@ -90,7 +91,7 @@ class JoinTable:
             return "words"
         return "direct" if keys.range_size <= _max_direct_slots(self.valid_rows) else "word"
 
-    def _insert(self, entries: Array) -> int:
+    def _insert(self, entries: Int32Array) -> int:
         """Insert all build rows; write the entry of each; return the number of distinct keys."""
         keys = self.keys
         if self.mode == "all":
@@ -116,15 +117,15 @@ class JoinTable:
         made: np.uint64 = np.uint64(self.keys.low & _WORD)
         return made
 
-    def distinct_keys(self) -> Array:
+    def distinct_keys(self) -> Int64Array:
         """Return the distinct keys of a *direct* or *word* table: int64, unordered."""
         if self.mode == "direct":
-            found: Array = np.flatnonzero(self.slots >= 0) + self.keys.low
+            found: Int64Array = np.flatnonzero(self.slots >= 0) + self.keys.low
             return found
-        taken: Array = np.ascontiguousarray(self.slots[::2][self.slots[1::2] >= 0])
+        taken: Int64Array = np.ascontiguousarray(self.slots[::2][self.slots[1::2] >= 0])
         return taken
 
-    def key_values(self, column: int, max_keys: int) -> Array | None:
+    def key_values(self, column: int, max_keys: int) -> Int64Array | None:
         """Return the distinct values of key column ``column``, ascending, as :mod:`~.key_columns` encodes them.
 
         None if there are more than ``max_keys`` keys, or if a key is several words.
@@ -133,7 +134,7 @@ class JoinTable:
             return None
         return self.keys.values_of(column, self.distinct_keys())
 
-    def find(self, keys: Array, bits: Bitmap, rows: int) -> tuple[Array, int]:
+    def find(self, keys: Int64Array, bits: Bitmap, rows: int) -> tuple[Int32Array, int]:
         """Return the entry of every probe row (int32, −1: none) and the number of rows that have one."""
         entries = allocate(rows, np.int32)
         if self.mode == "direct":
@@ -148,8 +149,8 @@ class JoinTable:
         return entries, rows if self.rows else 0
 
     def pairs(
-        self, entries: Array, found: int, *, keeps_unmatched: bool, max_pairs: int
-    ) -> Iterator[tuple[Array, Array]]:
+        self, entries: Int32Array, found: int, *, keeps_unmatched: bool, max_pairs: int
+    ) -> Iterator[tuple[Int32Array, Int32Array]]:
         """Yield batches of pairs of probe row and build row, int32, in order of the probe rows.
 
         A batch has at most ``max_pairs`` pairs; if the table is unique, the only batch has at most one pair per probe
@@ -202,8 +203,8 @@ class JoinProber:
         self._table = table
         self._reader = KeyReader(table.keys)
 
-    def find(self, keys: Sequence[pa.Array], rows: int) -> tuple[Array, int]:
+    def find(self, keys: Sequence[pa.Array], rows: int) -> tuple[Int32Array, int]:
         """Return the entry of every row of the key columns (int32, −1: none) and the number of rows that have one."""
         if not keys:
-            return self._table.find(_EMPTY, (_EMPTY, 0), rows)
+            return self._table.find(_NO_KEYS, (NO_BITS, 0), rows)
         return self._table.find(*self._reader.read(keys, rows), rows)

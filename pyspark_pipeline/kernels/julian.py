@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int64Array
 
 FIRST_DAY = -141427
 """The day number of 1582-10-15, from which on both calendars agree."""
@@ -16,8 +16,8 @@ FIRST_DAY = -141427
 _EPOCH_SINCE_YEAR_0 = 719470
 
 
-def rebase_differences(days: Array) -> Array:
-    """Return the difference to add to each of ``days`` (days since 1970-01-01, int64): int64, shape (rows,).
+def rebase_differences(days: Int64Array) -> Int64Array:
+    """Return the difference to add to each of ``days`` (days since 1970-01-01): shape (rows,).
 
     Years start in March here, so that a leap day is the last of its year. The Julian calendar has a leap day every
     fourth year, the Gregorian not in centuries except every fourth.

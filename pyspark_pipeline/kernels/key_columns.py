@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import allocate, bits, bool_array, decimal_words, fixed_array, values
 from pyspark_pipeline.kernels.group_kernels import unpack_bits
 from pyspark_pipeline.kernels.interning import StringInterner
@@ -30,11 +30,11 @@ class KeyColumn(ABC):
         self.type = arrow_type
 
     @abstractmethod
-    def encode(self, column: pa.Array) -> tuple[Array, ...]:
+    def encode(self, column: pa.Array) -> tuple[Int64Array, ...]:
         """Return the values of a chunk's column: ``words`` contiguous int64 arrays, shape (rows,)."""
 
     @abstractmethod
-    def decode(self, parts: tuple[Array, ...], valid: Array) -> pa.Array:
+    def decode(self, parts: tuple[Int64Array, ...], valid: BoolArray) -> pa.Array:
         """Build an Arrow column from stored values; ``valid``: bool, shape (rows,)."""
 
     @property
@@ -54,10 +54,10 @@ class IntegerKey(KeyColumn):
             self.bits = width + 1
             self.bias = -(1 << (width - 1))
 
-    def encode(self, column: pa.Array) -> tuple[Array, ...]:
+    def encode(self, column: pa.Array) -> tuple[Int64Array, ...]:
         return (values(column).astype(np.int64, copy=False),)
 
-    def decode(self, parts: tuple[Array, ...], valid: Array) -> pa.Array:
+    def decode(self, parts: tuple[Int64Array, ...], valid: BoolArray) -> pa.Array:
         return fixed_array(self.type, parts[0].astype(self._dtype), valid)
 
 
@@ -66,12 +66,12 @@ class BooleanKey(KeyColumn):
 
     bits = 2
 
-    def encode(self, column: pa.Array) -> tuple[Array, ...]:
+    def encode(self, column: pa.Array) -> tuple[Int64Array, ...]:
         out = allocate(len(column), np.int64)
         unpack_bits(*bits(column), out)
         return (out,)
 
-    def decode(self, parts: tuple[Array, ...], valid: Array) -> pa.Array:
+    def decode(self, parts: tuple[Int64Array, ...], valid: BoolArray) -> pa.Array:
         return bool_array(parts[0] != 0, valid)
 
 
@@ -85,22 +85,22 @@ class FloatKey(KeyColumn):
             self.bits = 33
             self.bias = -(1 << 31)
 
-    def encode(self, column: pa.Array) -> tuple[Array, ...]:
+    def encode(self, column: pa.Array) -> tuple[Int64Array, ...]:
         data = values(column) + 0.0
         data[np.isnan(data)] = np.nan
         return (data.view(self._bits_type).astype(np.int64, copy=False),)
 
-    def decode(self, parts: tuple[Array, ...], valid: Array) -> pa.Array:
+    def decode(self, parts: tuple[Int64Array, ...], valid: BoolArray) -> pa.Array:
         return fixed_array(self.type, parts[0].astype(self._bits_type), valid)
 
 
 class SmallDecimalKey(KeyColumn):
     """Decimals of at most 18 digits by their low word."""
 
-    def encode(self, column: pa.Array) -> tuple[Array, ...]:
+    def encode(self, column: pa.Array) -> tuple[Int64Array, ...]:
         return (np.ascontiguousarray(decimal_words(column)[::2]),)
 
-    def decode(self, parts: tuple[Array, ...], valid: Array) -> pa.Array:
+    def decode(self, parts: tuple[Int64Array, ...], valid: BoolArray) -> pa.Array:
         return _decimal(self.type, parts[0], parts[0] >> 63, valid)
 
 
@@ -109,11 +109,11 @@ class BigDecimalKey(KeyColumn):
 
     words = 2
 
-    def encode(self, column: pa.Array) -> tuple[Array, ...]:
+    def encode(self, column: pa.Array) -> tuple[Int64Array, ...]:
         data = decimal_words(column)
         return np.ascontiguousarray(data[::2]), np.ascontiguousarray(data[1::2])
 
-    def decode(self, parts: tuple[Array, ...], valid: Array) -> pa.Array:
+    def decode(self, parts: tuple[Int64Array, ...], valid: BoolArray) -> pa.Array:
         return _decimal(self.type, parts[0], parts[1], valid)
 
 
@@ -126,10 +126,10 @@ class StringKey(KeyColumn):
         super().__init__(arrow_type)
         self._interner = StringInterner()
 
-    def encode(self, column: pa.Array) -> tuple[Array, ...]:
+    def encode(self, column: pa.Array) -> tuple[Int64Array, ...]:
         return (self._interner.intern(column),)
 
-    def decode(self, parts: tuple[Array, ...], valid: Array) -> pa.Array:
+    def decode(self, parts: tuple[Int64Array, ...], valid: BoolArray) -> pa.Array:
         return self._interner.strings(parts[0], valid, self.type)
 
     @property
@@ -142,14 +142,14 @@ class NullKey(KeyColumn):
 
     bits = 1
 
-    def encode(self, column: pa.Array) -> tuple[Array, ...]:
+    def encode(self, column: pa.Array) -> tuple[Int64Array, ...]:
         return (np.zeros(len(column), dtype=np.int64),)
 
-    def decode(self, parts: tuple[Array, ...], valid: Array) -> pa.Array:
+    def decode(self, parts: tuple[Int64Array, ...], valid: BoolArray) -> pa.Array:
         return pa.nulls(valid.size, self.type)
 
 
-def _decimal(arrow_type: pa.DataType, low: Array, high: Array, valid: Array) -> pa.Array:
+def _decimal(arrow_type: pa.DataType, low: Int64Array, high: Int64Array, valid: BoolArray) -> pa.Array:
     words = np.empty(2 * low.size, dtype=np.int64)
     words[::2] = low
     words[1::2] = high

@@ -121,7 +121,7 @@ class KeyFilterProbe:
         self._filter = filter_
         self._reader = KeyReader(filter_.keys)
 
-    def keep(self, columns: Sequence[pa.Array], mask: Array) -> int:
+    def keep(self, columns: Sequence[pa.Array], mask: UInt8Array) -> int:
         """Clear ``mask`` (uint8, shape (rows,)) for rows whose key is not in the table; return the number selected."""
         filter_ = self._filter
         data, bits = self._reader.read(columns, mask.size)

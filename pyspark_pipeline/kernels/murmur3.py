@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array, UInt32Array
+from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array, UInt32Array
 from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.row_hash import RowHash, shortest_bytes
@@ -160,19 +160,19 @@ _HASH = RowHash(
 )
 
 
-def hash_rows(columns: Sequence[pa.Array], rows: int, seed: int = SEED) -> Array:
+def hash_rows(columns: Sequence[pa.Array], rows: int, seed: int = SEED) -> UInt32Array:
     """Hash every row over ``columns`` as Spark's ``hash(...)`` does; uint32, shape (rows,)."""
     return _HASH.rows(columns, rows, seed)
 
 
-def partition_ids(hashes: Array, count: int) -> Array:
+def partition_ids(hashes: UInt32Array, count: int) -> Int32Array:
     """Return Spark's ``pmod(hash, count)`` of every row: int32, shape (rows,)."""
     ids = allocate(hashes.size, np.int32)
     _pmod(hashes, count, ids)
     return ids
 
 
-def driver_ids(hashes: Array, count: int) -> Array:
+def driver_ids(hashes: UInt32Array, count: int) -> Int32Array:
     """Return the driver of every row, 0 ≤ driver < ``count``, decorrelated from its partition: int32, shape (rows,)."""
     ids = allocate(hashes.size, np.int32)
     _xorshift(hashes, count, ids)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import Array, Int8Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import allocate, decimal_words, pack_validity, string_parts, validity, values
 from pyspark_pipeline.kernels.jit import frozen, kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
@@ -41,9 +41,9 @@ def normalized_keys(array: pa.Array) -> pa.Array:
 class _Part:
     """The part of one value of each row; ``sizes``, shape (rows,), are its bytes."""
 
-    sizes: Array
+    sizes: Int64Array
 
-    def write(self, out: Array, at: Array) -> None:
+    def write(self, out: UInt8Array, at: Int64Array) -> None:
         """Write the parts to ``out``, that of each row from the byte ``at`` on, shape (rows,)."""
         raise NotImplementedError
 
@@ -69,7 +69,7 @@ class _FixedPart(_Part):
         if array.null_count:
             self.sizes[np.asarray(array.is_null())] = 1
 
-    def write(self, out: Array, at: Array) -> None:
+    def write(self, out: UInt8Array, at: Int64Array) -> None:
         _put_fixed(self._bytes, *self._validity, at, out)
 
 
@@ -77,12 +77,12 @@ def _big_endian(array: pa.Array) -> Array:
     """Return the bytes of numbers so that they compare as the numbers do: uint8, shape (rows, width)."""
     typ, rows = array.type, len(array)
     if pa.types.is_boolean(typ):
-        flags: Array = values(array.cast(pa.uint8())).reshape(rows, 1)
+        flags: Int8Array = values(array.cast(pa.uint8())).reshape(rows, 1)
         return flags
     if pa.types.is_decimal(typ):
         words = decimal_words(array).view(np.uint64).reshape(rows, 2)[:, ::-1].copy()
         words[:, 0] ^= np.uint64(1 << 63)
-        digits: Array = words.astype(">u8").view(np.uint8).reshape(rows, 16)
+        digits: UInt8Array = words.astype(">u8").view(np.uint8).reshape(rows, 16)
         return digits
     data = values(array)
     if pa.types.is_floating(typ):
@@ -93,7 +93,7 @@ def _big_endian(array: pa.Array) -> Array:
         data = np.where(signed < 0, ~signed ^ np.iinfo(signed.dtype).min, signed)
     width = data.dtype.itemsize
     sign = np.array(1 << (8 * width - 1), dtype=f"<u{width}")
-    numbers: Array = (data.view(f"<u{width}") ^ sign).astype(f">u{width}").view(np.uint8).reshape(rows, width)
+    numbers: UInt8Array = (data.view(f"<u{width}") ^ sign).astype(f">u{width}").view(np.uint8).reshape(rows, width)
     return numbers
 
 
@@ -103,7 +103,7 @@ class _TextPart(_Part):
         self.sizes = allocate(len(array), np.int64)
         _size_texts(*self._text, self.sizes)
 
-    def write(self, out: Array, at: Array) -> None:
+    def write(self, out: UInt8Array, at: Int64Array) -> None:
         _put_texts(*self._text, at, out)
 
 
@@ -118,7 +118,7 @@ class _StructPart(_Part):
         self.sizes = np.ones(len(array), dtype=np.int64)
         self.sizes[_all_or(self._rows)] += sum((field.sizes for field in self._fields), np.int64(0))
 
-    def write(self, out: Array, at: Array) -> None:
+    def write(self, out: UInt8Array, at: Int64Array) -> None:
         inner = _mark(out, at, self._rows)
         for field in self._fields:
             field.write(out, inner)
@@ -142,22 +142,22 @@ class _ListPart(_Part):
         self.sizes = np.ones(len(array), dtype=np.int64)
         self.sizes[chosen] += self._bytes + 1
 
-    def write(self, out: Array, at: Array) -> None:
+    def write(self, out: UInt8Array, at: Int64Array) -> None:
         inner = _mark(out, at, self._rows)
         self._elements.write(out, inner[self._owners] + self._within)
         out[inner + self._bytes] = _END
 
 
-def _valid_rows(array: pa.Array) -> Array | None:
+def _valid_rows(array: pa.Array) -> Int64Array | None:
     """Return the numbers of the rows that are not NULL; None for all."""
     return np.flatnonzero(np.asarray(array.is_valid())) if array.null_count else None
 
 
-def _all_or(rows: Array | None) -> Array | slice:
+def _all_or(rows: Int64Array | None) -> Int64Array | slice:
     return slice(None) if rows is None else rows
 
 
-def _mark(out: Array, at: Array, rows: Array | None) -> Array:
+def _mark(out: UInt8Array, at: Int64Array, rows: Int64Array | None) -> Int64Array:
     """Write the bytes for NULL or a value; return the next bytes of the rows that have a value, ``rows`` or all."""
     if rows is None:
         out[at] = _VALUE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array
+from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array
 from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.jit import kernel
 
@@ -22,7 +22,7 @@ def _group_rows(ids: Int32Array, starts: Int64Array, rows: Int32Array) -> None:
         rows[starts[ids[i]]] = i
 
 
-def group_rows(ids: Array, count: int) -> tuple[Array, Array]:
+def group_rows(ids: Int32Array, count: int) -> tuple[Int64Array, Int32Array]:
     """Sort row numbers by partition.
 
     ``ids``: int32, shape (rows,), each in 0 … count − 1. Return ``starts`` (int64, shape (count + 1,)) and

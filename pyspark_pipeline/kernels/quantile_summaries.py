@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from pyspark_pipeline.kernels.arrays import Array, Float64Array, Int64Array
+from pyspark_pipeline.kernels.arrays import Float64Array, Int64Array
 from pyspark_pipeline.kernels.jit import kernel
 
 #: Spark inserts so many values at a time, and compresses a summary with so many samples.
@@ -19,7 +19,7 @@ HEAD_SIZE = 50_000
 COMPRESSED_FROM = 10_000
 
 #: Values, ``g`` and ``delta`` of samples.
-Samples = tuple[Array, Array, Array]
+Samples = tuple[Float64Array, Int64Array, Int64Array]
 
 
 @kernel

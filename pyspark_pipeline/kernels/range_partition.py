@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Float64Array, Int32Array, Int64Array
 from pyspark_pipeline.kernels.sort_fields import SortColumn
 from pyspark_pipeline.kernels.sort_order import rank_rows
 
 
-def bound_rows(columns: Sequence[SortColumn], weights: Array, ranges: int) -> Array:
+def bound_rows(columns: Sequence[SortColumn], weights: Float64Array, ranges: int) -> Int64Array:
     """Return the numbers of the sample rows that bound the ranges, in sort order: ``ranges`` − 1 at most.
 
     ``weights`` is the number of rows that each sample row represents. Bounds are distinct, so there may be fewer.
@@ -25,12 +25,12 @@ def bound_rows(columns: Sequence[SortColumn], weights: Array, ranges: int) -> Ar
     wanted = reached[-1] * np.arange(1, ranges) / ranges
     at = order[np.minimum(np.searchsorted(reached, wanted), rows - 1)]
     _, first = np.unique(ranks[at], return_index=True)
-    chosen: Array = at[first]
+    chosen: Int64Array = at[first]
     return chosen
 
 
-def range_ids(columns: Sequence[SortColumn], bounds: Sequence[pa.Array], rows: int) -> Array:
-    """Return the range of each row: the number of ``bounds`` (key columns, in order) that sort before it; int32."""
+def range_ids(columns: Sequence[SortColumn], bounds: Sequence[pa.Array], rows: int) -> Int32Array:
+    """Return the range of each row: the number of ``bounds`` (key columns, in order) that sort before it."""
     count = len(bounds[0])
     both = [
         replace(column, values=pa.concat_arrays([bound, _plain(column.values)]))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import Array, UInt8Array, UInt32Array
 from pyspark_pipeline.kernels.buffers import allocate, bits, decimal_words, string_parts, validity, values
 from pyspark_pipeline.kernels.jit import kernel
 
@@ -105,7 +105,7 @@ class RowHash:
         elif not pa.types.is_null(typ):
             raise TypeError(f"Spark has no hash of {typ}")
 
-    def _fold_elements(self, column: pa.Array, parts: Sequence[pa.Array], hashes: Array) -> None:
+    def _fold_elements(self, column: pa.Array, parts: Sequence[pa.Array], hashes: UInt32Array) -> None:
         """Fold the elements of arrays, or the keys and values of maps, position by position of all rows at once."""
         offsets = column.offsets.to_numpy().astype(np.int64)
         counts = np.where(np.asarray(column.is_valid()), np.diff(offsets), 0)
@@ -120,7 +120,7 @@ class RowHash:
             position += 1
             rows = rows[counts[rows] > position]
 
-    def _fold_floats(self, column: pa.Array, bitmap: Array, skip: int, hashes: Array) -> None:
+    def _fold_floats(self, column: pa.Array, bitmap: UInt8Array, skip: int, hashes: Array) -> None:
         """Hash the bits of floats with −0.0 as 0.0 and every NaN as Java's canonical one."""
         data = values(column) + 0.0
         data[np.isnan(data)] = np.nan

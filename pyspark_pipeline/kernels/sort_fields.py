@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int64Array, UInt64Array
 from pyspark_pipeline.kernels.buffers import bits, decimal_words, validity, values
 from pyspark_pipeline.kernels.sort_text import TextWords
 
@@ -34,7 +34,7 @@ class SortField:
     """``width`` bits (1 to 64) of every row; ``words`` returns them as uint64 for int64 row numbers (None: all)."""
 
     width: int
-    words: Callable[[Array | None], Array]
+    words: Callable[[Int64Array | None], UInt64Array]
 
 
 def sort_fields(column: SortColumn) -> Iterable[SortField]:
@@ -50,7 +50,7 @@ def sort_fields(column: SortColumn) -> Iterable[SortField]:
     return number_fields(ordinals(array), valid, column)
 
 
-def valid_flags(array: pa.Array) -> Array | None:
+def valid_flags(array: pa.Array) -> BoolArray | None:
     """Return true for the rows that are not NULL: bool, shape (rows,); None if no row is NULL."""
     if array.null_count == 0:
         return None
@@ -74,7 +74,7 @@ def ordinals(array: pa.Array) -> Array:
     return values(array)
 
 
-def number_fields(numbers: Array, valid: Array | None, column: SortColumn) -> list[SortField]:
+def number_fields(numbers: Int64Array, valid: BoolArray | None, column: SortColumn) -> list[SortField]:
     """Build the field of signed integers: the distance from the minimum (or maximum); NULL is one more code."""
     if valid is not None:
         numbers = np.where(valid, numbers, numbers[np.argmax(valid)])
@@ -90,26 +90,26 @@ def number_fields(numbers: Array, valid: Array | None, column: SortColumn) -> li
     return _fixed(words.astype(np.uint64, copy=False), span + 1)
 
 
-def _fixed(words: Array, largest: int) -> list[SortField]:
+def _fixed(words: UInt64Array, largest: int) -> list[SortField]:
     return [stored_field(largest.bit_length(), words)] if largest else []
 
 
-def stored_field(width: int, words: Array) -> SortField:
+def stored_field(width: int, words: UInt64Array) -> SortField:
     """Build the field whose bits are in ``words`` (uint64, shape (rows,))."""
 
-    def select(rows: Array | None) -> Array:
-        found: Array = words if rows is None else words[rows]
+    def select(rows: Int64Array | None) -> UInt64Array:
+        found: UInt64Array = words if rows is None else words[rows]
         return found
 
     return SortField(width, select)
 
 
-def _null_flag(valid: Array, nulls_first: bool) -> SortField:
+def _null_flag(valid: BoolArray, nulls_first: bool) -> SortField:
     flags = (valid if nulls_first else ~valid).astype(np.uint64)
     return stored_field(1, flags)
 
 
-def _decimal_fields(array: pa.Array, valid: Array | None, column: SortColumn) -> list[SortField]:
+def _decimal_fields(array: pa.Array, valid: BoolArray | None, column: SortColumn) -> list[SortField]:
     """Build one field of the low words if the high words only repeat the sign, else two."""
     words = decimal_words(array)
     low, high = words[::2], words[1::2]
@@ -125,12 +125,12 @@ def _decimal_fields(array: pa.Array, valid: Array | None, column: SortColumn) ->
     return [*number_fields(high, valid, column), *number_fields(unsigned, None, column)]
 
 
-def _text_fields(array: pa.Array, valid: Array | None, column: SortColumn) -> Iterator[SortField]:
+def _text_fields(array: pa.Array, valid: BoolArray | None, column: SortColumn) -> Iterator[SortField]:
     text = TextWords(array)
     largest = np.uint64((1 << text.bits) - 1)
 
-    def word(number: int) -> Callable[[Array | None], Array]:
-        def select(rows: Array | None) -> Array:
+    def word(number: int) -> Callable[[Int64Array | None], UInt64Array]:
+        def select(rows: Int64Array | None) -> UInt64Array:
             made = text.word(number, np.arange(len(array), dtype=np.int64) if rows is None else rows)
             if column.descending:
                 made = largest - made

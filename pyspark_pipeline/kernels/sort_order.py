@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int64Array, UInt64Array
 from pyspark_pipeline.kernels.buffers import values
 from pyspark_pipeline.kernels.sort_fields import (
     SortColumn,
@@ -20,7 +20,7 @@ from pyspark_pipeline.kernels.sort_fields import (
 )
 
 
-def rank_rows(columns: Sequence[SortColumn], rows: int) -> Array:
+def rank_rows(columns: Sequence[SortColumn], rows: int) -> Int64Array:
     """Return the dense rank of each row, the number of distinct rows that sort before it: int64, shape (rows,)."""
     ranking = _Ranking(columns, rows)
     ranking.run()
@@ -29,7 +29,7 @@ def rank_rows(columns: Sequence[SortColumn], rows: int) -> Array:
     return ranks
 
 
-def order_rows(columns: Sequence[SortColumn], rows: int) -> Array:
+def order_rows(columns: Sequence[SortColumn], rows: int) -> Int64Array:
     """Return the row numbers in stable sort order: int64, shape (rows,)."""
     ranking = _Ranking(columns, rows)
     ranking.run()
@@ -51,9 +51,9 @@ class _Ranking:
         self._fields = chain.from_iterable(map(_fields, columns)) if rows > 1 else iter(())
         self._field = next(self._fields, None)
         self._used = 0
-        self._tied: Array | None = None
-        self._positions: Array | None = None
-        self._group: Array | None = None
+        self._tied: Int64Array | None = None
+        self._positions: Int64Array | None = None
+        self._group: UInt64Array | None = None
         self._size = rows
 
     def run(self) -> None:
@@ -68,10 +68,10 @@ class _Ranking:
             key >>= np.uint64(tag)
             self._place_rows(key, sorted_rows if self._tied is None else self._tied[sorted_rows])
 
-    def _key(self, tag: int) -> Array:
+    def _key(self, tag: int) -> UInt64Array:
         """Return a new array of the group and of the next bits, as many as fit above ``tag`` bits."""
         free_bits = 64 - tag
-        key: Array | None = None
+        key: UInt64Array | None = None
         if self._group is not None:
             key = self._group
             free_bits -= int(key.max()).bit_length()
@@ -104,7 +104,7 @@ class _Ranking:
         self._used += free_bits
         return stored_field(free_bits, (words >> np.uint64(left - free_bits)) & np.uint64((1 << free_bits) - 1))
 
-    def _place_rows(self, key: Array, rows: Array) -> None:
+    def _place_rows(self, key: UInt64Array, rows: Int64Array) -> None:
         """Write the tied rows to their positions in the order of ``key``; find the rows that are still tied."""
         differs = np.empty(key.size + 1, dtype=np.bool_)
         differs[0] = differs[-1] = True
@@ -123,7 +123,7 @@ class _Ranking:
         self._tied, self._group = _by_row(rows[left], group, self.order.size)
 
 
-def _by_row(rows: Array, group: Array, size: int) -> tuple[Array, Array]:
+def _by_row(rows: Int64Array, group: UInt64Array, size: int) -> tuple[Int64Array, UInt64Array]:
     """Sort distinct row numbers below ``size``, and their groups with them, by row number."""
     if 8 * rows.size < size:
         order = np.argsort(rows)
@@ -136,7 +136,7 @@ def _by_row(rows: Array, group: Array, size: int) -> tuple[Array, Array]:
     return ordered, groups[ordered]
 
 
-def _dense(words: Array) -> tuple[Array, int]:
+def _dense(words: UInt64Array) -> tuple[UInt64Array, int]:
     """Return the dense ranks of words, and the number of bits of the largest rank."""
     order = np.argsort(words)
     differs = np.empty(words.size, dtype=np.bool_)

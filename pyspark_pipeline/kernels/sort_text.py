@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array, UInt16Array, UInt64Array
+from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array, UInt16Array, UInt64Array
 from pyspark_pipeline.kernels.buffers import allocate, string_parts, validity
 from pyspark_pipeline.kernels.jit import kernel
 
@@ -85,7 +85,7 @@ class TextWords:
         self.bits = self._width * self._chars
         self.count = -(-int(longest - prefix) // self._chars)
 
-    def word(self, number: int, rows: Array) -> Array:
+    def word(self, number: int, rows: Int64Array) -> UInt64Array:
         """Return word ``number`` of the strings of ``rows`` (int64 row numbers): uint64, shape (rows.size,)."""
         out = allocate(rows.size, np.uint64)
         first = self._first + number * self._chars

@@ -7,10 +7,9 @@ row: 0 parsed, 1 invalid, 2 outside the range or too long for the kernel.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.civil import days_in, days_of
 from pyspark_pipeline.kernels.jit import frozen, kernel
 
@@ -19,7 +18,7 @@ PARSED, INVALID, TOO_LARGE = 0, 1, 2
 NO_ZONE, WITH_OFFSET, WITH_ZONE = 0, 1, 2
 
 
-def text_of(array: pa.StringArray) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+def text_of(array: pa.StringArray) -> tuple[Int32Array, UInt8Array]:
     """Return (offsets, bytes) of a string array, sliced or not; the offsets have shape (rows + 1,)."""
     _, offsets, data = array.buffers()
     if offsets is None or len(array) == 0:
@@ -217,7 +216,7 @@ def _read_zone(data: UInt8Array, start: int, end: int, zone: Int32Array) -> None
 
 @kernel
 def parse_integers(
-    offsets: Int32Array, data: UInt8Array, fraction: bool, low: int, high: int, out: Array, status: UInt8Array
+    offsets: Int32Array, data: UInt8Array, fraction: bool, low: int, high: int, out: UInt8Array, status: UInt8Array
 ) -> None:
     """Parse integers in low..high; with ``fraction`` a decimal point and digits may follow, which are dropped."""
     smallest = -9223372036854775808

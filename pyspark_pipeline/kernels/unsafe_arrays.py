@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import (
     allocate,
     allocate_zeros,
@@ -31,8 +31,8 @@ _SIZE = 0xFFFFFFFF
 
 
 def write_lists(
-    columns: Sequence[pa.Array], bounds: Array, marks: Array | None = None, *, are_rows: bool = False
-) -> tuple[Array, Array]:
+    columns: Sequence[pa.Array], bounds: Int64Array, marks: Int64Array | None = None, *, are_rows: bool = False
+) -> tuple[Int64Array, UInt8Array]:
     """Return the offsets (int64) and the bytes of the lists of groups, whose elements begin and end at ``bounds``.
 
     ``columns`` are the fields of the elements; a single one has no NULL, and is the element unless the elements
@@ -44,7 +44,7 @@ def write_lists(
     return offsets, data
 
 
-def _write_lists(columns: Sequence[pa.Array], bounds: Array, are_rows: bool) -> tuple[Array, Array]:
+def _write_lists(columns: Sequence[pa.Array], bounds: Int64Array, are_rows: bool) -> tuple[Int64Array, UInt8Array]:
     if not are_rows and not _is_text(columns[0].type):
         return _write_fixed(_fixed_values(columns[0]), bounds)
     counts = np.diff(bounds)
@@ -81,7 +81,7 @@ def _fixed_values(column: pa.Array) -> Array:
     return values(column)
 
 
-def _write_fixed(data: Array, bounds: Array) -> tuple[Array, Array]:
+def _write_fixed(data: Array, bounds: Int64Array) -> tuple[Int64Array, UInt8Array]:
     """Return the offsets and the bytes of lists of elements of up to 8 bytes."""
     counts, width = np.diff(bounds), data.dtype.itemsize
     heads = _words_at(counts)
@@ -95,7 +95,7 @@ def _write_fixed(data: Array, bounds: Array) -> tuple[Array, Array]:
     return offsets, words.view(np.uint8)
 
 
-def _read_fixed(data: Array, firsts: Array, counts: Array, kind: pa.DataType) -> pa.Array:
+def _read_fixed(data: UInt8Array, firsts: Int64Array, counts: Int64Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_boolean(kind):
         return bool_array(data[_fixed_places(firsts, counts, 1)] != 0)
     width = 8 if pa.types.is_decimal(kind) else kind.bit_width // 8
@@ -103,10 +103,10 @@ def _read_fixed(data: Array, firsts: Array, counts: Array, kind: pa.DataType) ->
     return fixed_array(kind, np.stack([found, found >> 63], axis=1) if pa.types.is_decimal(kind) else found)
 
 
-def _fixed_places(firsts: Array, counts: Array, width: int) -> Array:
+def _fixed_places(firsts: Int64Array, counts: Int64Array, width: int) -> Int64Array:
     """Return the positions of the elements of lists, in units of ``width`` bytes."""
     ends = np.cumsum(counts)
-    places: Array = np.arange(ends[-1] if ends.size else 0) + np.repeat(firsts // width - (ends - counts), counts)
+    places: Int64Array = np.arange(ends[-1] if ends.size else 0) + np.repeat(firsts // width - (ends - counts), counts)
     return places
 
 
@@ -114,18 +114,18 @@ def _row_head(fields: int) -> int:
     return 8 * ((fields + 63) // 64) + 8 * fields
 
 
-def _words_at(counts: Array) -> Array:
+def _words_at(counts: Int64Array) -> Int64Array:
     """Return the position of the elements' words in arrays."""
-    at: Array = 8 + 8 * ((counts + 63) // 64)
+    at: Int64Array = 8 + 8 * ((counts + 63) // 64)
     return at
 
 
-def _array_head(counts: Array) -> Array:
-    head: Array = _words_at(counts) + 8 * counts
+def _array_head(counts: Int64Array) -> Int64Array:
+    head: Int64Array = _words_at(counts) + 8 * counts
     return head
 
 
-def _write_rows(fields: Sequence[_Field], places: Array, words: Array) -> None:
+def _write_rows(fields: Sequence[_Field], places: Int64Array, words: Int64Array) -> None:
     """Write elements that are rows, from ``places`` on."""
     base = 8 * ((len(fields) + 63) // 64)
     at = np.full(places.size, _row_head(len(fields)), dtype=np.int64)
@@ -146,7 +146,7 @@ class _Field:
     def __init__(self, column: pa.Array) -> None:
         rows = len(column)
         self.is_null = np.asarray(column.is_null()) if column.null_count else np.zeros(rows, dtype=np.bool_)
-        self.words: Array | None = None
+        self.words: Int64Array | None = None
         self.padded = np.zeros(rows, dtype=np.int64)
         if _is_text(column.type):
             column = column.fill_null(b"" if pa.types.is_binary(column.type) else "") if column.null_count else column
@@ -168,8 +168,8 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def read_lists(
-    groups: Array, lists: pa.Array, types: Sequence[pa.DataType], *, are_rows: bool = False
-) -> tuple[Array, list[pa.Array]]:
+    groups: Int64Array, lists: pa.Array, types: Sequence[pa.DataType], *, are_rows: bool = False
+) -> tuple[Int64Array, list[pa.Array]]:
     """Read the lists of groups; return the group of each element, and the columns of its fields, of ``types``.
 
     A single field is the element unless the elements ``are_rows``.
@@ -194,14 +194,16 @@ def read_lists(
     return np.repeat(groups, counts), columns
 
 
-def read_heads(lists: pa.Array) -> tuple[Array, Array]:
+def read_heads(lists: pa.Array) -> tuple[Int64Array, Int64Array]:
     """Return the marks of lists, 0 in those of Spark, and the numbers of their elements; int64."""
     offsets, data = string_parts(lists)
     heads = data[offsets[:-1].astype(np.int64)[:, None] + np.arange(_ROW + 8)].view(np.int64)
     return heads[:, 0], heads[:, 2]
 
 
-def _read_field(data: Array, words: Array, places: Array, number: int, types: Sequence[pa.DataType]) -> pa.Array:
+def _read_field(
+    data: UInt8Array, words: Int64Array, places: Int64Array, number: int, types: Sequence[pa.DataType]
+) -> pa.Array:
     kind = types[number]
     valid = (words[places // 8 + number // 64] >> (number % 64)) & 1 == 0
     found = words[places // 8 + (len(types) + 63) // 64 + number]
@@ -215,7 +217,9 @@ def _read_field(data: Array, words: Array, places: Array, number: int, types: Se
     return fixed_array(kind, found.view(f"<i{width}")[:: 8 // width].copy(), valid)
 
 
-def _texts(data: Array, starts: Array, lengths: Array, kind: pa.DataType, valid: Array | None) -> pa.Array:
+def _texts(
+    data: UInt8Array, starts: Int64Array, lengths: Int64Array, kind: pa.DataType, valid: BoolArray | None
+) -> pa.Array:
     ends = np.zeros(lengths.size + 1, dtype=np.int32)
     np.cumsum(lengths, out=ends[1:])
     out = allocate(int(ends[-1]), np.uint8)
@@ -227,7 +231,7 @@ def _texts(data: Array, starts: Array, lengths: Array, kind: pa.DataType, valid:
 def arrays_of_bytes(column: pa.Array) -> pa.Array:
     """Return the bytes of Spark's arrays of the bytes of each value: their number, NULL bits, the padded bytes."""
     offsets, data = string_parts(column)
-    counts: Array = np.diff(offsets.astype(np.int64))
+    counts = np.diff(offsets).astype(np.int64)
     heads = _words_at(counts)
     ends = np.append(0, np.cumsum(heads + ((counts + 7) & ~7)))
     words = allocate_zeros(int(ends[-1]) // 8, np.int64)

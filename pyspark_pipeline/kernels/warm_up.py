@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.kernels import row_ranges, xorshift
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.bloom import BloomFilter
 from pyspark_pipeline.kernels.buffers import decimal_words, validity, values
 from pyspark_pipeline.kernels.group_table import GroupTable
@@ -81,7 +81,7 @@ def _groups() -> None:
         GroupTable([key.type for key in keys]).group_ids(keys)
 
 
-def _longs(count: int) -> Array:
+def _longs(count: int) -> Int64Array:
     return np.zeros(count, dtype=np.int64)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from pyspark_pipeline.kernels.jit import kernel
 _ARRAY_SEED = 0x3C074A61  # scala.util.hashing.MurmurHash3.arraySeed
 
 
-def initial_state(seed: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
+def initial_state(seed: int) -> UInt64Array:
     """Return the state of a generator that is seeded with the Java long ``seed``, modulo 2^64; shape (1,), uint64."""
     data = (seed & (2**64 - 1)).to_bytes(8, "big")
     low = _hash_bytes(data, _ARRAY_SEED)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array, UInt64Array
+from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array, UInt64Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 from pyspark_pipeline.kernels.row_hash import RowHash, shortest_bytes
@@ -168,6 +168,6 @@ _HASH = RowHash(
 )
 
 
-def xxhash64_rows(columns: Sequence[pa.Array], rows: int, seed: int) -> Array:
+def xxhash64_rows(columns: Sequence[pa.Array], rows: int, seed: int) -> Int64Array:
     """Hash every row over ``columns`` as Spark's ``xxhash64(...)`` does (with seed 42); int64, shape (rows,)."""
     return _HASH.rows(columns, rows, seed & 0xFFFFFFFFFFFFFFFF).view(np.int64)

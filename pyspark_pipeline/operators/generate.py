@@ -20,7 +20,7 @@ from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
 from pyspark_pipeline.expressions.json_text import tuple_values
 from pyspark_pipeline.expressions.nested import element_bounds, plain_array
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int32Array, Int64Array
 from pyspark_pipeline.kernels.buffers import make_chunk, string_parts, values
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.expr import columns_read
@@ -29,7 +29,7 @@ from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.properties import RequiredOutput
 
 #: The columns of generated rows, by the positions of the rows (int64) and those of their owners in the chunk.
-Columns: TypeAlias = Callable[[Array, Array, Array | None], list[pa.Array]]
+Columns: TypeAlias = Callable[[Int64Array, Int64Array, BoolArray | None], list[pa.Array]]
 
 #: The carried values of a chunk are repeated to about these many bytes at most.
 _MAX_CARRIED_BYTES = 32 << 20
@@ -44,7 +44,7 @@ class Generated:
 
     __slots__ = ("counts", "columns")
 
-    def __init__(self, counts: Array, columns: Columns) -> None:
+    def __init__(self, counts: Int64Array, columns: Columns) -> None:
         self.counts = counts
         self.columns = columns
 
@@ -59,7 +59,7 @@ def _exploded(array: pa.Array, parts: Sequence[pa.Array], has_position: bool = F
     before = np.cumsum(counts) - counts
     is_dense = bool((firsts[:1] + before == firsts).all())
 
-    def columns(places: Array, owners: Array, missing: Array | None) -> list[pa.Array]:
+    def columns(places: Int64Array, owners: Int64Array, missing: BoolArray | None) -> list[pa.Array]:
         is_slice = is_dense and missing is None
         positions = places if is_slice and not has_position else places - before[owners]
         if is_slice:
@@ -94,7 +94,7 @@ def _stack(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType]) -> Gen
     height = arguments[0][0].as_py() if rows else 0
     cells = list(arguments[1:])
 
-    def columns(places: Array, owners: Array, missing: Array | None) -> list[pa.Array]:
+    def columns(places: Int64Array, owners: Int64Array, missing: BoolArray | None) -> list[pa.Array]:
         made = []
         for column, kind in enumerate(outputs):
             parts = [
@@ -110,7 +110,7 @@ def _stack(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType]) -> Gen
 def _replicate_rows(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType]) -> Generated:
     """Repeat the other arguments as often as the first one says."""
 
-    def columns(places: Array, owners: Array, missing: Array | None) -> list[pa.Array]:
+    def columns(places: Int64Array, owners: Int64Array, missing: BoolArray | None) -> list[pa.Array]:
         return [column.take(pa.array(owners, mask=missing)) for column in arguments[1:]]
 
     return Generated(values(pc.fill_null(arguments[0], 0)).astype(np.int64), columns)
@@ -122,7 +122,7 @@ def _json_tuple(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType], i
     wanted = [name[0].as_py() for name in names] if len(documents) else []
     made = tuple_values(documents, wanted, is_shortest=is_shortest)
 
-    def columns(places: Array, owners: Array, missing: Array | None) -> list[pa.Array]:
+    def columns(places: Int64Array, owners: Int64Array, missing: BoolArray | None) -> list[pa.Array]:
         return [column.take(pa.array(owners)) for column in made]
 
     return Generated(np.ones(len(documents), dtype=np.int64), columns)
@@ -156,7 +156,7 @@ def _row_bytes(column: pa.Array) -> Array | None:
         known = [size for size in sizes if size is not None]
         return sum(known[1:], known[0]) if known else None
     if pa.types.is_string(kind) or pa.types.is_binary(kind):
-        bounds: Array = string_parts(column)[0]
+        bounds: Int32Array = string_parts(column)[0]
         return np.diff(bounds)
     if not (pa.types.is_list(kind) or pa.types.is_map(kind)):
         return None
@@ -189,8 +189,8 @@ class GenerateOperator(Operator):
         self._chunk: Chunk | None = None
         self._halves: list[Chunk] = []
         self._made: Generated | None = None
-        self._ends: Array = np.zeros(0, dtype=np.int64)
-        self._carried_bytes: Array | None = None
+        self._ends: Int64Array = np.zeros(0, dtype=np.int64)
+        self._carried_bytes: Int32Array | None = None
         self._next = 0
         self._failure: SparkConditionError | None = None
         self._finishing = False
@@ -248,17 +248,17 @@ class GenerateOperator(Operator):
         self._carried_bytes = sum(sizes[1:], sizes[0]) if sizes else None
         return self._made
 
-    def _owners(self, start: int, stop: int) -> Array:
+    def _owners(self, start: int, stop: int) -> Int64Array:
         """Return the owners of generated rows from ``start`` on: of those to ``stop``, or of fewer if they are long."""
         first, last = np.searchsorted(self._ends, [start, stop - 1], side="right")
         ends = np.clip(self._ends[first : last + 1], start, stop)
-        owners: Array = np.repeat(np.arange(first, last + 1), np.diff(ends, prepend=start))
+        owners: Int64Array = np.repeat(np.arange(first, last + 1), np.diff(ends, prepend=start))
         if self._carried_bytes is None:
             return owners
         within = np.searchsorted(np.cumsum(self._carried_bytes[owners]), _MAX_CARRIED_BYTES, side="right")
         return owners[: max(int(within), 1)]
 
-    def _rows(self, chunk: Chunk, made: Generated, start: int, owners: Array) -> Chunk:
+    def _rows(self, chunk: Chunk, made: Generated, start: int, owners: Int64Array) -> Chunk:
         """Return the generated rows of ``owners`` from ``start`` on."""
         places = np.arange(start, start + owners.size)
         missing: Any = None

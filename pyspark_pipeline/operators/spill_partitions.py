@@ -19,7 +19,7 @@ from pyspark_pipeline.exec.chunk_slices import slices
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.kernels.allocator_trim import ALLOCATOR_TRIM
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int32Array
 from pyspark_pipeline.kernels.murmur3 import hash_rows
 from pyspark_pipeline.kernels.partition import group_rows
 from pyspark_pipeline.memory import MemoryTracker, SpillBudget
@@ -118,7 +118,7 @@ def flush_threshold(memory: MemoryTracker) -> int:
     return _WRITTEN_BYTES if limit is None else min(_WRITTEN_BYTES, limit // _WRITTEN_PART)
 
 
-def spill_partition_ids(keys: Sequence[pa.Array], rows: int, level: int) -> Array:
+def spill_partition_ids(keys: Sequence[pa.Array], rows: int, level: int) -> Int32Array:
     """Return the partition (0 ≤ it < ``FAN``) of every row by ``keys``: int32, shape (rows,).
 
     The hash is mixed by the finaliser "lowbias32" of C. Wellons' hash-prospector; each level uses different bits.
@@ -128,7 +128,7 @@ def spill_partition_ids(keys: Sequence[pa.Array], rows: int, level: int) -> Arra
         mixed ^= mixed >> np.uint32(shift)
         mixed *= np.uint32(factor)
     mixed ^= mixed >> np.uint32(16)
-    places: Array = ((mixed >> np.uint32(_BITS * level)) & np.uint32(FAN - 1)).astype(np.int32)
+    places: Int32Array = ((mixed >> np.uint32(_BITS * level)) & np.uint32(FAN - 1)).astype(np.int32)
     return places
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pyspark_pipeline.exec import Chunk
 from pyspark_pipeline.exec.local_distribution import Distribution, Partitioner, by_hash
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array
 from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows
 from pyspark_pipeline.kernels.partition import group_rows
 from pyspark_pipeline.plan.expr import Expr
@@ -25,7 +25,7 @@ def by_keys(keys: Sequence[Expr], settings: Settings) -> Distribution:
     def partitioner(producer: int, consumers: int) -> Partitioner:
         compiled = compile_expressions(keys, expressions)
 
-        def destinations(chunk: Chunk, count: int) -> Array:
+        def destinations(chunk: Chunk, count: int) -> Int32Array:
             return driver_ids(hash_rows(compiled.evaluate(chunk), chunk.num_rows), count)
 
         return by_hash(destinations, _grouping)(producer, consumers)
@@ -33,6 +33,6 @@ def by_keys(keys: Sequence[Expr], settings: Settings) -> Distribution:
     return partitioner
 
 
-def _grouping(destinations: Array, count: int) -> tuple[Array, Array]:
+def _grouping(destinations: Int32Array, count: int) -> tuple[Int32Array, Int64Array]:
     starts, rows = group_rows(destinations, count)
     return rows, starts

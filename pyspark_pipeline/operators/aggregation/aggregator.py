@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pyspark_pipeline.errors import EngineBugError, SparkConditionError
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import count_nulls, make_chunk
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.metrics import declare_counter
@@ -27,7 +27,7 @@ from pyspark_pipeline.plan.nodes import Aggregate, AggregateCall, Field, Node, S
 NULL_KEYS = declare_counter("null_keys", "NULLs in the key columns of an aggregation", unit="values")
 
 
-_FilteredRows = tuple[Array, list[pa.Array]]
+_FilteredRows = tuple[BoolArray, list[pa.Array]]
 
 
 class _FilteredInputs:
@@ -50,7 +50,7 @@ class _FilteredInputs:
             raise
         return rows, columns
 
-    def update(self, groups: Array, passed: _FilteredRows | None) -> None:
+    def update(self, groups: Int64Array, passed: _FilteredRows | None) -> None:
         """Update the states with the result of :meth:`evaluate`."""
         if passed is not None:
             rows, columns = passed
@@ -76,7 +76,7 @@ class _Arguments:
         made = self._compiled.evaluate(chunk) if self._compiled is not None else []
         return made[: self._keys], made[self._keys :]
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         """Update the states."""
         for state_input, places in zip(self._inputs, self._argument_ordinals, strict=True):
             state_input.state.update(groups, [columns[place] for place in places])
@@ -158,7 +158,7 @@ class Aggregator:
         return make_chunk([*keys, *buffers], chunk.num_rows)
 
     def _update(
-        self, chunk: Chunk, groups: Array, columns: Sequence[pa.Array], filtered: Sequence[_FilteredRows | None]
+        self, chunk: Chunk, groups: Int64Array, columns: Sequence[pa.Array], filtered: Sequence[_FilteredRows | None]
     ) -> None:
         self.rows += chunk.num_rows
         count = self.num_groups if self.table is None or self.table.count else chunk.num_rows

@@ -15,7 +15,7 @@ from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int32Array
 from pyspark_pipeline.kernels.buffers import count_nulls, fixed_array, make_chunk
 from pyspark_pipeline.kernels.join_table import JoinTable, max_index_bytes
 from pyspark_pipeline.kernels.key_filter import KeyFilter
@@ -128,7 +128,7 @@ def take_rows(column: pa.Array, rows: pa.Array) -> pa.Array:
     return pc.take(column, rows, boundscheck=False)
 
 
-def row_numbers(rows: Array, *, with_missing: bool = False) -> pa.Array:
+def row_numbers(rows: Int32Array, *, with_missing: bool = False) -> pa.Array:
     """Return an Arrow array of int32 row numbers; −1 becomes NULL if ``with_missing``."""
     return fixed_array(pa.int32(), rows, rows >= 0 if with_missing else None)
 

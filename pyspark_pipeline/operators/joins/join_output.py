@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.exec.operator import Chunk
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import allocate, bool_array, make_chunk, rows_only
 from pyspark_pipeline.kernels.join_pairs import flagged_rows, set_flags
 from pyspark_pipeline.operators.joins.build_side import BuildSide, row_numbers, take_rows
@@ -37,23 +37,25 @@ class JoinOutput(ABC):
     shape: JoinShape
     columns: JoinColumns
     side: BuildSide
-    matched: Array | None
+    matched: UInt8Array | None
     residual: Residual | None
     batch_rows: int
 
     @abstractmethod
-    def chunks(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
+    def chunks(self, chunk: Chunk, entries: Int32Array, found: int) -> Iterator[Chunk | None]:
         """Yield the output for a chunk; ``entries``: the entry of each row (int32; −1: none), ``found`` of them ≥ 0."""
 
-    def emit_matches(self, chunk: Chunk, entries: Array, found: int, probe_matched: Array) -> Iterator[Chunk | None]:
+    def emit_matches(
+        self, chunk: Chunk, entries: Int32Array, found: int, probe_matched: UInt8Array
+    ) -> Iterator[Chunk | None]:
         """Yield the output that does not depend on other blocks; set ``probe_matched`` for rows with a match."""
         yield from self.chunks(chunk, entries, found)
 
-    def emit_probe_rows(self, chunk: Chunk, probe_matched: Array) -> Chunk | None:
+    def emit_probe_rows(self, chunk: Chunk, probe_matched: UInt8Array) -> Chunk | None:
         """Return the probe rows that are emitted by whether they have a match in any block (``probe_matched``)."""
         return None
 
-    def _pairs(self, chunk: Chunk, entries: Array, found: int) -> Iterator[tuple[Array, Array]]:
+    def _pairs(self, chunk: Chunk, entries: Int32Array, found: int) -> Iterator[tuple[Int32Array, Int32Array]]:
         """Yield the pairs of matching rows in batches; flag their build rows as matched.
 
         If the condition raises for a pair, the pairs before it are yielded first, and ``rows_before`` of the error
@@ -71,8 +73,8 @@ class JoinOutput(ABC):
             yield probe, build
 
     def _pairs_before(
-        self, error: SparkConditionError, chunk: Chunk, probe: Array, build: Array
-    ) -> Iterator[tuple[Array, Array]]:
+        self, error: SparkConditionError, chunk: Chunk, probe: Int32Array, build: Int32Array
+    ) -> Iterator[tuple[Int32Array, Int32Array]]:
         count = error.rows_before
         error.rows_before = int(probe[count])
         if count and self.residual is not None:
@@ -80,7 +82,7 @@ class JoinOutput(ABC):
             self._mark(right)
             yield left, right
 
-    def _emit_all(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
+    def _emit_all(self, chunk: Chunk, entries: Int32Array, found: int) -> Iterator[Chunk | None]:
         """Yield all output of a chunk for a join with one block and a condition."""
         probe_matched = np.zeros(chunk.num_rows, dtype=np.uint8)
         try:
@@ -91,7 +93,7 @@ class JoinOutput(ABC):
             raise
         yield self.emit_probe_rows(chunk, probe_matched)
 
-    def _mark(self, build: Array) -> None:
+    def _mark(self, build: Int32Array) -> None:
         if self.matched is not None:
             set_flags(build, self.matched)
 
@@ -99,7 +101,7 @@ class JoinOutput(ABC):
 class PairOutput(JoinOutput):
     """The output of inner and outer joins: columns of both sides."""
 
-    def chunks(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
+    def chunks(self, chunk: Chunk, entries: Int32Array, found: int) -> Iterator[Chunk | None]:
         outer = self.shape.probe_outer
         if self.residual is not None and outer:
             yield from self._emit_all(chunk, entries, found)
@@ -108,7 +110,7 @@ class PairOutput(JoinOutput):
         else:
             yield from self._outer(chunk, entries, found)
 
-    def _inner(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
+    def _inner(self, chunk: Chunk, entries: Int32Array, found: int) -> Iterator[Chunk | None]:
         unique, rows = self.side.table.is_unique, chunk.num_rows
         if self.residual is None and unique and found == rows:
             self._mark(entries)
@@ -118,7 +120,7 @@ class PairOutput(JoinOutput):
             whole = unique and probe.size == rows
             yield self._joined(chunk, None if whole else probe, row_numbers(build)) if probe.size else None
 
-    def _outer(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
+    def _outer(self, chunk: Chunk, entries: Int32Array, found: int) -> Iterator[Chunk | None]:
         missing = found < chunk.num_rows
         table = self.side.table
         for probe, build in table.pairs(entries, found, keeps_unmatched=True, max_pairs=self.batch_rows):
@@ -126,18 +128,20 @@ class PairOutput(JoinOutput):
             rows = row_numbers(build, with_missing=missing)
             yield self._joined(chunk, None if table.is_unique else probe, rows)
 
-    def emit_matches(self, chunk: Chunk, entries: Array, found: int, probe_matched: Array) -> Iterator[Chunk | None]:
+    def emit_matches(
+        self, chunk: Chunk, entries: Int32Array, found: int, probe_matched: UInt8Array
+    ) -> Iterator[Chunk | None]:
         for probe, build in self._pairs(chunk, entries, found):
             set_flags(probe, probe_matched)
             yield self._joined(chunk, probe, row_numbers(build)) if probe.size else None
 
-    def emit_probe_rows(self, chunk: Chunk, probe_matched: Array) -> Chunk | None:
+    def emit_probe_rows(self, chunk: Chunk, probe_matched: UInt8Array) -> Chunk | None:
         if not self.shape.probe_outer:
             return None
         unmatched = np.flatnonzero(probe_matched == 0).astype(np.int32)
         return self._joined(chunk, unmatched, pa.nulls(unmatched.size, pa.int32())) if unmatched.size else None
 
-    def _joined(self, chunk: Chunk, probe: Array | None, build: pa.Array) -> Chunk:
+    def _joined(self, chunk: Chunk, probe: Int32Array | None, build: pa.Array) -> Chunk:
         """Combine probe rows (None: the whole chunk) with build rows (NULL: a row of NULLs)."""
         columns, count = self.columns, len(build)
         nothing = pa.nulls(count)
@@ -152,13 +156,15 @@ class PairOutput(JoinOutput):
 class ProbeOutput(JoinOutput):
     """The output of semi, anti and existence joins that emit rows of the probe side."""
 
-    def chunks(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
+    def chunks(self, chunk: Chunk, entries: Int32Array, found: int) -> Iterator[Chunk | None]:
         if self.residual is None:
             yield self._select(chunk, entries >= 0, found)
             return
         yield from self._emit_all(chunk, entries, found)
 
-    def emit_matches(self, chunk: Chunk, entries: Array, found: int, probe_matched: Array) -> Iterator[Chunk | None]:
+    def emit_matches(
+        self, chunk: Chunk, entries: Int32Array, found: int, probe_matched: UInt8Array
+    ) -> Iterator[Chunk | None]:
         if self.residual is None:
             probe_matched |= entries >= 0
             yield None
@@ -167,10 +173,10 @@ class ProbeOutput(JoinOutput):
             set_flags(probe, probe_matched)
             yield None
 
-    def emit_probe_rows(self, chunk: Chunk, probe_matched: Array) -> Chunk | None:
+    def emit_probe_rows(self, chunk: Chunk, probe_matched: UInt8Array) -> Chunk | None:
         return self._select(chunk, probe_matched != 0, int(np.count_nonzero(probe_matched)))
 
-    def _select(self, chunk: Chunk, probe_matched: Array, count: int) -> Chunk | None:
+    def _select(self, chunk: Chunk, probe_matched: BoolArray, count: int) -> Chunk | None:
         chunk = self._prune(chunk)
         if self.shape.output_kind is JoinOutputKind.PROBE_FLAGGED:
             return make_chunk([*chunk.columns, bool_array(probe_matched)], chunk.num_rows)
@@ -190,7 +196,7 @@ class ProbeOutput(JoinOutput):
 class BuildMatchOutput(JoinOutput):
     """The output of semi and anti joins that emit build rows: probe chunks only flag matches, rows leave at the end."""
 
-    def chunks(self, chunk: Chunk, entries: Array, found: int) -> Iterator[Chunk | None]:
+    def chunks(self, chunk: Chunk, entries: Int32Array, found: int) -> Iterator[Chunk | None]:
         for _ in self._pairs(chunk, entries, found):
             yield None
 
@@ -207,7 +213,7 @@ JOIN_OUTPUTS: dict[JoinOutputKind, type[JoinOutput]] = {
 
 
 def build_side_output(
-    shape: JoinShape, columns: JoinColumns, side: BuildSide, matched: Array, batch_rows: int
+    shape: JoinShape, columns: JoinColumns, side: BuildSide, matched: UInt8Array, batch_rows: int
 ) -> Iterator[Chunk | None]:
     """Yield, after all probe rows, the build rows that are emitted by whether they matched."""
     wanted = 1 if shape.output_kind is JoinOutputKind.BUILD_MATCHED else 0
@@ -232,7 +238,7 @@ def _in_order(shape: JoinShape, probe: list[pa.Array], build: list[pa.Array], ro
     return make_chunk([*probe, *build] if shape.probe_is_left else [*build, *probe], rows)
 
 
-def _filter(chunk: Chunk, wanted: Array, count: int) -> Chunk | None:
+def _filter(chunk: Chunk, wanted: BoolArray, count: int) -> Chunk | None:
     """Return the rows flagged in ``wanted``, ``count`` of them; None if there are none."""
     if count == chunk.num_rows:
         return chunk

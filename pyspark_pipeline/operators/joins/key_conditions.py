@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType, parse_type
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.join_table import JoinTable
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
 
@@ -45,7 +45,7 @@ def _is_small_decimal(kind: DataType) -> bool:
     return kind.is_decimal and kind.precision <= 18
 
 
-def _literals(table: JoinTable, place: int, values: Array, kind: DataType) -> list[Literal]:
+def _literals(table: JoinTable, place: int, values: Int64Array, kind: DataType) -> list[Literal]:
     strings = table.keys.strings[place]
     if strings is None:
         return [Literal(type=kind, value=_value(number, kind)) for number in values.tolist()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import UInt8Array
 
 
 class ProbeMatchFlags:
@@ -12,14 +12,14 @@ class ProbeMatchFlags:
 
     def __init__(self, rows: int) -> None:
         self.nbytes = rows // 8 + 1
-        self._packed: list[Array] = []
+        self._packed: list[UInt8Array] = []
 
-    def of(self, place: int, rows: int) -> Array:
+    def of(self, place: int, rows: int) -> UInt8Array:
         """Return the flags of a chunk of ``rows`` rows: uint8, shape (rows,)."""
         if place == len(self._packed):
             return np.zeros(rows, dtype=np.uint8)
         return np.unpackbits(self._packed[place], count=rows)
 
-    def keep(self, place: int, flags: Array) -> None:
+    def keep(self, place: int, flags: UInt8Array) -> None:
         """Store the updated flags of a chunk."""
         self._packed[place : place + 1] = [np.packbits(flags)]

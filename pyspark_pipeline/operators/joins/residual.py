@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import ExpressionSettings, compile_predicate
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int32Array
 from pyspark_pipeline.kernels.buffers import make_chunk, values
 from pyspark_pipeline.operators.joins.build_side import BuildSide, row_numbers, take_rows
 from pyspark_pipeline.operators.joins.columns import ResidualColumns
@@ -17,7 +17,9 @@ class Residual:
         self._columns = columns
         self._predicate = compile_predicate(columns.condition, settings)
 
-    def filter(self, chunk: Chunk, side: BuildSide, probe: Array, build: Array) -> tuple[Array, Array]:
+    def filter(
+        self, chunk: Chunk, side: BuildSide, probe: Int32Array, build: Int32Array
+    ) -> tuple[Int32Array, Int32Array]:
         """Return the pairs (int32 row numbers of chunk and build side) for which the condition is true, in order.
 
         In a unique table no probe row is in two pairs: if there are as many pairs as rows, they are the whole chunk.

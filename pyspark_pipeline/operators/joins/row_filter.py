@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.expressions import compile_expressions
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import UInt8Array
 from pyspark_pipeline.kernels.buffers import allocate, bool_array
 from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
 from pyspark_pipeline.kernels.key_filter import KeyFilter, KeyFilterProbe
@@ -42,7 +42,7 @@ class AdaptiveFilter:
         self._columns = columns
         self._seen = self._passed = 0
 
-    def keep(self, chunk: Chunk, mask: Array, selected: int) -> int:
+    def keep(self, chunk: Chunk, mask: UInt8Array, selected: int) -> int:
         """Clear the mask of the rows without a match, ``selected`` of which are set; return how many still are."""
         kept = self._probe.keep([chunk.column(i) for i in self._columns], mask)
         self._seen += selected
@@ -103,7 +103,7 @@ class RuntimeFilterOperator(StreamingOperator):
         if len(self._filters) < len(filters):
             self.context.metrics.add(OFF, len(filters) - len(self._filters))
 
-    def _filter(self, chunk: Chunk, mask: Array, left: int) -> Chunk | None:
+    def _filter(self, chunk: Chunk, mask: UInt8Array, left: int) -> Chunk | None:
         """Return the ``left`` selected rows; all rows if too few are dropped to be worth the copy."""
         rows = chunk.num_rows
         if left > MAX_PASS_RATE * rows:

@@ -21,7 +21,7 @@ from pyspark_pipeline.exec.bridge import Bridge
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.event import Event
 from pyspark_pipeline.expressions import ExpressionSettings
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import UInt8Array
 from pyspark_pipeline.kernels.join_table import JoinTable
 from pyspark_pipeline.kernels.key_filter import KeyFilter
 from pyspark_pipeline.memory import MemoryTracker
@@ -77,7 +77,7 @@ class SharedJoinState:
         self.abandoned = Event("the build side of a join is abandoned")
         self.is_abandoned = False
         self.is_output_empty = False
-        self.matched: Array | None = None
+        self.matched: UInt8Array | None = None
         spills = self.build_keys and not self.is_null_aware and broadcast is None
         self.spill = JoinSpill() if spills else None
         self._broadcast = broadcast

@@ -11,7 +11,7 @@ from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.exec.chunk_slices import slices
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import compile_expressions
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import count_nulls
 from pyspark_pipeline.kernels.join_table import JoinProber
 from pyspark_pipeline.metrics import OperatorMetrics, declare_counter
@@ -41,7 +41,7 @@ class SideProbe:
         shared: SharedJoinState,
         expressions: ProbeExpressions,
         side: BuildSide,
-        matched: Array | None,
+        matched: UInt8Array | None,
         metrics: OperatorMetrics,
     ) -> None:
         self._shared = shared
@@ -70,7 +70,7 @@ class SideProbe:
                 raise
             yield from self._output.chunks(piece, *found)
 
-    def join_block(self, chunk: Chunk, probe_matched: Array, *, is_last: bool) -> Iterator[Chunk | None]:
+    def join_block(self, chunk: Chunk, probe_matched: UInt8Array, *, is_last: bool) -> Iterator[Chunk | None]:
         """Yield the output for one chunk if the side is one block of several.
 
         ``probe_matched`` (uint8, shape (rows,)) flags the rows with a match in an earlier block; matches in this one
@@ -84,7 +84,7 @@ class SideProbe:
             if is_last:
                 yield self._output.emit_probe_rows(piece, flags)
 
-    def _found(self, piece: Chunk) -> tuple[Array, int]:
+    def _found(self, piece: Chunk) -> tuple[Int32Array, int]:
         """Return the table entry of every row (−1: none) and the number of rows that have one."""
         keys = self._keys.evaluate(piece)
         entries, found = self._prober.find(keys, piece.num_rows)
@@ -102,7 +102,7 @@ class SideProbe:
             yield from build_side_output(shared.shape, shared.columns, self._side, self._matched, shared.batch_rows)
 
 
-def _nulls_found(key: pa.Array, entries: Array, found: int, build_rows: int) -> tuple[Array, int]:
+def _nulls_found(key: pa.Array, entries: Int32Array, found: int, build_rows: int) -> tuple[Int32Array, int]:
     """Treat rows with a NULL key as found if there is any build row: NOT IN is not true for them."""
     plain = key.dictionary_decode() if pa.types.is_dictionary(key.type) else key
     if not plain.null_count or not build_rows:

@@ -18,6 +18,7 @@ from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
+from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.operators.python_functions.calls import (
     Cogroup,
@@ -110,7 +111,7 @@ class GroupOperator(Operator):
         self._open_bytes += nbytes
         self._reserve(self._open_bytes + nbytes)
 
-    def _add_rows(self, chunk: Chunk, starts: np.ndarray) -> None:
+    def _add_rows(self, chunk: Chunk, starts: Int64Array) -> None:
         """Receive the rows of groups and the ordinals of the first ones."""
 
     def _reserve(self, nbytes: int) -> None:
@@ -215,7 +216,7 @@ class AggregatePythonOperator(GroupOperator):
         self._has_keys = bool(node.spec.partition)
         self._first_rows: list[Chunk] = []
 
-    def _add_rows(self, chunk: Chunk, starts: np.ndarray) -> None:
+    def _add_rows(self, chunk: Chunk, starts: Int64Array) -> None:
         if self._has_keys and len(starts):
             first = chunk.take(pa.array(starts))
             self._first_rows.append(make_chunk(self._keys.evaluate(first), first.num_rows))
@@ -244,7 +245,7 @@ class WindowPythonOperator(GroupOperator):
         super().prepare(context)
         self._rows = RowBuffer(context)
 
-    def _add_rows(self, chunk: Chunk, starts: np.ndarray) -> None:
+    def _add_rows(self, chunk: Chunk, starts: Int64Array) -> None:
         self._rows.add(chunk)
 
     def _reserve(self, nbytes: int) -> None:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions.row_order import RowOrder
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.memory.spill_files import SpillFile
 
 _MAX_BYTES = 64 << 20
@@ -38,7 +38,7 @@ class SortedRun(Protocol):
         """Release the remaining rows. Repeatable."""
 
 
-def take_rows(chunk: Chunk, rows: Array) -> Chunk:
+def take_rows(chunk: Chunk, rows: Int64Array) -> Chunk:
     """Return the rows of a chunk by number."""
     return chunk.take(pa.array(rows)) if chunk.num_columns else chunk.slice(0, rows.size)
 
@@ -90,7 +90,7 @@ class OrderedRun(MemoryRun):
 class SortedChunk(MemoryRun):
     """A chunk and the order of its rows; rows are gathered on request."""
 
-    def __init__(self, chunk: Chunk, rows: Array, batch_rows: int) -> None:
+    def __init__(self, chunk: Chunk, rows: Int64Array, batch_rows: int) -> None:
         super().__init__(rows.size, chunk.nbytes + rows.nbytes, batch_rows)
         self._chunk: Chunk | None = chunk
         self._rows = rows
@@ -134,7 +134,7 @@ def _sampled(chunk: Chunk) -> Chunk:
     return take_rows(chunk, np.arange(_PROBE, chunk.num_rows, _PROBE))
 
 
-def _positions(rows: Array) -> Array:
+def _positions(rows: Int64Array) -> Int64Array:
     """Return each row's position in the order ``rows``."""
     positions = np.empty(rows.size, dtype=np.int64)
     positions[rows] = np.arange(rows.size)

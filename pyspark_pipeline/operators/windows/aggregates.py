@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.operators.aggregation.functions import aggregate_cases, build_function
 from pyspark_pipeline.operators.aggregation.functions.registry import AggregateFunction
 from pyspark_pipeline.operators.aggregation.functions.state import Groups, StatePool
@@ -56,23 +56,23 @@ class FrameStates:
         for state in self._states:
             state.reserve(groups)
 
-    def take(self, groups: Array) -> None:
+    def take(self, groups: Int64Array) -> None:
         """Keep only ``groups``, renumbered from 0 in this order."""
         for state in self._states:
             state.take(groups)
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         """Update the groups of rows."""
         for state, ordinals in self._inputs:
             state.update(groups, [columns[ordinal] for ordinal in ordinals])
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         """Set group i + 1 to the state after row i of partitions that begin where ``starts`` is set."""
         self.reserve(starts.size + 1)
         for state, ordinals in self._inputs:
             state.scan(starts, [columns[ordinal] for ordinal in ordinals])
 
-    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> pa.Array:
+    def over(self, begin: Int64Array, end: Int64Array, columns: Sequence[pa.Array]) -> pa.Array:
         """Return the values over the rows ``begin[i]`` ≤ r < ``end[i]``; both ascend."""
         for state, ordinals in self._inputs:
             state.clear()
@@ -127,7 +127,7 @@ class _FrameGroups(GroupValues):
     def nbytes(self) -> int:
         return self._states.nbytes
 
-    def _ended(self, kept: Array) -> list[list[pa.Array]]:
+    def _ended(self, kept: Int64Array) -> list[list[pa.Array]]:
         """Return the values of the groups ``kept`` but the last, which is open."""
         self._has_open = True
         self._states.take(kept)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.expressions.values import decode
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray
 from pyspark_pipeline.kernels.sort_fields import ordinals
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.windows import WindowSpec
@@ -22,8 +22,8 @@ from pyspark_pipeline.plan.windows import WindowSpec
 class WindowRows:
     """Rows in the order of the window: bools, shape (rows,), flag the first rows of partitions and of peer groups."""
 
-    partition_starts: Array
-    peer_starts: Array
+    partition_starts: BoolArray
+    peer_starts: BoolArray
 
     @property
     def num_rows(self) -> int:
@@ -56,7 +56,7 @@ class Boundaries:
         peers = self._changes(keys[self._split :], before and before[self._split :], chunk.num_rows)
         return WindowRows(starts, peers | starts)
 
-    def _changes(self, keys: Sequence[pa.Array], before: Sequence[pa.Array] | None, rows: int) -> Array:
+    def _changes(self, keys: Sequence[pa.Array], before: Sequence[pa.Array] | None, rows: int) -> BoolArray:
         changes = np.zeros(rows, dtype=np.bool_)
         if before is None:
             changes[0] = True
@@ -74,12 +74,12 @@ def _comparable(key: pa.Array) -> pa.Array:
     return pa.array(ordinals(key), mask=valid)
 
 
-def _differs(key: pa.Array) -> Array:
+def _differs(key: pa.Array) -> BoolArray:
     """Return for every row but the first whether it differs from the previous row."""
     if pa.types.is_null(key.type):
         return np.zeros(len(key) - 1, dtype=np.bool_)
     differs = pc.fill_null(pc.not_equal(key.slice(1), key.slice(0, len(key) - 1)), False)
-    made: Array = np.asarray(differs)
+    made: BoolArray = np.asarray(differs)
     if key.null_count:
         valid = np.asarray(key.is_valid())
         made = made | (valid[1:] != valid[:-1])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import values
 from pyspark_pipeline.operators.windows.boundaries import WindowRows, one_row
 from pyspark_pipeline.operators.windows.running import RunningValue, or_default
@@ -97,7 +97,7 @@ class GroupValues(ABC):
 class RunningAtEnds(GroupValues):
     """A running value at the last row of each group; ``starts`` returns the flags of the first rows of groups."""
 
-    def __init__(self, running: RunningValue, starts: Callable[[WindowRows], Array]) -> None:
+    def __init__(self, running: RunningValue, starts: Callable[[WindowRows], BoolArray]) -> None:
         self._running = running
         self._starts = starts
         self._last: list[list[pa.Array]] = []
@@ -131,7 +131,7 @@ class ValueAtGroupEnd(FrameValue):
 
     @staticmethod
     @abstractmethod
-    def starts(rows: WindowRows) -> Array:
+    def starts(rows: WindowRows) -> BoolArray:
         """Return flags of the first rows of groups."""
 
     def add(self, rows: WindowRows, columns: Sequence[pa.Array]) -> list[pa.Array]:
@@ -162,7 +162,7 @@ class ValueAtLastPeer(ValueAtGroupEnd):
     """The value at the last peer: the last row with equal order keys."""
 
     @staticmethod
-    def starts(rows: WindowRows) -> Array:
+    def starts(rows: WindowRows) -> BoolArray:
         return rows.peer_starts
 
     def complete_rows(self, bounds: PartitionBounds) -> int:
@@ -173,7 +173,7 @@ class ValueAtPartitionEnd(ValueAtGroupEnd):
     """The value at the last row of the partition."""
 
     @staticmethod
-    def starts(rows: WindowRows) -> Array:
+    def starts(rows: WindowRows) -> BoolArray:
         return rows.partition_starts
 
     def complete_rows(self, bounds: PartitionBounds) -> int:
@@ -190,7 +190,7 @@ class ValueAtLaterRow(FrameValue):
         self._ahead = ahead
         self._default = default
         self._column: list[pa.Array] = []
-        self._partitions: list[Array] = []
+        self._partitions: list[Int64Array] = []
         self._begun = 0
 
     @property

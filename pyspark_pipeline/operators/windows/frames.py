@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import last_true
 from pyspark_pipeline.operators.windows.boundaries import WindowRows
 from pyspark_pipeline.operators.windows.frame_values import FrameValue, PartitionBounds
@@ -30,18 +30,18 @@ _FRAMES = 1 << 18
 class FrameFunction(Protocol):
     """A function of the rows of a frame."""
 
-    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> pa.Array:
+    def over(self, begin: Int64Array, end: Int64Array, columns: Sequence[pa.Array]) -> pa.Array:
         """Return the values over the rows ``begin[i]`` ≤ r < ``end[i]``; both ascend."""
 
 
 class GrowingFunction(Protocol):
     """The states of a function, one group a frame; group 0 is the state after the rows so far."""
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None: ...
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None: ...
 
     def reserve(self, groups: int) -> None: ...
 
-    def take(self, groups: Array) -> None: ...
+    def take(self, groups: Int64Array) -> None: ...
 
     def result(self, start: int, stop: int) -> pa.Array: ...
 
@@ -57,16 +57,16 @@ class _Rows:
         self.columns = [pa.concat_arrays(pieces) for pieces in zip(*columns, strict=True)]
         self.size = self.flags.num_rows
 
-    def partitions(self, at: Array) -> tuple[Array, Array]:
+    def partitions(self, at: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Return the first row and the end (exclusive) of the partitions of rows; row 0 counts as a first row."""
         return _groups(self.flags.partition_starts, at)
 
-    def peers(self, at: Array) -> tuple[Array, Array]:
+    def peers(self, at: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Return the first row and the end (exclusive) of the peer groups of rows."""
         return _groups(self.flags.peer_starts, at)
 
 
-def _groups(starts: Array, at: Array) -> tuple[Array, Array]:
+def _groups(starts: BoolArray, at: Int64Array) -> tuple[Int64Array, Int64Array]:
     if not at.size:
         return at, at
     begin = np.maximum(last_true(starts), 0)[at]
@@ -92,7 +92,7 @@ class Frames:
             return max(bounds.partition, bounds.num_rows - ahead)
         return bounds.peers if self.upper.kind == "peers" else bounds.partition
 
-    def of_rows(self, rows: _Rows, at: Array, before: tuple[int, int]) -> tuple[Array, Array]:
+    def of_rows(self, rows: _Rows, at: Int64Array, before: tuple[int, int]) -> tuple[Int64Array, Int64Array]:
         """Return the begins and ends (exclusive) of the frames of consecutive rows ``at``; equal for empty frames.
 
         ``before`` is the frame of the row before.
@@ -176,7 +176,7 @@ class _ValueOverFrames(FrameValue):
         self._buffered_bytes += flags + sum(array.nbytes for array in columns)
 
     @abstractmethod
-    def _values(self, rows: _Rows, at: Array, begin: Array, end: Array) -> int:
+    def _values(self, rows: _Rows, at: Int64Array, begin: Int64Array, end: Int64Array) -> int:
         """Append the values of the frames of rows ``at`` to those made; return the first row that is still needed."""
 
 
@@ -187,7 +187,7 @@ class ValueOverFrames(_ValueOverFrames):
         super().__init__(frames)
         self._function = function
 
-    def _values(self, rows: _Rows, at: Array, begin: Array, end: Array) -> int:
+    def _values(self, rows: _Rows, at: Int64Array, begin: Int64Array, end: Int64Array) -> int:
         for first in range(0, at.size, _FRAMES):
             piece = slice(first, first + _FRAMES)
             low, high = int(begin[piece][0]), int(end[piece][-1])
@@ -205,7 +205,7 @@ class ValueOverGrowingFrames(_ValueOverFrames):
         super().__init__(frames)
         self._states = states
 
-    def _values(self, rows: _Rows, at: Array, begin: Array, end: Array) -> int:
+    def _values(self, rows: _Rows, at: Int64Array, begin: Int64Array, end: Int64Array) -> int:
         starts = rows.flags.partition_starts
         numbers = np.cumsum(starts, dtype=np.int64)
         ends = np.zeros(int(numbers[-1]) + 1, dtype=np.int64)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.expressions.cases import ALL_KINDS, case
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.operators.aggregation.functions.nth_row import NthState, nth_rows_of_frames
 from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, AggregateFunction
 from pyspark_pipeline.operators.aggregation.functions.state import StatePool
@@ -25,7 +25,7 @@ class NthRow:
     def __init__(self, number: int) -> None:
         self._number = number
 
-    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> pa.Array:
+    def over(self, begin: Int64Array, end: Int64Array, columns: Sequence[pa.Array]) -> pa.Array:
         """Return the values; NULL if a frame has fewer rows that are not NULL."""
         rows = nth_rows_of_frames(begin, end, columns[0], self._number, ignore_nulls=True)
         return columns[0].take(pa.array(rows, mask=rows < 0))
@@ -42,7 +42,7 @@ class _NthValue(AggregateFunction):
             lambda: NthState(call.type, number, ignore_nulls=ignore_nulls), "nth", arguments=call.args[:1]
         )
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         raise EngineBugError("nth_value is a function of frames")
 
     def buffers(self, start: int, stop: int) -> list[pa.Array]:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.time_zones import MAX_SECOND, TimeZone
 from pyspark_pipeline.kernels import civil
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import NO_BITS, decimal_words, values
 from pyspark_pipeline.kernels.decimal_words import unscaled
 from pyspark_pipeline.kernels.sort_fields import ordinals
@@ -36,9 +36,9 @@ _MASK = 2**64 - 1
 class _Side:
     """The bounds of one side of the frames, as words; ``failed`` flags those that Spark cannot compute, or is empty."""
 
-    high: Array
-    low: Array
-    failed: Array
+    high: Int64Array
+    low: Int64Array
+    failed: UInt8Array
 
 
 class RangeBounds:
@@ -51,7 +51,9 @@ class RangeBounds:
         self._ansi = settings.ansi
         self._time_zone = "UTC" if self._kind.kind == "timestamp_ntz" else settings.time_zone
 
-    def frames(self, starts: Array, column: pa.Array, at: Array, before: tuple[int, int]) -> tuple[Array, Array]:
+    def frames(
+        self, starts: BoolArray, column: pa.Array, at: Int64Array, before: tuple[int, int]
+    ) -> tuple[Int64Array, Int64Array]:
         """Return the begins and ends (exclusive) of the frames of consecutive rows ``at``; equal for empty frames.
 
         ``starts`` flags the first rows of partitions; ``before`` is the frame of the row before.
@@ -69,11 +71,11 @@ class RangeBounds:
             raise self._error(column[int(at[0]) + wrong // 2].as_py(), self._bounds[wrong % 2])
         return begin, end
 
-    def words(self, column: pa.Array) -> tuple[Array, Array]:
+    def words(self, column: pa.Array) -> tuple[Int64Array, Int64Array]:
         """Return the high and the low words of values."""
         return self._words(column, *self._numbers(column))
 
-    def upper_words(self, column: pa.Array) -> tuple[Array, Array]:
+    def upper_words(self, column: pa.Array) -> tuple[Int64Array, Int64Array]:
         """Return the high and the low words of the upper bounds of the rows with these values."""
         side = self._side(column, self._bounds[1])
         return side.high, side.low
@@ -88,7 +90,7 @@ class RangeBounds:
             return _Side(*self._words(column, high, low), NO_BITS)
         return _Side(*self._words(column, high, low), (failed & _valid(column)).astype(np.uint8))
 
-    def _words(self, column: pa.Array, high: Array | None, low: Array) -> tuple[Array, Array]:
+    def _words(self, column: pa.Array, high: Int64Array | None, low: Int64Array) -> tuple[Int64Array, Int64Array]:
         """Return the words in the order of the rows. ``high`` is None if ``low`` alone has the order of the values."""
         high = np.zeros(low.size, dtype=np.int64) if high is None else high
         if self._key.descending:
@@ -99,13 +101,13 @@ class RangeBounds:
             low = np.where(null, 0, low)
         return np.ascontiguousarray(high), np.ascontiguousarray(low)
 
-    def _numbers(self, column: pa.Array) -> tuple[Array | None, Array]:
+    def _numbers(self, column: pa.Array) -> tuple[Int64Array | None, Int64Array]:
         if self._kind.is_decimal:
             words = decimal_words(column)
             return words[1::2], words[::2] ^ _LEAST
         return None, ordinals(column).astype(np.int64)
 
-    def _moved(self, column: pa.Array, bound: Bound) -> tuple[Array | None, Array, Array | None]:
+    def _moved(self, column: pa.Array, bound: Bound) -> tuple[Int64Array | None, Int64Array, BoolArray | None]:
         """Return the values plus the offset, as words, and flags of those that overflow (None: none does)."""
         offset, kind = self._offset(bound), self._kind.kind
         if self._kind.is_decimal:
@@ -124,7 +126,7 @@ class RangeBounds:
         narrow = moved.astype(values(column).dtype).astype(np.int64)
         return None, narrow, moved != narrow if self._ansi and kind != "date" else None
 
-    def _plus_months(self, column: pa.Array, data: Array, months: int) -> tuple[Array, Array]:
+    def _plus_months(self, column: pa.Array, data: Int64Array, months: int) -> tuple[Int64Array, BoolArray]:
         zone = TimeZone("UTC" if self._kind.kind == "date" else self._time_zone)
         days, rest = (data, None) if self._kind.kind == "date" else zone.local_times(data)
         days = np.where(_valid(column), days, 0)
@@ -158,7 +160,7 @@ class OpenFrames:
 
     def __init__(self, bounds: RangeBounds) -> None:
         self._bounds = bounds
-        self._pending: deque[tuple[Array, Array]] = deque()
+        self._pending: deque[tuple[Int64Array, Int64Array]] = deque()
         self.complete = 0
 
     @property
@@ -166,7 +168,7 @@ class OpenFrames:
         """Bytes in memory."""
         return sum(high.nbytes + low.nbytes for high, low in self._pending)
 
-    def add(self, starts: Array, column: pa.Array) -> None:
+    def add(self, starts: BoolArray, column: pa.Array) -> None:
         """Advance over the next rows; ``starts`` flags the first rows of partitions."""
         begun = np.flatnonzero(starts)
         if begun.size:
@@ -185,11 +187,11 @@ class OpenFrames:
                 return
 
 
-def _valid(column: pa.Array) -> Array:
+def _valid(column: pa.Array) -> BoolArray:
     return np.asarray(column.is_valid())
 
 
-def _plus_decimal(words: Array, offset: int) -> tuple[Array, Array]:
+def _plus_decimal(words: Int64Array, offset: int) -> tuple[Int64Array, Int64Array]:
     """Add to 128-bit integers; the shim declines decimals whose sums could have more bits."""
     low, high = words[::2].view(np.uint64), words[1::2]
     moved = low + np.uint64(offset & _MASK)

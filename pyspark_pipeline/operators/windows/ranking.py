@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.expressions.cases import ALL_KINDS, case
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.buffers import fixed_array, rows_only, values
 from pyspark_pipeline.operators.windows.frame_values import (
     FrameValue,
@@ -45,7 +45,7 @@ _SIZES = WindowInput(lambda: ValueAtPartitionEnd(RunningAtEnds(RowNumbers(), Val
 _NUMBERS_OF_LAST_PEERS = WindowInput(lambda: ValueAtLastPeer(RunningAtEnds(RowNumbers(), ValueAtLastPeer.starts)))
 
 
-def _int(numbers: Array) -> pa.Array:
+def _int(numbers: Int64Array) -> pa.Array:
     return fixed_array(pa.int32(), numbers.astype(np.int32))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import fixed_array, last_true, values
 from pyspark_pipeline.operators.windows.boundaries import WindowRows, one_row
 
@@ -52,12 +52,12 @@ def _longs(data: Array) -> pa.Array:
 class _Counting(RunningValue):
     """Counts of flagged rows of the partition."""
 
-    def counts(self, rows: WindowRows, flags: Array, column: int = 0) -> Array:
-        """Return the count up to each row; int64."""
+    def counts(self, rows: WindowRows, flags: BoolArray, column: int = 0) -> Int64Array:
+        """Return the count up to each row."""
         total = np.cumsum(flags, dtype=np.int64)
         start = last_true(rows.partition_starts)
         begun = np.maximum(start, 0)
-        counts: Array = total - np.where(start >= 0, total[begun] - flags[begun], -self.before(column))
+        counts: Int64Array = total - np.where(start >= 0, total[begun] - flags[begun], -self.before(column))
         return counts
 
 
@@ -155,7 +155,7 @@ class LaggedValues(_Lagged):
         return [or_default(together.take(pa.array(at, mask=~inside)), inside, default)]
 
 
-def or_default(array: pa.Array, inside: Array, default: pa.Scalar | pa.Array) -> pa.Array:
+def or_default(array: pa.Array, inside: BoolArray, default: pa.Scalar | pa.Array) -> pa.Array:
     """Return ``array``, which is NULL in rows that are not ``inside``, with ``default`` in those rows."""
     if pa.types.is_null(array.type) or (isinstance(default, pa.Scalar) and not default.is_valid):
         return array

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.expressions.cases import KINDS, case
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import fixed_array, validity, values
 from pyspark_pipeline.kernels.hyperloglog import WORDS, add_hashes, estimate_counts, merge_registers, run_hashes
 from pyspark_pipeline.kernels.jit import frozen
@@ -27,13 +27,13 @@ class RegisterState(State):
         self._words = PerGroup(np.int64, WORDS)
         self.arrays = (self._words,)
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         add_hashes(groups, *_hashes(columns[0]), self._words.array)
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         run_hashes(starts, *_hashes(columns[0]), self._words.array)
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         """Merge partial registers."""
         parts = frozen(np.stack([values(buffer) for buffer in buffers], axis=1).reshape(-1))
         merge_registers(groups, parts, self._words.array)
@@ -48,7 +48,7 @@ class RegisterState(State):
         return fixed_array(pa.int64(), estimate_counts(self._words.part(start, stop), stop - start))
 
 
-def _hashes(column: pa.Array) -> tuple[Array, Array, int]:
+def _hashes(column: pa.Array) -> tuple[Int64Array, UInt8Array, int]:
     """Return the hashes of the rows (int64), the bytes of validity bits, and the number of these to skip."""
     if pa.types.is_dictionary(column.type):
         if column.dictionary.null_count:
@@ -69,7 +69,7 @@ class ApproximateCount(AggregateFunction):
         super().__init__(call, pool, settings)
         self._state = self.state(RegisterState, "registers")
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._state.merge(groups, buffers)
 
     def buffers(self, start: int, stop: int) -> list[pa.Array]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.expressions.cases import DAY_TIME, INTEGRAL, NUMERIC, ONE_CORE_A_TASK, YEAR_MONTH, case
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Float64Array, Int64Array
 from pyspark_pipeline.kernels.buffers import fixed_array
 from pyspark_pipeline.kernels.quantile_summaries import query_samples
 from pyspark_pipeline.operators.aggregation.functions.quantile_states import (
@@ -64,7 +64,7 @@ class ApproximatePercentile(AggregateFunction):
     def _inserted(self) -> InsertedSummaryState:
         return InsertedSummaryState(value_coder(self._kind), self._error)
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._state.update(groups, buffers)
 
     def buffers(self, start: int, stop: int) -> list[pa.Array]:
@@ -89,7 +89,7 @@ class ApproximatePercentile(AggregateFunction):
         offsets = np.arange(stop - start + 1, dtype=np.int32) * np.int32(self._percentages.size)
         return pa.ListArray.from_arrays(offsets, elements, mask=pa.array(~found))
 
-    def _exact(self, made: Summaries, groups: Array, percentage: float) -> Array:
+    def _exact(self, made: Summaries, groups: Int64Array, percentage: float) -> Float64Array:
         """Return the values of groups whose summaries have all values: those at the rank ⌈percentage · count⌉."""
         counts = made.counts[groups]
         if percentage <= self._error:
@@ -98,11 +98,11 @@ class ApproximatePercentile(AggregateFunction):
             ranks = counts
         else:
             ranks = np.ceil(percentage * counts).astype(np.int64)
-        found: Array = made.samples[0][made.bounds[:-1][groups] + ranks - 1]
+        found: Float64Array = made.samples[0][made.bounds[:-1][groups] + ranks - 1]
         return found
 
 
-def _column(kind: DataType, numbers: Array, found: Array) -> pa.Array:
+def _column(kind: DataType, numbers: Float64Array, found: BoolArray) -> pa.Array:
     """Return float64 numbers, each one that of a value of ``kind``, as values; NULL where not ``found``."""
     if kind.is_decimal:
         words = np.rint(np.where(found, numbers, 0) * 10.0**kind.scale).astype(np.int64)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.expressions.cases import DAY_TIME, FLOATING, INTEGRAL, YEAR_MONTH, case
 from pyspark_pipeline.kernels.accumulate import divide_sums
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import fixed_array, values
 from pyspark_pipeline.operators.aggregation.functions.count import CountState
 from pyspark_pipeline.operators.aggregation.functions.interval_sums import MonthSumState, TryMonthSumState
@@ -50,7 +50,7 @@ class DoubleAverage(AggregateFunction):
         self._sum = self.state(DoubleSumState, "double sum")
         self._count = self.state(CountState, "count")
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._sum.update(groups, buffers[:1])
         self._count.merge(groups, buffers[1])
 
@@ -72,7 +72,7 @@ class _IntervalAverage(AggregateFunction):
         self._count = self.state(CountState, "count")
 
     @abstractmethod
-    def _sums(self, start: int, stop: int) -> tuple[Array, Array | None]:
+    def _sums(self, start: int, stop: int) -> tuple[Array, BoolArray | None]:
         """Return the sums, 0 for no value, and which are valid (None: all)."""
 
     def buffers(self, start: int, stop: int) -> list[pa.Array]:
@@ -99,11 +99,11 @@ class IntervalAverage(_IntervalAverage):
         make = MonthSumState if call.type.kind == YEAR_MONTH else LongSumState
         self._sum = self.state(lambda: make(interval_overflow), "interval sum")
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._sum.update(groups, buffers[:1])
         self._count.merge(groups, buffers[1])
 
-    def _sums(self, start: int, stop: int) -> tuple[Array, Array | None]:
+    def _sums(self, start: int, stop: int) -> tuple[Array, BoolArray | None]:
         return self._sum.sums(start, stop), None
 
 
@@ -116,11 +116,11 @@ class TryIntervalAverage(_IntervalAverage):
         make = TryMonthSumState if call.type.kind == YEAR_MONTH else TryLongSumState
         self._sum = self.state(make, "try interval sum")
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._sum.merge(groups, buffers[0], pc.equal(buffers[1], 0))
         self._count.merge(groups, buffers[1])
 
-    def _sums(self, start: int, stop: int) -> tuple[Array, Array | None]:
+    def _sums(self, start: int, stop: int) -> tuple[Array, BoolArray | None]:
         column = self._sum.column(start, stop, empty_is_null=False)
         return values(column), np.asarray(column.is_valid())
 
@@ -136,7 +136,7 @@ class DecimalAverage(AggregateFunction):
         self._sum = self.state(lambda: decimal_sum(self._sum_type, pool.groups), "decimal sum", self._sum_type)
         self._count = self.state(CountState, "count")
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._sum.merge(groups, buffers[0], None)
         self._count.merge(groups, buffers[1])
 

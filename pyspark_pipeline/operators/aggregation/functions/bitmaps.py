@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark_pipeline.errors import ResourceExhaustedError
 from pyspark_pipeline.expressions.cases import case
 from pyspark_pipeline.expressions.conditions import bitmap_position
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.bitmaps import BITMAP_BYTES, or_bitmaps, set_bits, unset_bitmaps
 from pyspark_pipeline.kernels.buffers import string_parts, validity, values
 from pyspark_pipeline.operators.aggregation.functions.registry import AggregateFunction, aggregate
@@ -28,10 +28,10 @@ class BitmapState(State):
         self.bitmaps = PerGroup(np.uint8, BITMAP_BYTES)
         self.arrays = (self.bitmaps,)
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         self._combine(groups, *string_parts(columns[0]), *validity(columns[0]), self.bitmaps.array)
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         raise NotImplementedError("bitmaps are not a state of running frames")
 
 
@@ -41,13 +41,13 @@ class PositionState(BitmapState):
     def __init__(self) -> None:
         super().__init__(or_bitmaps)
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         positions = values(columns[0])
         failed = set_bits(groups, positions, *validity(columns[0]), self.bitmaps.array)
         if failed >= 0:
             raise bitmap_position(int(positions[failed]), BITMAP_BYTES)
 
-    def merge(self, groups: Array, bitmaps: pa.Array) -> None:
+    def merge(self, groups: Int64Array, bitmaps: pa.Array) -> None:
         """Add the bits of bitmaps."""
         super().update(groups, [bitmaps])
 
@@ -57,7 +57,7 @@ class _Bitmap(AggregateFunction):
 
     _state: BitmapState
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._state.update(groups, buffers)
 
     def buffers(self, start: int, stop: int) -> list[pa.Array]:
@@ -71,7 +71,7 @@ class _Bitmap(AggregateFunction):
         data = self.bytes_of(self._state.bitmaps.part(start, stop))
         return pa.Array.from_buffers(pa.binary(), stop - start, [None, pa.py_buffer(ends), pa.py_buffer(data)])
 
-    def bytes_of(self, bitmaps: Array) -> Array:
+    def bytes_of(self, bitmaps: UInt8Array) -> UInt8Array:
         """Return the bytes of the values."""
         return np.array(bitmaps)
 
@@ -86,7 +86,7 @@ class BitmapConstruct(_Bitmap):
         super().__init__(call, pool, settings)
         self._state = self.state(PositionState, "bitmap of positions")
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._state.merge(groups, buffers[0])
 
 
@@ -107,7 +107,7 @@ class BitmapAnd(_Bitmap):
         super().__init__(call, pool, settings)
         self._state = self.state(lambda: BitmapState(unset_bitmaps), "bitmap of missing bits")
 
-    def bytes_of(self, bitmaps: Array) -> Array:
+    def bytes_of(self, bitmaps: UInt8Array) -> UInt8Array:
         return np.invert(bitmaps)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.expressions.cases import INTEGRAL, case
 from pyspark_pipeline.kernels.accumulate import combine_bits
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import fixed_array, validity, values
 from pyspark_pipeline.kernels.running import run_bits
 from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, ValueFunction, aggregate
@@ -30,11 +30,11 @@ class BitState(ValueState):
         self._seen = PerGroup(np.uint8)
         self.arrays = (self._bits, self._seen)
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         data = values(columns[0]).astype(np.int64, copy=False)
         combine_bits(groups, data, *validity(columns[0]), self._operator, self._bits.array, self._seen.array)
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         data = values(columns[0]).astype(np.int64, copy=False)
         run_bits(starts, data, *validity(columns[0]), self._operator, self._bits.array, self._seen.array)
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.expressions import ExpressionSettings
 from pyspark_pipeline.expressions.cases import FLOATING, ONE_CORE_A_TASK, ORDERED, case
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import values
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.scala_sets import count_chains, set_order
@@ -60,7 +60,7 @@ class SetState(CollectedState):
         self._table = self._new_table()
         self._hashed: GroupTable | None = None
         self._is_full = False
-        self._sets: tuple[Array, pa.Array] | None = None
+        self._sets: tuple[Int64Array, pa.Array] | None = None
 
     def _new_table(self) -> GroupTable:
         return GroupTable([pa.int64(), self.elements.key])
@@ -73,13 +73,13 @@ class SetState(CollectedState):
         super().clear()
         self._begin()
 
-    def take(self, groups: Array) -> None:
+    def take(self, groups: Int64Array) -> None:
         raise NotImplementedError("sets of values are not a state of frames")
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         raise NotImplementedError("sets of values are not a state of running frames")
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         column = plain_column(columns[0], self.elements.kind.arrow)
         hashed = self._count_hashed(groups)
         self._update(groups[:hashed], column[:hashed])
@@ -87,18 +87,18 @@ class SetState(CollectedState):
             self._begin_sorting()
             self._update(groups[hashed:], column[hashed:])
 
-    def _update(self, groups: Array, column: pa.Array) -> None:
+    def _update(self, groups: Int64Array, column: pa.Array) -> None:
         if column.null_count:
             rows = np.flatnonzero(np.asarray(column.is_valid()))
             groups, column = groups[rows], column.take(pa.array(rows))
         self._add(groups, self.elements.encode(column))
 
-    def _add(self, groups: Array, column: pa.Array) -> None:
+    def _add(self, groups: Int64Array, column: pa.Array) -> None:
         if groups.size:
             self._table.group_ids([pa.array(groups), self.elements.keys(column)])
             self._sets = None
 
-    def _count_hashed(self, groups: Array) -> int:
+    def _count_hashed(self, groups: Int64Array) -> int:
         """Return how many of these rows come before Spark sorts the others."""
         if self._is_full:
             return 0
@@ -111,7 +111,7 @@ class SetState(CollectedState):
         if self._hashed is None:
             self._hashed, self._table, self._sets = self._table, self._new_table(), None
 
-    def merge(self, groups: Array, buffers: pa.Array) -> None:
+    def merge(self, groups: Int64Array, buffers: pa.Array) -> None:
         """Add sets: of Spark's stages, or spilled."""
         marks, sizes = read_heads(buffers)
         if marks.any():
@@ -125,13 +125,13 @@ class SetState(CollectedState):
             self._begin_sorting()
             self._merge(groups[hashed:], buffers[hashed:], sizes[hashed:])
 
-    def _merge(self, groups: Array, buffers: pa.Array, sizes: Array) -> None:
+    def _merge(self, groups: Int64Array, buffers: pa.Array, sizes: Int64Array) -> None:
         if groups.size:
             np.maximum.at(self._largest.array, groups, sizes)
             owners, columns = read_lists(groups, buffers, [self.elements.stored])
             self._add(owners, columns[0])
 
-    def rows(self, start: int, stop: int) -> tuple[Array, pa.Array]:
+    def rows(self, start: int, stop: int) -> tuple[Int64Array, pa.Array]:
         """Return the bounds of groups ``start`` ≤ g < ``stop`` in their elements, which are in the order of insertion.
 
         They are as Spark stores them.
@@ -145,7 +145,7 @@ class SetState(CollectedState):
         bounds, column = self.rows(start, stop)
         return list_buffers([column], bounds, self.largest(start, stop) + 1 if self._is_last else None)
 
-    def _grouped(self) -> tuple[Array, pa.Array]:
+    def _grouped(self) -> tuple[Int64Array, pa.Array]:
         """Return the groups of all elements, ascending, and the elements as Spark stores them."""
         if self._sets is None:
             numbers, keys = self._keys()
@@ -167,7 +167,7 @@ class SetState(CollectedState):
             both.group_ids(part.keys(0, part.count))
         return both.keys(0, both.count)
 
-    def largest(self, start: int, stop: int) -> Array:
+    def largest(self, start: int, stop: int) -> Int64Array:
         """Return the sizes of the largest sets merged into groups ``start`` ≤ g < ``stop``; 0 if none was."""
         return self._largest.part(start, stop)
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.expressions.cases import ALL_KINDS, case
 from pyspark_pipeline.kernels.accumulate import add_longs, count_rows, count_valid
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import fixed_array, validity, values
 from pyspark_pipeline.kernels.running import run_counts
 from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, AggregateFunction, aggregate
@@ -33,7 +33,7 @@ class CountState(State):
         self._seen = PerGroup(np.uint8)
         self.arrays = (self.counts, self._seen)
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         nullable = [column for column in columns if column.null_count]
         if not nullable:
             count_rows(groups, self.counts.array)
@@ -48,15 +48,15 @@ class CountState(State):
         valid = np.logical_and.reduce([np.asarray(column.is_valid()) for column in nullable])
         count_rows(groups[valid], self.counts.array)
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         run_counts(starts, _all_valid(starts.size, columns), self.counts.array)
 
-    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+    def over(self, begin: Int64Array, end: Int64Array, columns: Sequence[pa.Array]) -> None:
         rows = int(end.max())
         counts = frame_counts(_all_valid(rows, columns), begin, end) if columns else end - begin
         self.counts.array[: begin.size] = counts
 
-    def merge(self, groups: Array, counts: pa.Array) -> None:
+    def merge(self, groups: Int64Array, counts: pa.Array) -> None:
         """Add partial counts."""
         add_longs(groups, values(counts), *validity(counts), self.counts.array, self._seen.array)
 
@@ -65,7 +65,7 @@ class CountState(State):
         return fixed_array(pa.int64(), self.counts.part(start, stop).copy())
 
 
-def _all_valid(rows: int, columns: Sequence[pa.Array]) -> Array:
+def _all_valid(rows: int, columns: Sequence[pa.Array]) -> BoolArray:
     """Return which of the first ``rows`` rows are valid in all columns."""
     valid = np.ones(rows, dtype=np.bool_)
     for column in columns:
@@ -93,7 +93,7 @@ class Count(AggregateFunction):
         counted = tuple(arg for arg in call.args if not (isinstance(arg, Literal) and arg.value is not None))
         self._state = self.state(CountState, "count", arguments=counted)
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._state.merge(groups, buffers[0])
 
     def buffers(self, start: int, stop: int) -> list[pa.Array]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.errors import ResourceExhaustedError
 from pyspark_pipeline.expressions.cases import INTEGRAL, case
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import string_parts, validity, values
 from pyspark_pipeline.kernels.count_min import add_hashes, add_numbers, hash_factors, read_sketches, write_sketches
 from pyspark_pipeline.kernels.murmur3 import hash_rows
@@ -33,7 +33,7 @@ class SketchState(State):
         self._words = PerGroup(np.int64, 1 + self.depth * self.width)
         self.arrays = (self._words,)
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         if pa.types.is_integer(column.type):
             data = values(column).astype(np.int64, copy=False)
@@ -44,10 +44,10 @@ class SketchState(State):
         first, second = (hash_rows([column] * count, len(column), 0).view(np.int32) for count in (1, 2))
         add_hashes(groups, first, second, *validity(column), self.depth, self.width, self._words.array)
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         raise NotImplementedError("sketches are not a state of running frames")
 
-    def merge(self, groups: Array, sketches: pa.Array) -> None:
+    def merge(self, groups: Int64Array, sketches: pa.Array) -> None:
         """Add the counts of sketches."""
         offsets, data = string_parts(sketches)
         counts = read_sketches(data[offsets[0] : offsets[-1]], len(sketches), self.depth, self.width)
@@ -73,7 +73,7 @@ class CountMinSketch(AggregateFunction):
         given = [call.constant(position) for position in (1, 2, 3)]
         self._state = self.state(lambda: SketchState(*given), "sketch", *given, arguments=call.args[:1])
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._state.merge(groups, buffers[0])
 
     def buffers(self, start: int, stop: int) -> list[pa.Array]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.expressions.cases import ALL_KINDS, ORDERED, case
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.extreme_rows import take_marked
 from pyspark_pipeline.operators.aggregation.functions.extremes import extreme_state
 from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, AggregateFunction, aggregate
@@ -43,11 +43,11 @@ class ExtremeByState(RowValueState):
         self._best.clear()
         super().clear()
 
-    def take(self, groups: Array) -> None:
+    def take(self, groups: Int64Array) -> None:
         self._best.take(groups)
         super().take(groups)
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         value, ordering = columns
         if pa.types.is_dictionary(ordering.type):
             ordering = ordering.dictionary_decode()
@@ -56,7 +56,7 @@ class ExtremeByState(RowValueState):
         count = take_marked(groups, self._place.array, self._rows, rows)
         self._hold(value, rows[:count])
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         value, ordering = columns
         self._hold_scanned(value)
         places = self._best.run(starts, ordering, is_last=True)
@@ -79,7 +79,7 @@ class _ExtremeBy(AggregateFunction):
             lambda: ExtremeByState(call.type, ordering, self.sign), "extreme by", call.type, ordering, self.sign
         )
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._state.update(groups, buffers)
 
     def buffers(self, start: int, stop: int) -> list[pa.Array]:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.expressions.cases import ORDERED, case
 from pyspark_pipeline.kernels.accumulate import copy_live, least_decimals, least_doubles, least_longs, least_strings
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import (
     allocate,
     bits,
@@ -53,13 +53,13 @@ class ExtremeState(ValueState):
         """Set the first groups to values."""
 
     @abstractmethod
-    def mark(self, groups: Array, column: pa.Array, places: Array) -> None:
+    def mark(self, groups: Int64Array, column: pa.Array, places: Int64Array) -> None:
         """Update with a plain column; mark in ``places`` the rows of the extremes (``kernels/extreme_rows.py``)."""
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         self.run(starts, columns[0], is_last=False)
 
-    def run(self, starts: Array, column: pa.Array, *, is_last: bool) -> Array:
+    def run(self, starts: BoolArray, column: pa.Array, *, is_last: bool) -> Int64Array:
         """Scan a column; of rows with equal values the first or the last one has the extreme.
 
         Return the row number + 1 of every group's extreme, 0 for that of group 0, −1 for none; int64.
@@ -70,27 +70,27 @@ class ExtremeState(ValueState):
         self._load_rows(values, rows)
         return rows
 
-    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+    def over(self, begin: Int64Array, end: Int64Array, columns: Sequence[pa.Array]) -> None:
         column, rows = columns[0], np.empty(begin.size, dtype=np.int64)
         frame_least(begin, end, self._ranks(column), *validity(column), rows)
         self._load_rows(column, rows)
 
-    def _load_rows(self, column: pa.Array, rows: Array) -> None:
+    def _load_rows(self, column: pa.Array, rows: Int64Array) -> None:
         """Set the first groups to the values of rows; they are empty if the row is negative."""
         found = column.take(pa.array(rows, mask=rows < 0))
         self.seen.array[: len(found)] = np.asarray(found.is_valid())
         self.load(found)
 
-    def _ranks(self, column: pa.Array) -> Array:
+    def _ranks(self, column: pa.Array) -> Int64Array:
         """Return int64 numbers that sort like the values, descending for the largest; arbitrary for NULL."""
         if self.kind.kind in _SORTED_KINDS:
             return rank_rows([SortColumn(column, self.sign < 0, True)], len(column))
         ranks = ordinals(column).astype(np.int64, copy=False)
         return ranks if self.sign > 0 else ~ranks
 
-    def valid(self, start: int, stop: int) -> Array:
+    def valid(self, start: int, stop: int) -> BoolArray:
         """Return which groups have a value; bool, shape (groups,)."""
-        present: Array = self.seen.part(start, stop) != 0
+        present: BoolArray = self.seen.part(start, stop) != 0
         return present
 
 
@@ -102,21 +102,21 @@ class LongExtreme(ExtremeState):
         self._best = PerGroup(np.int64)
         self.arrays = (self._best, self.seen)
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         least_longs(groups, self._numbers(column), *validity(column), self.sign, self._best.array, self.seen.array)
 
-    def mark(self, groups: Array, column: pa.Array, places: Array) -> None:
+    def mark(self, groups: Int64Array, column: pa.Array, places: Int64Array) -> None:
         data = self._numbers(column)
         mark_longs(groups, data, *validity(column), self.sign, self._best.array, self.seen.array, places)
 
     def load(self, best: pa.Array) -> None:
         self._best.array[: len(best)] = self._numbers(best)
 
-    def _numbers(self, column: pa.Array) -> Array:
+    def _numbers(self, column: pa.Array) -> Int64Array:
         if self.kind.kind != "boolean":
             return values(column).astype(np.int64, copy=False)
-        data: Array = np.empty(len(column), dtype=np.int64)
+        data: Int64Array = np.empty(len(column), dtype=np.int64)
         unpack_bits(*bits(column), data)
         return data
 
@@ -136,11 +136,11 @@ class DoubleExtreme(ExtremeState):
         self._best = PerGroup(np.float64)
         self.arrays = (self._best, self.seen)
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         data = values(columns[0]).astype(np.float64, copy=False)
         least_doubles(groups, data, *validity(columns[0]), self.sign, self._best.array, self.seen.array)
 
-    def mark(self, groups: Array, column: pa.Array, places: Array) -> None:
+    def mark(self, groups: Int64Array, column: pa.Array, places: Int64Array) -> None:
         data = values(column).astype(np.float64, copy=False)
         mark_doubles(groups, data, *validity(column), self.sign, self._best.array, self.seen.array, places)
 
@@ -161,11 +161,11 @@ class DecimalExtreme(ExtremeState):
         self._best = PerGroup(np.int64, 2)
         self.arrays = (self._best, self.seen)
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         words = decimal_words(columns[0])
         least_decimals(groups, words, *validity(columns[0]), self.sign, self._best.array, self.seen.array)
 
-    def mark(self, groups: Array, column: pa.Array, places: Array) -> None:
+    def mark(self, groups: Int64Array, column: pa.Array, places: Int64Array) -> None:
         words = decimal_words(column)
         mark_decimals(groups, words, *validity(column), self.sign, self._best.array, self.seen.array, places)
 
@@ -184,7 +184,7 @@ class StringExtreme(ExtremeState):
         self._starts = PerGroup(np.int64)
         self._ends = PerGroup(np.int64)
         self.arrays = (self._starts, self._ends, self.seen)
-        self._arena: Array = np.empty(0, dtype=np.uint8)
+        self._arena: UInt8Array = np.empty(0, dtype=np.uint8)
         self._used = 0
 
     @property
@@ -195,14 +195,14 @@ class StringExtreme(ExtremeState):
         super().clear()
         self._used = 0
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         if pa.types.is_dictionary(column.type):
             groups, column = self._extremes_by_code(groups, column)
         for start, stop in _pieces(string_parts(column)[0]):
             self._update(groups[start:stop], column.slice(start, stop - start))
 
-    def mark(self, groups: Array, column: pa.Array, places: Array) -> None:
+    def mark(self, groups: Int64Array, column: pa.Array, places: Int64Array) -> None:
         for start, stop in _pieces(string_parts(column)[0]):
             piece = column.slice(start, stop - start)
             offsets, data = string_parts(piece)
@@ -217,7 +217,7 @@ class StringExtreme(ExtremeState):
         self._starts.array[: len(best)], self._ends.array[: len(best)] = offsets[:-1], offsets[1:]
         self._arena, self._used = data.copy(), data.size
 
-    def _extremes_by_code(self, groups: Array, column: pa.DictionaryArray) -> tuple[Array, pa.Array]:
+    def _extremes_by_code(self, groups: Int64Array, column: pa.DictionaryArray) -> tuple[Int64Array, pa.Array]:
         """Return one string per group of a chunk that has at most as many groups as rows, else all decoded strings.
 
         Strings are compared by the rank of their code; each distinct string is ranked once.
@@ -234,7 +234,7 @@ class StringExtreme(ExtremeState):
         present = np.flatnonzero(seen)
         return present, dictionary.take(order.take(pa.array(best[present])))
 
-    def _update(self, groups: Array, column: pa.Array) -> None:
+    def _update(self, groups: Int64Array, column: pa.Array) -> None:
         """Update with some rows; the arena is reserved for all their strings, though few may be kept."""
         offsets, data = string_parts(column)
         self._reserve_bytes(int(offsets[-1]) - int(offsets[0]))
@@ -262,7 +262,7 @@ class StringExtreme(ExtremeState):
         return pa.Array.from_buffers(self.kind.arrow, stop - start, [mask, pa.py_buffer(offsets), pa.py_buffer(out)])
 
 
-def _pieces(offsets: Array) -> Iterator[tuple[int, int]]:
+def _pieces(offsets: Int32Array) -> Iterator[tuple[int, int]]:
     """Yield (start, stop) of pieces of at most ``_PIECE_BYTES``, of at least one row each."""
     start, rows = 0, offsets.size - 1
     while start < rows:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.expressions.cases import ALL_KINDS, case
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import NO_BITS, bits, bool_array, last_true, validity
 from pyspark_pipeline.kernels.first_last import first_rows, last_rows
 from pyspark_pipeline.kernels.running import run_edges
@@ -29,31 +29,31 @@ class EdgeState(RowValueState):
         self._select = select
         self._ignore_nulls = ignore_nulls
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         if not self._ignore_nulls:
             self._append(groups, column, NO_BITS, 0)
         elif column.null_count < len(column):
             self._append(groups, column, *validity(column))
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         wanted = np.array(column.is_valid()) if self._ignore_nulls else np.ones(len(column), dtype=np.bool_)
         self._hold_scanned(column)
         self._place.array[0] = 0
         self.run(starts, wanted)
 
-    def run(self, starts: Array, wanted: Array) -> None:
+    def run(self, starts: BoolArray, wanted: BoolArray) -> None:
         """Set the positions after each row, the row + 1; position 0 is the value before the rows."""
         run_edges(starts, wanted, self._select is last_rows, self._seen.array, self._place.array)
 
-    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+    def over(self, begin: Int64Array, end: Int64Array, columns: Sequence[pa.Array]) -> None:
         rows = self.rows_of_frames(begin, end, columns[0])
         self._held, self._rows = [columns[0]], len(columns[0])
         self._place.array[: begin.size] = np.maximum(rows, 0)
         self._seen.array[: begin.size] = rows >= 0
 
-    def rows_of_frames(self, begin: Array, end: Array, column: pa.Array) -> Array:
+    def rows_of_frames(self, begin: Int64Array, end: Int64Array, column: pa.Array) -> Int64Array:
         """Return the row of each frame whose value is that of the frame, −1 if it has none; int64."""
         rows, at = len(column), begin
         if self._select is last_rows:
@@ -65,11 +65,11 @@ class EdgeState(RowValueState):
             at = following[np.minimum(begin, rows - 1)]
         return np.where((begin < end) & (at >= begin) & (at < end), at, -1)
 
-    def merge(self, groups: Array, column: pa.Array, is_set: pa.Array) -> None:
+    def merge(self, groups: Int64Array, column: pa.Array, is_set: pa.Array) -> None:
         """Merge partial values; only those that are set count."""
         self._append(groups, column, *bits(is_set))
 
-    def _append(self, groups: Array, column: pa.Array, bitmap: Array, skip: int) -> None:
+    def _append(self, groups: Int64Array, column: pa.Array, bitmap: UInt8Array, skip: int) -> None:
         rows = np.empty(groups.size, dtype=np.int64)
         count = self._select(groups, bitmap, skip, self._seen.array, self._place.array, self._rows, rows)
         self._hold(column, rows[:count])
@@ -93,7 +93,7 @@ class _Edge(AggregateFunction):
             lambda: EdgeState(call.type, select, ignore_nulls=ignore_nulls), type(self), call.type, ignore_nulls
         )
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._state.merge(groups, *buffers)
 
     def buffers(self, start: int, stop: int) -> list[pa.Array]:

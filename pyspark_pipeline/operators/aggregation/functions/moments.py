@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions.cases import case
 from pyspark_pipeline.expressions.conditions import divide_by_zero
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Float64Array, Int64Array
 from pyspark_pipeline.kernels.buffers import fixed_array, validity, values
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.moments import (
@@ -45,25 +45,25 @@ class _Moments(State):
         self._moments = PerGroup(np.float64, width)
         self.arrays = (self._moments,)
 
-    def column(self, moment: int, start: int, stop: int) -> Array:
+    def column(self, moment: int, start: int, stop: int) -> Float64Array:
         """Return one moment of groups ``start`` ≤ g < ``stop``; float64."""
-        part: Array = self._moments.part(start, stop)[moment :: self._width]
+        part: Float64Array = self._moments.part(start, stop)[moment :: self._width]
         return part
 
 
 class ColumnMoments(_Moments):
     """Moments of one column: n, and those up to the order ``width`` − 1."""
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         update_moments(groups, values(columns[0]), *validity(columns[0]), self._width, self._moments.array)
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         run_moments(starts, values(columns[0]), *validity(columns[0]), self._width, self._moments.array)
 
-    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+    def over(self, begin: Int64Array, end: Int64Array, columns: Sequence[pa.Array]) -> None:
         frame_moments(begin, end, values(columns[0]), *validity(columns[0]), self._width, self._moments.array)
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         """Merge partial moments."""
         merge_moments(groups, _flat(buffers), self._width, self._takes_other, self._moments.array)
 
@@ -71,13 +71,13 @@ class ColumnMoments(_Moments):
 class PairedMoments(ColumnMoments):
     """Moments of the first of two columns over the pairs without a NULL."""
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         super().update(groups, [_paired(*columns)])
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         super().scan(starts, [_paired(*columns)])
 
-    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+    def over(self, begin: Int64Array, end: Int64Array, columns: Sequence[pa.Array]) -> None:
         super().over(begin, end, [_paired(*columns)])
 
 
@@ -92,26 +92,26 @@ class PairMoments(_Moments):
     def __init__(self, takes_other: bool) -> None:
         super().__init__(_PAIR_WIDTH, takes_other)
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         x, y = columns
         update_pairs(groups, values(x), *validity(x), values(y), *validity(y), self._moments.array)
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         x, y = columns
         run_pairs(starts, values(x), *validity(x), values(y), *validity(y), self._moments.array)
 
-    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+    def over(self, begin: Int64Array, end: Int64Array, columns: Sequence[pa.Array]) -> None:
         x, y = columns
         frame_pairs(begin, end, values(x), *validity(x), values(y), *validity(y), self._moments.array)
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         """Merge partial moments; a covariance has the first four."""
         merge_pairs(groups, _flat(buffers), len(buffers), self._takes_other, self._moments.array)
 
 
-def _flat(buffers: Sequence[pa.Array]) -> Array:
+def _flat(buffers: Sequence[pa.Array]) -> Float64Array:
     """Return buffer columns row by row; float64, shape (rows · columns,)."""
-    flat: Array = frozen(np.stack([values(buffer) for buffer in buffers], axis=1).reshape(-1))
+    flat: Float64Array = frozen(np.stack([values(buffer) for buffer in buffers], axis=1).reshape(-1))
     return flat
 
 
@@ -126,7 +126,7 @@ class _Statistic(AggregateFunction):
         super().__init__(call, pool, settings)
         self.takes_other = self.is_kept_by_merge = settings.is_spark(4, 3)
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._state.merge(groups, buffers)
 
     def buffers(self, start: int, stop: int) -> list[pa.Array]:
@@ -139,17 +139,19 @@ class _Statistic(AggregateFunction):
             made, valid = self.statistic(*moments)
         return fixed_array(pa.float64(), np.ascontiguousarray(made), valid & (moments[0] != 0.0))
 
-    def statistic(self, *moments: Array) -> tuple[Array, Array]:
+    def statistic(self, *moments: Float64Array) -> tuple[Float64Array, BoolArray]:
         """Return the values (float64) and which are not NULL (bool) of groups that have rows."""
         raise NotImplementedError
 
-    def undefined(self, made: Array, is_undefined: Array) -> tuple[Array, Array]:
+    def undefined(self, made: Float64Array, is_undefined: BoolArray) -> tuple[Float64Array, BoolArray]:
         """Set undefined values (too few rows or no deviation) to NULL, or to NaN in the mode of Spark before 3.1."""
         if self.call.fields.get("nullOnDivideByZero", True):
             return made, ~is_undefined
         return np.where(is_undefined, np.nan, made), np.ones(made.size, dtype=np.bool_)
 
-    def divided(self, numerator: Array, denominator: Array, wanted: Array) -> tuple[Array, Array]:
+    def divided(
+        self, numerator: Float64Array, denominator: Float64Array, wanted: BoolArray
+    ) -> tuple[Float64Array, BoolArray]:
         """Divide as Spark's ``Divide``: division by zero is NULL, and raises in ANSI mode if the value is wanted."""
         by_zero = denominator == 0.0
         if self.ansi and (by_zero & wanted).any():
@@ -173,11 +175,11 @@ class _OfPairs(_Statistic):
         self._state = self.state(lambda: PairMoments(self.takes_other), "pair moments")
 
 
-def _second_moment(name: str, finish: Callable[[Array], Array], *, sample: bool) -> None:
+def _second_moment(name: str, finish: Callable[[Float64Array], Float64Array], *, sample: bool) -> None:
     """Register a function of M2 over n, or over n − 1 of a ``sample``."""
 
     class SecondMoment(_OfColumn):
-        def statistic(self, *moments: Array) -> tuple[Array, Array]:
+        def statistic(self, *moments: Float64Array) -> tuple[Float64Array, BoolArray]:
             n, _, second = moments
             if sample:
                 return self.undefined(finish(second / (n - 1.0)), n == 1.0)
@@ -198,7 +200,7 @@ class Skewness(_OfColumn):
 
     width = 4
 
-    def statistic(self, *moments: Array) -> tuple[Array, Array]:
+    def statistic(self, *moments: Float64Array) -> tuple[Float64Array, BoolArray]:
         n, _, second, third = moments
         made, valid = self.divided(np.sqrt(n) * third, np.sqrt(second * second * second), second != 0.0)
         made, defined = self.undefined(made, second == 0.0)
@@ -211,7 +213,7 @@ class Kurtosis(_OfColumn):
 
     width = 5
 
-    def statistic(self, *moments: Array) -> tuple[Array, Array]:
+    def statistic(self, *moments: Float64Array) -> tuple[Float64Array, BoolArray]:
         n, _, second, _, fourth = moments
         made, valid = self.divided(n * fourth, second * second, second != 0.0)
         made, defined = self.undefined(made - 3.0, second == 0.0)
@@ -222,7 +224,7 @@ class Kurtosis(_OfColumn):
 class RegrReplacement(_OfColumn):
     """M2, which is ``regr_sxx`` and ``regr_syy``."""
 
-    def statistic(self, *moments: Array) -> tuple[Array, Array]:
+    def statistic(self, *moments: Float64Array) -> tuple[Float64Array, BoolArray]:
         return moments[2].copy(), np.ones(moments[0].size, dtype=np.bool_)
 
 
@@ -230,7 +232,7 @@ class RegrReplacement(_OfColumn):
 class CovPopulation(_OfPairs):
     """The co-moment over n."""
 
-    def statistic(self, *moments: Array) -> tuple[Array, Array]:
+    def statistic(self, *moments: Float64Array) -> tuple[Float64Array, BoolArray]:
         n, _, _, co = moments
         return co / n, np.ones(n.size, dtype=np.bool_)
 
@@ -239,7 +241,7 @@ class CovPopulation(_OfPairs):
 class CovSample(_OfPairs):
     """The co-moment over n − 1."""
 
-    def statistic(self, *moments: Array) -> tuple[Array, Array]:
+    def statistic(self, *moments: Float64Array) -> tuple[Float64Array, BoolArray]:
         n, _, _, co = moments
         return self.undefined(co / (n - 1.0), n == 1.0)
 
@@ -248,7 +250,7 @@ class CovSample(_OfPairs):
 class RegrSxy(_OfPairs):
     """The co-moment."""
 
-    def statistic(self, *moments: Array) -> tuple[Array, Array]:
+    def statistic(self, *moments: Float64Array) -> tuple[Float64Array, BoolArray]:
         return moments[3].copy(), np.ones(moments[0].size, dtype=np.bool_)
 
 
@@ -258,7 +260,7 @@ class RegrR2(_OfPairs):
 
     width = _PAIR_WIDTH
 
-    def statistic(self, *moments: Array) -> tuple[Array, Array]:
+    def statistic(self, *moments: Float64Array) -> tuple[Float64Array, BoolArray]:
         _, _, _, co, second_y, second_x = moments
         is_one = (second_y == 0.0) & (second_x != 0.0)
         wanted = (second_y != 0.0) & (second_x != 0.0)
@@ -276,7 +278,7 @@ class Corr(_OfPairs):
         super().__init__(call, pool, settings)
         self._is_null_without_deviation = settings.is_spark(4, 3)
 
-    def statistic(self, *moments: Array) -> tuple[Array, Array]:
+    def statistic(self, *moments: Float64Array) -> tuple[Float64Array, BoolArray]:
         n, _, _, co, second_x, second_y = moments
         is_null = self._is_null_without_deviation & ((second_x == 0.0) | (second_y == 0.0))
         made, valid = self.divided(co, np.sqrt(second_x * second_y), (n > 1.0) & ~is_null)
@@ -297,7 +299,7 @@ class _Regression(AggregateFunction):
         self._pairs = self.state(lambda: PairMoments(takes_other), "pair moments", arguments=arguments)
         self._xs = self.state(lambda: PairedMoments(3, takes_other), "paired moments", 3, arguments=arguments)
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._pairs.merge(groups, buffers[:4])
         self._xs.merge(groups, buffers[4:])
 
@@ -314,7 +316,7 @@ class _Regression(AggregateFunction):
         return fixed_array(pa.float64(), np.ascontiguousarray(made), second != 0.0)
 
     @abstractmethod
-    def coefficient(self, slope: Array, mean_x: Array, mean_y: Array) -> Array:
+    def coefficient(self, slope: Float64Array, mean_x: Float64Array, mean_y: Float64Array) -> Float64Array:
         """Return the coefficient."""
 
 
@@ -322,7 +324,7 @@ class _Regression(AggregateFunction):
 class RegrSlope(_Regression):
     """The co-moment over M2 of x."""
 
-    def coefficient(self, slope: Array, mean_x: Array, mean_y: Array) -> Array:
+    def coefficient(self, slope: Float64Array, mean_x: Float64Array, mean_y: Float64Array) -> Float64Array:
         return slope
 
 
@@ -330,8 +332,8 @@ class RegrSlope(_Regression):
 class RegrIntercept(_Regression):
     """The mean of y − slope · the mean of x."""
 
-    def coefficient(self, slope: Array, mean_x: Array, mean_y: Array) -> Array:
-        intercept: Array = mean_y - slope * mean_x
+    def coefficient(self, slope: Float64Array, mean_x: Float64Array, mean_y: Float64Array) -> Float64Array:
+        intercept: Float64Array = mean_y - slope * mean_x
         return intercept
 
 

@@ -6,14 +6,16 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType, parse_type
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.first_last import nth_rows
 from pyspark_pipeline.kernels.running import run_nth
 from pyspark_pipeline.operators.aggregation.functions.first_last import EdgeState
 from pyspark_pipeline.operators.aggregation.functions.state import PerGroup, updated, warm_up
 
 
-def nth_rows_of_frames(begin: Array, end: Array, column: pa.Array, number: int, *, ignore_nulls: bool) -> Array:
+def nth_rows_of_frames(
+    begin: Int64Array, end: Int64Array, column: pa.Array, number: int, *, ignore_nulls: bool
+) -> Int64Array:
     """Return the row of each frame that is its ``number``-th (from 1), or its such row that is not NULL; −1 if none."""
     if not ignore_nulls or column.null_count == 0:
         rows = begin + (number - 1)
@@ -22,7 +24,7 @@ def nth_rows_of_frames(begin: Array, end: Array, column: pa.Array, number: int, 
     before = np.append(0, np.cumsum(valid, dtype=np.int64))
     at = before[begin] + (number - 1)
     inside = at < before[end]
-    found: Array = np.where(inside, np.append(np.flatnonzero(valid), 0)[np.where(inside, at, -1)], -1)
+    found: Int64Array = np.where(inside, np.append(np.flatnonzero(valid), 0)[np.where(inside, at, -1)], -1)
     return found
 
 
@@ -36,15 +38,16 @@ class NthState(EdgeState):
         self.arrays = (*self.arrays, self._counts)
 
     def _choose(
-        self, groups: Array, bitmap: Array, skip: int, seen: Array, place: Array, base: int, rows: Array
-    ) -> int:
+        self, groups: Int64Array, bitmap: UInt8Array, skip: int, seen: UInt8Array, place: Int64Array, base: int,
+        rows: Int64Array,
+    ) -> int:  # fmt: skip
         count: int = nth_rows(groups, bitmap, skip, self._number, self._counts.array, seen, place, base, rows)
         return count
 
-    def run(self, starts: Array, wanted: Array) -> None:
+    def run(self, starts: BoolArray, wanted: BoolArray) -> None:
         run_nth(starts, wanted, self._number, self._counts.array, self._seen.array, self._place.array)
 
-    def rows_of_frames(self, begin: Array, end: Array, column: pa.Array) -> Array:
+    def rows_of_frames(self, begin: Int64Array, end: Int64Array, column: pa.Array) -> Int64Array:
         return nth_rows_of_frames(begin, end, column, self._number, ignore_nulls=self._ignore_nulls)
 
 

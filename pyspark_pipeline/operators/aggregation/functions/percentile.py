@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.expressions.cases import DAY_TIME, FLOATING, INTEGRAL, NUMERIC, YEAR_MONTH, case
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Float64Array, Int64Array
 from pyspark_pipeline.kernels.buffers import fixed_array
 from pyspark_pipeline.kernels.value_counts import find_percentiles
 from pyspark_pipeline.operators.aggregation.functions.registry import aggregate
@@ -58,7 +58,7 @@ class _Percentile(ValueCountFunction):
         items = _numbers_of(self.call.type.children[0], elements, np.ones(elements.size, dtype=np.bool_))
         return pa.ListArray.from_arrays(offsets, items, mask=pa.array(~found))
 
-    def _numbers(self, bounds: Array, percentage: float) -> Array:
+    def _numbers(self, bounds: Int64Array, percentage: float) -> Float64Array:
         """Return the percentile of each group; float64, 0 for a group without values."""
         state, groups = self._state, bounds.size - 1
         lower, higher = np.empty(groups, dtype=np.int64), np.empty(groups, dtype=np.int64)
@@ -73,10 +73,10 @@ class _Percentile(ValueCountFunction):
         results[found] = self._between(lower, higher, positions) if self.interpolates else self._values(lower)
         return results
 
-    def _values(self, entries: Array) -> Array:
+    def _values(self, entries: Int64Array) -> Float64Array:
         return self._state.coder.doubles(self._state.codes(entries))
 
-    def _between(self, lower: Array, higher: Array, positions: Array) -> Array:
+    def _between(self, lower: Int64Array, higher: Int64Array, positions: Float64Array) -> Float64Array:
         """Interpolate between the values of two entries, unless they are equal.
 
         Spark 4.1 adds both values times their weights, later versions add a part of the difference; they round apart.
@@ -94,7 +94,7 @@ class _Percentile(ValueCountFunction):
         return np.where(equal, low, between)
 
 
-def _numbers_of(kind: DataType, numbers: Array, found: Array) -> pa.Array:
+def _numbers_of(kind: DataType, numbers: Array, found: BoolArray) -> pa.Array:
     """Return float64 numbers as values of ``kind``: doubles, or intervals, of which Spark cuts off the fraction."""
     if not kind.is_floating:
         limits = np.iinfo(f"i{kind.arrow.bit_width // 8}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Float64Array, Int64Array
 from pyspark_pipeline.kernels.buffers import string_parts
 from pyspark_pipeline.kernels.quantile_summaries import (
     COMPRESSED_FROM,
@@ -45,7 +45,7 @@ class Summary:
     def nbytes(self) -> int:
         return sum(part.nbytes for part in self.samples)
 
-    def insert(self, values: Array, error: float) -> None:
+    def insert(self, values: Float64Array, error: float) -> None:
         """Insert a head of values (float64, in the order of their bits)."""
         self.samples = insert_values(*self.samples, self.count, values, error)
         self.count += values.size
@@ -72,15 +72,15 @@ class Summary:
 class Summaries:
     """The compressed summaries of consecutive groups: the samples of group i are those from ``bounds[i]`` on."""
 
-    counts: Array
-    bounds: Array
+    counts: Int64Array
+    bounds: Int64Array
     samples: Samples
 
     def of(self, group: int) -> Samples:
         """Return the samples of a group."""
         which = slice(self.bounds[group], self.bounds[group + 1])
-        values, gs, deltas = (part[which] for part in self.samples)
-        return values, gs, deltas
+        values, gs, deltas = self.samples
+        return values[which], gs[which], deltas[which]
 
     def column(self, error: float) -> pa.Array:
         """Return Spark's serialized summaries."""
@@ -122,13 +122,13 @@ class SummaryState(State):
     def clear(self) -> None:
         self._keep(())
 
-    def take(self, groups: Array) -> None:
+    def take(self, groups: Int64Array) -> None:
         owners, *columns = self._grouped()
         numbers = _renumbered(groups, owners)
         kept = np.flatnonzero(numbers[owners] >= 0)
         self._keep((numbers[owners[kept]], *(column[kept] for column in columns)))
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         raise NotImplementedError("quantile summaries are not a state of running frames")
 
     @abstractmethod
@@ -161,12 +161,12 @@ class SummaryState(State):
     def _no_rows(self) -> tuple[Array, ...]:
         """Return columns without rows."""
 
-    def _is_exact(self, counts: Array, special: Array) -> Array:
+    def _is_exact(self, counts: Int64Array, special: Int64Array) -> BoolArray:
         """Return whether summaries of so many values keep all in order; not those of the groups ``special``.
 
         Spark compares values with IEEE's operators: NaN is not less than any, nor −0.0 less than 0.0.
         """
-        exact: Array = 2 * self.error * counts < 1
+        exact: BoolArray = 2 * self.error * counts < 1
         exact[special] = False
         return exact
 
@@ -188,12 +188,12 @@ class InsertedSummaryState(SummaryState):
         super().clear()
         self._known, self._limit = {}, _MIN_PENDING
 
-    def take(self, groups: Array) -> None:
+    def take(self, groups: Int64Array) -> None:
         super().take(groups)
         places = {int(group): place for place, group in enumerate(groups)}
         self._known = {places[group]: s for group, s in self._known.items() if group in places}
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         if column.null_count:
             valid = np.flatnonzero(np.asarray(column.is_valid()))
@@ -257,7 +257,7 @@ class MergedSummaryState(SummaryState):
         super().clear()
         self._samples, self._size = [], 0
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         offsets, data = string_parts(columns[0])
         starts = offsets[:-1].astype(np.int64) // _SAMPLE.itemsize
         records = data[: int(offsets[-1])].copy()
@@ -299,15 +299,15 @@ class MergedSummaryState(SummaryState):
         return self._samples[0]
 
 
-def sort_doubles(values: Array, groups: Array | None = None) -> Array:
+def sort_doubles(values: Float64Array, groups: Int64Array | None = None) -> Float64Array:
     """Return float64 values sorted as by Java's ``Double.compare``, within each group if ``groups`` are ascending."""
     bits = np.where(np.isnan(values), np.nan, values).view(np.int64)
     ranks = np.where(bits < 0, bits ^ np.iinfo(np.int64).max, bits)
-    ordered: Array = values[np.argsort(ranks) if groups is None else np.lexsort((ranks, groups))]
+    ordered: Float64Array = values[np.argsort(ranks) if groups is None else np.lexsort((ranks, groups))]
     return ordered
 
 
-def _joined(values: Array, bounds: Array, large: dict[int, Summary], counts: Array) -> Summaries:
+def _joined(values: Float64Array, bounds: Int64Array, large: dict[int, Summary], counts: Int64Array) -> Summaries:
     """Return the summaries of groups with all ``values`` between ``bounds`` as samples, but the ``large`` ones."""
     sizes, counts = np.diff(bounds), counts.copy()
     for group, summary in large.items():
@@ -323,14 +323,14 @@ def _joined(values: Array, bounds: Array, large: dict[int, Summary], counts: Arr
     return Summaries(counts=counts, bounds=ends, samples=made)
 
 
-def _places(firsts: Array, sizes: Array) -> Array:
+def _places(firsts: Int64Array, sizes: Int64Array) -> Int64Array:
     """Return the positions of ranges of ``sizes`` from ``firsts`` on, one range after the other."""
     ends = np.cumsum(sizes)
-    places: Array = np.arange(ends[-1] if ends.size else 0) + np.repeat(firsts - (ends - sizes), sizes)
+    places: Int64Array = np.arange(ends[-1] if ends.size else 0) + np.repeat(firsts - (ends - sizes), sizes)
     return places
 
 
-def _runs(owners: Array) -> Iterator[tuple[int, int, int]]:
+def _runs(owners: Int64Array) -> Iterator[tuple[int, int, int]]:
     """Yield the group, the first row and the end of each group of many rows."""
     starts = np.flatnonzero(np.append(True, owners[1:] != owners[:-1])) if owners.size else np.empty(0, dtype=np.int64)
     ends = np.append(starts[1:], owners.size)
@@ -338,7 +338,7 @@ def _runs(owners: Array) -> Iterator[tuple[int, int, int]]:
         yield int(owners[starts[place]]), int(starts[place]), int(ends[place])
 
 
-def _renumbered(groups: Array, owners: Array) -> Array:
+def _renumbered(groups: Int64Array, owners: Int64Array) -> Int64Array:
     """Return the new number of each group, −1 for those not in ``groups``."""
     numbers = np.full(int(max(owners.max(initial=0), groups.max(initial=0))) + 1, -1, dtype=np.int64)
     numbers[groups] = np.arange(groups.size)

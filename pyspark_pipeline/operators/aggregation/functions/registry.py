@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from pyspark_pipeline.expressions.cases import CaseRegistry, Signature
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.operators.aggregation.functions.state import S, StatePool, ValueState
 from pyspark_pipeline.plan.eval_mode import EvalMode, mode_fields
 from pyspark_pipeline.plan.expr import Expr
@@ -43,7 +43,7 @@ class AggregateFunction(ABC):
         return self._pool.shared_state(make, self.call.args if arguments is None else arguments, self.call.filter, *key)
 
     @abstractmethod
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         """Merge rows of buffers into their groups."""
 
     @abstractmethod
@@ -60,7 +60,7 @@ class ValueFunction(AggregateFunction):
 
     _state: ValueState
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._state.update(groups, buffers)
 
     def buffers(self, start: int, stop: int) -> list[pa.Array]:

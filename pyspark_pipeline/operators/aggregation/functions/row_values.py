@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.operators.aggregation.functions.state import PerGroup, State
 
 #: Replaced values are dropped once they outnumber the groups by this many rows.
@@ -35,11 +35,11 @@ class RowValueState(State):
         super().clear()
         self._held, self._rows = [], 0
 
-    def take(self, groups: Array) -> None:
+    def take(self, groups: Int64Array) -> None:
         super().take(groups)
         self._compact()
 
-    def _hold(self, column: pa.Array, rows: Array) -> None:
+    def _hold(self, column: pa.Array, rows: Int64Array) -> None:
         """Append the values of the rows; the places of their groups are already set."""
         if not rows.size:
             return

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.expressions.cast_decimal import to_double
 from pyspark_pipeline.expressions.java_numbers import Digits
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array
 from pyspark_pipeline.kernels.buffers import decimal_words, fixed_array, values
 from pyspark_pipeline.kernels.scala_sets import hash_floating, hash_longs, hash_scaled, hash_texts
 from pyspark_pipeline.kernels.unsafe_arrays import arrays_of_bytes, bytes_of_arrays
@@ -43,24 +43,24 @@ class Elements:
         """Return the stored elements of keys."""
         return keys
 
-    def repeats(self, owners: Array, column: pa.Array) -> Array:
+    def repeats(self, owners: Int64Array, column: pa.Array) -> Int64Array:
         """Return the positions of elements that equal an earlier one of their owner, although their keys differ."""
         return np.empty(0, dtype=np.int64)
 
-    def hashes(self, column: pa.Array) -> Array:
+    def hashes(self, column: pa.Array) -> Int32Array:
         """Return the hashes of stored elements; int32."""
         return hash_longs(values(column))
 
 
 class _Booleans(Elements):
-    def hashes(self, column: pa.Array) -> Array:
+    def hashes(self, column: pa.Array) -> Int32Array:
         return np.where(np.asarray(column), _TRUE, _FALSE).astype(np.int32)
 
 
 class _Texts(Elements):
     """Strings, equal if their bytes are."""
 
-    def hashes(self, column: pa.Array) -> Array:
+    def hashes(self, column: pa.Array) -> Int32Array:
         return hash_texts(column)
 
 
@@ -77,7 +77,7 @@ class _Bytes(_Texts):
 class _FloatBits(Elements):
     """Doubles and floats by their bits, in which all NaNs are equal, and −0.0 is 0.0 (since Spark 4.3)."""
 
-    def hashes(self, column: pa.Array) -> Array:
+    def hashes(self, column: pa.Array) -> Int32Array:
         numbers = values(column)
         return hash_longs(numbers.view(f"<i{numbers.dtype.itemsize}"))
 
@@ -102,12 +102,12 @@ class _Floats(Elements):
         numbers = np.where(np.isnan(numbers), np.nan, numbers)
         return fixed_array(self.stored, numbers.astype(f"<f{self.stored.bit_width // 8}"))
 
-    def repeats(self, owners: Array, column: pa.Array) -> Array:
+    def repeats(self, owners: Int64Array, column: pa.Array) -> Int64Array:
         zeros = np.flatnonzero(values(column) == 0)
         firsts = np.unique(owners[zeros], return_index=True)[1]
         return np.delete(zeros, firsts)
 
-    def hashes(self, column: pa.Array) -> Array:
+    def hashes(self, column: pa.Array) -> Int32Array:
         return hash_floating(values(column))
 
 
@@ -118,7 +118,7 @@ class _Decimals(Elements):
         super().__init__(kind)
         self._is_shortest = is_shortest
 
-    def hashes(self, column: pa.Array) -> Array:
+    def hashes(self, column: pa.Array) -> Int32Array:
         unscaled = np.ascontiguousarray(decimal_words(column)[::2])
         power = 10**self.kind.scale
         whole = unscaled // power
@@ -128,7 +128,7 @@ class _Decimals(Elements):
             hashes[rest] = self._hash_fractions(column.take(pa.array(rest)), unscaled[rest])
         return hashes
 
-    def _hash_fractions(self, column: pa.Array, unscaled: Array) -> Array:
+    def _hash_fractions(self, column: pa.Array, unscaled: Int64Array) -> Int32Array:
         doubles = values(to_double(column, self.kind))
         printed = Digits.of(doubles, self._is_shortest)
         digits, places = _stripped(printed.digits, printed.counts - printed.exponents)
@@ -137,7 +137,7 @@ class _Decimals(Elements):
         return np.where(is_double, hash_floating(doubles), hash_scaled(own, scales))
 
 
-def _stripped(digits: Array, scales: Array) -> tuple[Array, Array]:
+def _stripped(digits: Int64Array, scales: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Return integers without zeros at the end, and the scales with which they are the same decimals."""
     digits, scales = digits.copy(), scales.copy()
     ending = np.flatnonzero((digits % 10 == 0) & (digits != 0))

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import grown
 from pyspark_pipeline.plan.expr import Expr
 
@@ -60,7 +60,7 @@ class PerGroup:
         """Set everything to zero."""
         self.array[:] = 0
 
-    def take(self, groups: Array) -> None:
+    def take(self, groups: Int64Array) -> None:
         """Keep only ``groups``, renumbered from 0 in this order; the other groups start at zero again."""
         kept = self.array.reshape(-1, self._width)[groups].reshape(-1)
         self.array[:] = 0
@@ -91,24 +91,24 @@ class State(ABC):
         for array in self.arrays:
             array.clear()
 
-    def take(self, groups: Array) -> None:
+    def take(self, groups: Int64Array) -> None:
         """Keep only ``groups`` (int64), renumbered from 0 in this order; the other groups are empty again."""
         for array in self.arrays:
             array.take(groups)
 
     @abstractmethod
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         """Update the groups (int64) of rows with the columns of the arguments, all of one length."""
 
     @abstractmethod
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         """Set group i + 1 to the state after row i, for the running frames of a window.
 
         Group 0 is the state before the first row. ``starts``: bool, shape (rows,), flags the rows that an empty state
         is updated with. There are at least rows + 1 groups.
         """
 
-    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+    def over(self, begin: Int64Array, end: Int64Array, columns: Sequence[pa.Array]) -> None:
         """Set group i, which is empty, to the state after the rows ``begin[i]`` ≤ r < ``end[i]`` in order.
 
         Both are int64 and ascend. A state whose rows may be added in any order, or removed again, overrides this: the
@@ -132,18 +132,18 @@ class ValueState(State):
         """Return the values of groups ``start`` ≤ g < ``stop``; NULL for a group without one."""
 
 
-def rows_of_frames(begin: Array, sizes: Array) -> Array:
+def rows_of_frames(begin: Int64Array, sizes: Int64Array) -> Int64Array:
     """Return the rows of frames that have ``sizes`` rows from ``begin``, one frame after the other; int64."""
     ends = np.cumsum(sizes)
-    numbers: Array = np.arange(ends[-1]) + np.repeat(begin - (ends - sizes), sizes)
+    numbers: Int64Array = np.arange(ends[-1]) + np.repeat(begin - (ends - sizes), sizes)
     return numbers
 
 
-def frame_counts(flags: Array, begin: Array, end: Array) -> Array:
+def frame_counts(flags: BoolArray, begin: Int64Array, end: Int64Array) -> Int64Array:
     """Return the number of flagged rows of each frame; int64."""
     running = np.zeros(flags.size + 1, dtype=np.int64)
     np.cumsum(flags, out=running[1:])
-    counts: Array = running[end] - running[begin]
+    counts: Int64Array = running[end] - running[begin]
     return counts
 
 

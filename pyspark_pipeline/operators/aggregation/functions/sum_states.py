@@ -22,7 +22,7 @@ from pyspark_pipeline.kernels.accumulate import (
     merge_longs,
     try_add_longs,
 )
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Float64Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import bits, bool_array, decimal_words, fixed_array, validity, values
 from pyspark_pipeline.kernels.frames import do_long_sums_overflow, frame_decimals, frame_doubles
 from pyspark_pipeline.kernels.jit import frozen
@@ -75,7 +75,9 @@ def long_overflow() -> SparkConditionError:
     return overflow("long overflow", "try_add", EMPTY_CONTEXT)
 
 
-def _frame_values(begin: Array, end: Array, column: pa.Array, dtype: Any, null: float) -> tuple[Array, Array]:
+def _frame_values(
+    begin: Int64Array, end: Int64Array, column: pa.Array, dtype: Any, null: float
+) -> tuple[Array, BoolArray]:
     """Return the values of a column, ``null`` for NULL, and which frames have a value."""
     data, valid = values(column).astype(dtype), np.ones(len(column), dtype=np.bool_)
     if column.null_count:
@@ -84,7 +86,7 @@ def _frame_values(begin: Array, end: Array, column: pa.Array, dtype: Any, null: 
     return data, frame_counts(valid, begin, end) > 0
 
 
-def _differences(begin: Array, end: Array, data: Array) -> Array:
+def _differences(begin: Int64Array, end: Int64Array, data: Array) -> Array:
     """Return the sum of each frame as the difference of two sums of all rows; integers wrap around."""
     running = np.zeros(data.size + 1, dtype=data.dtype)
     np.cumsum(data, out=running[1:])
@@ -113,18 +115,18 @@ class LongSumState(ValueState):
         self._seen = PerGroup(np.uint8)
         self.arrays = (self._sums, self._seen)
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         data = values(column).astype(np.int64, copy=False)
         if add_longs(groups, data, *validity(column), self._sums.array, self._seen.array) and self._error:
             raise self._error()
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         data = values(columns[0]).astype(np.int64, copy=False)
         if run_longs(starts, data, *validity(columns[0]), self._sums.array, self._seen.array) and self._error:
             raise self._error()
 
-    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+    def over(self, begin: Int64Array, end: Int64Array, columns: Sequence[pa.Array]) -> None:
         data, self._seen.array[: begin.size] = _frame_values(begin, end, columns[0], np.int64, 0)
         self._sums.array[: begin.size] = _differences(begin, end, data)
         if self._error and _total_size(data) >= _SAFE_TOTAL and do_long_sums_overflow(begin, end, frozen(data)):
@@ -147,15 +149,15 @@ class TryLongSumState(State):
         self._seen = PerGroup(np.uint8)
         self.arrays = (self._sums, self._seen)
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         data = values(columns[0]).astype(np.int64, copy=False)
         try_add_longs(groups, data, *validity(columns[0]), self._sums.array, self._seen.array)
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         data = values(columns[0]).astype(np.int64, copy=False)
         run_try_longs(starts, data, *validity(columns[0]), self._sums.array, self._seen.array)
 
-    def merge(self, groups: Array, sums: pa.Array, empty: pa.Array) -> None:
+    def merge(self, groups: Int64Array, sums: pa.Array, empty: pa.Array) -> None:
         """Add partial sums; ``empty`` flags sums without a value; other NULL sums have overflowed."""
         merge_longs(groups, values(sums), *validity(sums), *bits(empty), self._sums.array, self._seen.array)
 
@@ -178,23 +180,23 @@ class DoubleSumState(ValueState):
         self._seen = PerGroup(np.uint8)
         self.arrays = (self._sums, self._seen)
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         data = values(column).astype(np.float64, copy=False)
         add_doubles(groups, data, *validity(column), self._sums.array, self._seen.array)
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         data = values(columns[0]).astype(np.float64, copy=False)
         run_doubles(starts, data, *validity(columns[0]), self._sums.array, self._seen.array)
 
-    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+    def over(self, begin: Int64Array, end: Int64Array, columns: Sequence[pa.Array]) -> None:
         data, self._seen.array[: begin.size] = _frame_values(begin, end, columns[0], np.float64, -0.0)
         if _total_size(data) < _EXACT_TOTAL and bool((data == np.trunc(data)).all()):
             self._sums.array[: begin.size] = _differences(begin, end, data)
         else:
             frame_doubles(begin, end, frozen(data), self._sums.array)
 
-    def sums(self, start: int, stop: int) -> Array:
+    def sums(self, start: int, stop: int) -> Float64Array:
         """Return the sums, 0 for a group without a value; float64."""
         return self._sums.part(start, stop)
 
@@ -219,21 +221,21 @@ class DecimalSumState(State):
         self._seen = PerGroup(np.uint8)
         self.arrays = (self._sums, self._seen)
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         add_decimals(groups, decimal_words(column), *validity(column), self._sums.array, self._seen.array)
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         raise EngineBugError(f"{type(self).__name__} is not a state of frames")
 
-    def merge(self, groups: Array, sums: pa.Array, empty: pa.Array | None) -> None:
+    def merge(self, groups: Int64Array, sums: pa.Array, empty: pa.Array | None) -> None:
         """Add partial sums; ``empty`` flags sums without a value (None: none); other NULL sums have overflowed."""
         none = (np.zeros((len(sums) + 7) // 8, dtype=np.uint8), 0)
         flags = none if empty is None else bits(empty)
         words = decimal_words(sums)
         merge_decimals(groups, words, *validity(sums), *flags, self._sums.array, self._seen.array)
 
-    def parts(self, start: int, stop: int) -> tuple[Array, Array]:
+    def parts(self, start: int, stop: int) -> tuple[Int64Array, UInt8Array]:
         """Return the sums' words, shape (2 · groups,), and per group: 0 empty, 1 has a value, 3 overflowed."""
         words, seen = self._sums.part(start, stop), self._seen.part(start, stop)
         if self._type.precision < 38:
@@ -252,14 +254,14 @@ class DecimalSumState(State):
         valid = seen == HAS_VALUE if empty_is_null else seen != _OVERFLOWED
         return fixed_array(self._type.arrow, words.copy(), valid)
 
-    def is_empty(self, start: int, stop: int) -> Array:
+    def is_empty(self, start: int, stop: int) -> BoolArray:
         """Return which groups have no value; bool, shape (groups,)."""
-        empty: Array = self._seen.part(start, stop) == _EMPTY
+        empty: BoolArray = self._seen.part(start, stop) == _EMPTY
         return empty
 
-    def has_overflowed(self, start: int, stop: int) -> Array:
+    def has_overflowed(self, start: int, stop: int) -> BoolArray:
         """Return which sums overflowed; bool, shape (groups,)."""
-        overflowed: Array = self._seen.part(start, stop) == _OVERFLOWED
+        overflowed: BoolArray = self._seen.part(start, stop) == _OVERFLOWED
         return overflowed
 
 
@@ -270,11 +272,11 @@ class WholeDecimalSumState(DecimalSumState):
         super().__init__(sum_type)
         self._limbs = np.zeros(4, dtype=np.int64)
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         if add_limbs(decimal_words(columns[0]), *validity(columns[0]), self._limbs):
             self._seen.array[0] |= HAS_VALUE
 
-    def merge(self, groups: Array, sums: pa.Array, empty: pa.Array | None) -> None:
+    def merge(self, groups: Int64Array, sums: pa.Array, empty: pa.Array | None) -> None:
         kept = sums if empty is None else sums.filter(pc.invert(empty))
         if kept.null_count:
             self._seen.array[0] = _OVERFLOWED
@@ -283,7 +285,7 @@ class WholeDecimalSumState(DecimalSumState):
     def total(self, group: int) -> int:
         return sum(int(limb) << (32 * place) for place, limb in enumerate(self._limbs))
 
-    def parts(self, start: int, stop: int) -> tuple[Array, Array]:
+    def parts(self, start: int, stop: int) -> tuple[Int64Array, UInt8Array]:
         total, seen = self.total(0), self._seen.part(0, 1).copy()
         if abs(total) >= 10**self._type.precision:
             total, seen[0] = 0, _OVERFLOWED
@@ -302,15 +304,15 @@ class FrameDecimalSumState(DecimalSumState):
         self._sums = PerGroup(np.int64, 3)
         self.arrays = (self._sums, self._seen)
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         add_wide_decimals(groups, decimal_words(column), *validity(column), self._sums.array, self._seen.array)
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         run_decimals(starts, decimal_words(column), *validity(column), self._sums.array, self._seen.array)
 
-    def over(self, begin: Array, end: Array, columns: Sequence[pa.Array]) -> None:
+    def over(self, begin: Int64Array, end: Int64Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         frame_decimals(begin, end, decimal_words(column), *validity(column), self._sums.array, self._seen.array)
 
@@ -318,7 +320,7 @@ class FrameDecimalSumState(DecimalSumState):
         low, middle, high = (int(word) for word in self._sums.part(group, group + 1))
         return (high << 128) | ((middle & _WORD) << 64) | (low & _WORD)
 
-    def parts(self, start: int, stop: int) -> tuple[Array, Array]:
+    def parts(self, start: int, stop: int) -> tuple[Int64Array, UInt8Array]:
         sums, seen = self._sums.part(start, stop).reshape(-1, 3), self._seen.part(start, stop).copy()
         words, limit = np.ascontiguousarray(sums[:, :2]).reshape(-1), 10**self._type.precision
         mark_exceeding(words, np.uint64(limit & _WORD), np.int64(limit >> 64), seen)

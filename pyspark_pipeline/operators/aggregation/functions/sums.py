@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.expressions.cases import DAY_TIME, FLOATING, INTEGRAL, YEAR_MONTH, case
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.buffers import bool_array
 from pyspark_pipeline.operators.aggregation.functions.interval_sums import MonthSumState
 from pyspark_pipeline.operators.aggregation.functions.registry import (
@@ -61,7 +61,7 @@ class TryLongSum(AggregateFunction):
         super().__init__(call, pool, settings)
         self._state = self.state(TryLongSumState, "try long sum")
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._state.merge(groups, *buffers)
 
     def buffers(self, start: int, stop: int) -> list[pa.Array]:
@@ -88,7 +88,7 @@ class DecimalSum(AggregateFunction):
         super().__init__(call, pool, settings)
         self._state = self.state(lambda: decimal_sum(call.type, pool.groups), "decimal sum", call.type)
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._state.merge(groups, buffers[0], buffers[1])
 
     def buffers(self, start: int, stop: int) -> list[pa.Array]:

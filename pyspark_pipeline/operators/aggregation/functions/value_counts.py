@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import allocate, grown, validity
 from pyspark_pipeline.kernels.value_counts import (
     append_counts,
@@ -36,7 +36,7 @@ class ValueCountState(State):
         self.coder = coder
         self.stride = coder.words + 2
         self._count = count
-        self.entries: Array = np.empty(0, dtype=np.int64)
+        self.entries: Int64Array = np.empty(0, dtype=np.int64)
         self._size = 0
         self._limit = _MIN_ENTRIES
         self._is_combined = True
@@ -49,7 +49,7 @@ class ValueCountState(State):
     def reserve(self, groups: int) -> None:
         self._groups = max(self._groups, groups)
 
-    def take(self, groups: Array) -> None:
+    def take(self, groups: Int64Array) -> None:
         if np.array_equal(groups, np.arange(self._groups)):
             return
         numbers = np.full(self._groups, -1, dtype=np.int64)
@@ -64,7 +64,7 @@ class ValueCountState(State):
         self.coder.clear()
         self._size, self._limit, self._is_combined = 0, _MIN_ENTRIES, True
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
@@ -76,10 +76,10 @@ class ValueCountState(State):
             groups, codes, *validity(column), self._count, self.stride, self.entries, self._size
         )
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         raise NotImplementedError("the counts of values are not a state of running frames")
 
-    def merge(self, groups: Array, buffers: pa.Array) -> None:
+    def merge(self, groups: Int64Array, buffers: pa.Array) -> None:
         """Merge partial counts."""
         owners, codes, counts = self.coder.read(groups, buffers)
         self._make_room(counts.size)
@@ -92,18 +92,18 @@ class ValueCountState(State):
         counts = np.ascontiguousarray(self._rows()[which, -1])
         return [self.coder.write(self.codes(which), counts, bounds)]
 
-    def bounds(self, start: int, stop: int) -> Array:
+    def bounds(self, start: int, stop: int) -> Int64Array:
         """Return the first entry of each group and the end of the last group; the entries are sorted by value."""
         self._combine()
         bounds = np.empty(stop - start + 1, dtype=np.int64)
         find_bounds(self.entries, self.stride, self._size, start, bounds)
         return bounds
 
-    def codes(self, which: slice | Array) -> Array:
+    def codes(self, which: slice | Int64Array) -> Int64Array:
         """Return the codes of some entries; int64, one after the other."""
         return np.ascontiguousarray(self._rows()[which, 1:-1]).reshape(-1)
 
-    def _rows(self) -> Array:
+    def _rows(self) -> Int64Array:
         return self.entries[: self._size * self.stride].reshape(-1, self.stride)
 
     def _make_room(self, more: int) -> None:
@@ -131,7 +131,7 @@ class ValueCountFunction(AggregateFunction):
 
     _state: ValueCountState
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._state.merge(groups, buffers[0])
 
     def buffers(self, start: int, stop: int) -> list[pa.Array]:

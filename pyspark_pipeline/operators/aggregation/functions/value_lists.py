@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import ResourceExhaustedError
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.unsafe_arrays import read_lists, write_lists
 from pyspark_pipeline.operators.aggregation.functions.registry import AggregateFunction
 from pyspark_pipeline.operators.aggregation.functions.state import State
@@ -26,7 +26,7 @@ class CollectedState(State):
     """Values of each group; the buffer has them in Spark's serialized form."""
 
     @abstractmethod
-    def merge(self, groups: Array, buffers: pa.Array) -> None:
+    def merge(self, groups: Int64Array, buffers: pa.Array) -> None:
         """Add the values of buffers."""
 
     @abstractmethod
@@ -43,7 +43,7 @@ class ListState(CollectedState):
     def __init__(self, kinds: Sequence[DataType], *, are_structs: bool = False) -> None:
         self._types = [kind.arrow for kind in kinds]
         self._are_structs = are_structs
-        self._pieces: list[tuple[Array, list[pa.Array]]] = []
+        self._pieces: list[tuple[Int64Array, list[pa.Array]]] = []
         self._is_grouped = True
         self._bytes = 0
 
@@ -57,7 +57,7 @@ class ListState(CollectedState):
     def clear(self) -> None:
         self._pieces, self._is_grouped, self._bytes = [], True, 0
 
-    def take(self, groups: Array) -> None:
+    def take(self, groups: Int64Array) -> None:
         owners, columns = self._grouped()
         numbers = np.full(int(max(owners.max(initial=0), groups.max(initial=0))) + 1, -1, dtype=np.int64)
         numbers[groups] = np.arange(groups.size)
@@ -65,27 +65,27 @@ class ListState(CollectedState):
         self.clear()
         self._append(numbers[owners[kept]], [column.take(pa.array(kept)) for column in columns])
 
-    def update(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         first = columns[0]
         if first.null_count:
             rows = np.flatnonzero(np.asarray(first.is_valid()))
             groups, columns = groups[rows], [column.take(pa.array(rows)) for column in columns]
         self._append(groups.copy(), columns[0].flatten() if self._are_structs else columns)
 
-    def scan(self, starts: Array, columns: Sequence[pa.Array]) -> None:
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         raise NotImplementedError("lists of values are not a state of running frames")
 
-    def merge(self, groups: Array, buffers: pa.Array) -> None:
+    def merge(self, groups: Int64Array, buffers: pa.Array) -> None:
         self._append(*read_lists(groups, buffers, self._types, are_rows=self._are_structs))
 
-    def _append(self, groups: Array, columns: Sequence[pa.Array]) -> None:
+    def _append(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         if groups.size:
             plain = [plain_column(column, kind) for column, kind in zip(columns, self._types, strict=True)]
             self._pieces.append((groups, plain))
             self._is_grouped = False
             self._bytes += groups.nbytes + sum(column.nbytes for column in plain)
 
-    def rows(self, start: int, stop: int) -> tuple[Array, list[pa.Array]]:
+    def rows(self, start: int, stop: int) -> tuple[Int64Array, list[pa.Array]]:
         """Return the bounds of groups ``start`` ≤ g < ``stop`` in their rows, which are returned as columns."""
         owners, columns = self._grouped()
         bounds = np.searchsorted(owners, np.arange(start, stop + 1))
@@ -96,7 +96,7 @@ class ListState(CollectedState):
         bounds, columns = self.rows(start, stop)
         return list_buffers(columns, bounds, are_rows=self._are_structs)
 
-    def _grouped(self) -> tuple[Array, list[pa.Array]]:
+    def _grouped(self) -> tuple[Int64Array, list[pa.Array]]:
         """Return the groups of all rows, ascending, and the columns."""
         if not self._pieces:
             return np.empty(0, dtype=np.int64), [pa.nulls(0, kind) for kind in self._types]
@@ -114,7 +114,7 @@ class ListFunction(AggregateFunction):
 
     _state: CollectedState
 
-    def merge(self, groups: Array, buffers: Sequence[pa.Array]) -> None:
+    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._state.merge(groups, buffers[0])
 
     def buffers(self, start: int, stop: int) -> list[pa.Array]:
@@ -122,7 +122,7 @@ class ListFunction(AggregateFunction):
 
 
 def list_buffers(
-    columns: Sequence[pa.Array], bounds: Array, marks: Array | None = None, *, are_rows: bool = False
+    columns: Sequence[pa.Array], bounds: Int64Array, marks: Int64Array | None = None, *, are_rows: bool = False
 ) -> pa.Array:
     """Return lists, whose rows begin and end at ``bounds``, in Spark's serialized form; binary.
 

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.errors import CorruptFileError
 from pyspark_pipeline.kernels import julian
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.buffers import values
 from pyspark_pipeline.operators.scan.parquet.columns import Convert
 from pyspark_pipeline.operators.scan.parquet.rebase_table import rebase_table
@@ -120,7 +120,7 @@ def _is_utc(zone: str) -> bool:
     return zone in _UTC or zone.startswith(("+", "-"))
 
 
-def _between_in_utc(micros: Array) -> Array:
+def _between_in_utc(micros: Int64Array) -> Int64Array:
     return julian.rebase_differences(micros // _DAY_US) * _DAY_US
 
 
@@ -134,7 +134,7 @@ def _oldest(column: pa.Array) -> int | None:
     return least
 
 
-def _shifted(column: pa.Array, between: Callable[[Array], Array]) -> pa.Array:
+def _shifted(column: pa.Array, between: Callable[[Int64Array], Int64Array]) -> pa.Array:
     """Add the difference that ``between`` returns to each value."""
     numbers = values(column)
     added = between(numbers.astype(np.int64, copy=False)).astype(numbers.dtype, copy=False)

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Int64Array
 
 _SECOND_US = 1_000_000
 
@@ -27,12 +27,12 @@ class ZoneRebase:
     Both are int64, microseconds; ``switches`` ascend. Timestamps before the first switch are undefined.
     """
 
-    switches: Array
-    differences: Array
+    switches: Int64Array
+    differences: Int64Array
 
-    def between(self, micros: Array) -> Array:
+    def between(self, micros: Int64Array) -> Int64Array:
         """Return the difference to add to each of ``micros``, none of which is before the first switch."""
-        found: Array = self.differences[np.searchsorted(self.switches, micros, side="right") - 1]
+        found: Int64Array = self.differences[np.searchsorted(self.switches, micros, side="right") - 1]
         return found
 
 
@@ -51,5 +51,5 @@ def rebase_table(url: str) -> Mapping[str, ZoneRebase]:
         return {}
 
 
-def _micros(seconds: list[int]) -> Array:
+def _micros(seconds: list[int]) -> Int64Array:
     return np.array(seconds, dtype=np.int64) * _SECOND_US
