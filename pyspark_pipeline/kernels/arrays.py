@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+Item = TypeVar("Item", bound=np.generic)
+
 Array: TypeAlias = npt.NDArray[Any]
 """For functions that accept several types of items."""
+
+ArrayOf: TypeAlias = npt.NDArray[Item]
+"""For functions and classes that keep the type of the items."""
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Int8Array: TypeAlias = npt.NDArray[np.int8]

@@ -15,10 +15,9 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array, Bitmap, BoolArray, Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import Array, ArrayOf, Bitmap, BoolArray, Int32Array, Int64Array, Item, UInt8Array
 
 NO_BITS: UInt8Array = np.empty(0, dtype=np.uint8)
 _TYPESTR = {1: "|i1", 2: "<i2", 4: "<i4", 8: "<i8"}
@@ -49,7 +48,7 @@ def _retaining_pool() -> pa.MemoryPool:
 RETAINING_POOL = _retaining_pool()
 
 
-def allocate(size: int, dtype: npt.DTypeLike) -> Array:
+def allocate(size: int, dtype: type[Item] | np.dtype[Item]) -> ArrayOf[Item]:
     """Allocate an array of ``size`` undefined items; large ones from Arrow's pool, which retains touched pages.
 
     numpy returns large arrays to the system, and the page faults of new pages cost more than the work on them.
@@ -85,14 +84,14 @@ def _release(pool: pa.MemoryPool) -> None:
             pa.set_memory_pool(default)
 
 
-def allocate_zeros(size: int, dtype: npt.DTypeLike) -> Array:
+def allocate_zeros(size: int, dtype: type[Item]) -> ArrayOf[Item]:
     """Allocate an array of ``size`` zeros; see :func:`allocate`."""
     made = allocate(size, dtype)
     made[:] = 0
     return made
 
 
-def grown(array: Array, size: int) -> Array:
+def grown(array: ArrayOf[Item], size: int) -> ArrayOf[Item]:
     """Return a larger array that starts with a copy of ``array``; the other items are undefined."""
     larger = allocate(size, array.dtype)
     larger[: array.size] = array

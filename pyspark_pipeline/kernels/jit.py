@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar, overload
 
 import numba
 
+from pyspark_pipeline.kernels.arrays import ArrayOf, Item
 from pyspark_pipeline.kernels.kernel_cache import cached_on_disk
 
 R_co = TypeVar("R_co", covariant=True)
@@ -48,7 +49,7 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     return cached if function is None else cached(function)
 
 
-def frozen(array: Any) -> Any:
+def frozen(array: ArrayOf[Item]) -> ArrayOf[Item]:
     """Make a numpy array read-only and return it.
 
     Numba compiles a kernel separately for writable and read-only inputs: inputs are always frozen, so that each

@@ -19,7 +19,7 @@ class RowValueState(State):
     The values of a chunk's rows are appended to Arrow arrays; the place of a group is the position of its value.
     """
 
-    def __init__(self, kind: DataType, seen: PerGroup) -> None:
+    def __init__(self, kind: DataType, seen: PerGroup[np.uint8]) -> None:
         self._kind = kind
         self._place = PerGroup(np.int64)
         self._seen = seen

@@ -10,13 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int64Array
+from pyspark_pipeline.kernels.arrays import ArrayOf, BoolArray, Int64Array, Item
 from pyspark_pipeline.kernels.buffers import grown
 from pyspark_pipeline.plan.expr import Expr
 
@@ -33,15 +32,15 @@ class Groups(Enum):
     FRAMES = "frames"
 
 
-class PerGroup:
+class PerGroup(Generic[Item]):
     """A growing array of ``width`` items a group; new groups start at zero."""
 
     __slots__ = ("array", "_width", "_groups")
 
-    def __init__(self, dtype: npt.DTypeLike, width: int = 1) -> None:
+    def __init__(self, dtype: type[Item], width: int = 1) -> None:
         self._width = width
         self._groups = 0
-        self.array: Array = np.zeros(0, dtype=dtype)
+        self.array: ArrayOf[Item] = np.zeros(0, dtype=dtype)
 
     @property
     def nbytes(self) -> int:
@@ -66,7 +65,7 @@ class PerGroup:
         self.array[:] = 0
         self.array[: kept.size] = kept
 
-    def part(self, start: int, stop: int) -> Array:
+    def part(self, start: int, stop: int) -> ArrayOf[Item]:
         """View the items of groups ``start`` ≤ g < ``stop``."""
         return self.array[start * self._width : stop * self._width]
 
@@ -74,7 +73,7 @@ class PerGroup:
 class State(ABC):
     """Accumulators of all groups; subclasses list their arrays in ``arrays``."""
 
-    arrays: tuple[PerGroup, ...] = ()
+    arrays: tuple[PerGroup[Any], ...] = ()
 
     @property
     def nbytes(self) -> int:
