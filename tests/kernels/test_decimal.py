@@ -10,7 +10,8 @@ import pytest
 
 from pyspark_pipeline.kernels import decimal_fast as fast
 from pyspark_pipeline.kernels import decimal_wide as wide
-from pyspark_pipeline.kernels.decimal_words import EACH_ROW, ONE_ROW, Words, join_words, split_words
+from pyspark_pipeline.kernels.arrays import Int64Array
+from pyspark_pipeline.kernels.decimal_words import EACH_ROW, ONE_ROW, join_words, split_words
 from pyspark_pipeline.kernels.jit import frozen
 
 EDGES = [0, 1, 9, 10**9, 2**32, 10**18, 10**19, 2**63 - 1, 2**63, 2**64, 2**96, 10**37, 10**38 - 1]
@@ -26,9 +27,9 @@ def numbers(seed: int, count: int = 1500) -> list[int]:
     return [value * chooser.choice((1, -1)) for value in values]
 
 
-def words(values: list[int]) -> Words:
+def words(values: list[int]) -> Int64Array:
     """Build the words of integers."""
-    made: Words = frozen(np.array([split_words(value) for value in values], dtype=np.int64).reshape(-1, 2))
+    made: Int64Array = frozen(np.array([split_words(value) for value in values], dtype=np.int64).reshape(-1, 2))
     return made
 
 
