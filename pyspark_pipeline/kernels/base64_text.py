@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import string
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ _ALPHABET = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+
 _PADDING = -2
 
 
-def _codes() -> Any:
+def _codes() -> Int32Array:
     codes = np.full(256, -1, dtype=np.int32)
     codes[[ord(character) for character in _ALPHABET]] = np.arange(64)
     codes[ord("=")] = _PADDING

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array, UInt32Array
 from pyspark_pipeline.kernels.jit import frozen, kernel
 
 
-def _table() -> Any:
-    """Return the checksums of the 256 bytes, uint32, for the reflected polynomial 0xEDB88320."""
+def _table() -> UInt32Array:
+    """Return the checksums of the 256 bytes for the reflected polynomial 0xEDB88320."""
     table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         table = np.where(table & 1, table >> 1 ^ np.uint32(0xEDB88320), table >> 1)

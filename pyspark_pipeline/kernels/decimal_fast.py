@@ -8,8 +8,6 @@ computed like others; at worst they disable the fast path, but never change a re
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from pyspark_pipeline.kernels.arrays import Array, BoolArray, Float64Array, Int64Array
@@ -245,7 +243,7 @@ def zero_nulls(values: Int64Array, step: np.uint64, valid: BoolArray, out: Int64
         out[i, 1] = values[j * step, 1] & keep
 
 
-def zeroed(words: Any, step: Any, valid: Any) -> tuple[Any, Any]:
+def zeroed(words: Int64Array, step: np.uint64, valid: BoolArray) -> tuple[Int64Array, np.uint64]:
     """Return (words, step) with zeros in the rows that are not valid; a scalar (step 0) is unchanged."""
     if step == 0:
         return words, step

@@ -6,15 +6,13 @@ vectorises, and only clears bytes. Columns are views as in :mod:`~.buffers`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array, UInt64Array
+from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array, UInt64Array
 from pyspark_pipeline.kernels.jit import kernel
 
 
-def _keep_between(values: Any, low: Any, high: Any, mask: Any) -> None:
+def _keep_between(values: Array, low: int, high: int, mask: UInt8Array) -> None:
     """Clear the mask of the rows whose value is not in [``low``, ``high``], which have the values' type."""
     for i in range(mask.shape[0]):
         value = values[i]
@@ -85,7 +83,7 @@ def selected_rows(mask: UInt8Array, blocks: UInt64Array, out: Int32Array) -> int
     return count
 
 
-def _widen_rows(values: Any, rows: Any, out: Any) -> None:
+def _widen_rows(values: Array, rows: Int32Array, out: Int64Array) -> None:
     """Write ``values[rows]`` as decimal words to ``out``, shape (2 · rows,)."""
     for i in range(rows.shape[0]):
         value = np.int64(values[np.uint64(rows[i])])
@@ -93,7 +91,7 @@ def _widen_rows(values: Any, rows: Any, out: Any) -> None:
         out[2 * i + 1] = value >> 63
 
 
-def _widen(values: Any, out: Any) -> None:
+def _widen(values: Array, out: Int64Array) -> None:
     """Write all ``values`` as decimal words to ``out``, shape (2 · rows,)."""
     for i in range(values.shape[0]):
         value = np.int64(values[i])

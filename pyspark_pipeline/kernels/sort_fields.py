@@ -74,7 +74,7 @@ def ordinals(array: pa.Array) -> Array:
     return values(array)
 
 
-def number_fields(numbers: Int64Array, valid: BoolArray | None, column: SortColumn) -> list[SortField]:
+def number_fields(numbers: Array, valid: BoolArray | None, column: SortColumn) -> list[SortField]:
     """Build the field of signed integers: the distance from the minimum (or maximum); NULL is one more code."""
     if valid is not None:
         numbers = np.where(valid, numbers, numbers[np.argmax(valid)])

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from pyspark_pipeline.kernels.arrays import Float64Array
+
 # For k from 0 to 16: cos(k * pi/32) - sigma, sin(k * pi/32), the rest of that sine, and the power of 2 sigma.
 _SINES = (
     (0x0000000000000000, 0x0000000000000000, 0x0000000000000000, 0x3FF0000000000000),
@@ -148,22 +150,22 @@ TWO_OVER_PI: Any = np.array([
 ], dtype=np.uint64)  # fmt: skip
 
 
-def _negative(numbers: Any) -> Any:
+def _negative(numbers: Float64Array) -> Float64Array:
     """Return the numbers with the other sign; zeros remain positive."""
     return 0.0 - numbers
 
 
-def _sines() -> Any:
+def _sines() -> Float64Array:
     """Return the rows of 64 multiples of pi/32."""
-    quarter: Any = np.array(_SINES, dtype=np.uint64).view(np.float64)
+    quarter: Float64Array = np.array(_SINES, dtype=np.uint64).view(np.float64)
     half = np.concatenate([quarter, quarter[15:0:-1]])
     half[17:, [0, 3]] = _negative(half[17:, [0, 3]])
     return np.concatenate([half, _negative(half)])
 
 
-def _tangents() -> Any:
+def _tangents() -> Float64Array:
     """Return the rows of 32 multiples of pi/32."""
-    half: Any = np.array(_TANGENTS, dtype=np.uint64).view(np.float64)
+    half: Float64Array = np.array(_TANGENTS, dtype=np.uint64).view(np.float64)
     rest = half[15:0:-1].copy()
     even = [*range(0, 14, 2), 14, 15]
     rest[:, even] = _negative(rest[:, even])

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int64Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import fixed_array, last_true, values
 from pyspark_pipeline.operators.windows.boundaries import WindowRows, one_row
 
@@ -45,14 +45,14 @@ class RunningValue(ABC):
         return found or 0
 
 
-def _longs(data: Array) -> pa.Array:
+def _longs(data: Int64Array) -> pa.Array:
     return fixed_array(pa.int64(), data.astype(np.int64, copy=False))
 
 
 class _Counting(RunningValue):
     """Counts of flagged rows of the partition."""
 
-    def counts(self, rows: WindowRows, flags: BoolArray, column: int = 0) -> Int64Array:
+    def counts(self, rows: WindowRows, flags: Int64Array, column: int = 0) -> Int64Array:
         """Return the count up to each row."""
         total = np.cumsum(flags, dtype=np.int64)
         start = last_true(rows.partition_starts)
