@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,11 +22,10 @@ from pyspark_pipeline.expressions.nested import (
 )
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, function
 from pyspark_pipeline.expressions.values import flags, numbers, to_array
+from pyspark_pipeline.kernels.arrays import Array, Int64Array
 from pyspark_pipeline.kernels.buffers import with_elements
 from pyspark_pipeline.kernels.element_order import least_places, sorted_places
 from pyspark_pipeline.plan.expr import Call, constants
-
-_Places: TypeAlias = npt.NDArray[np.int64]
 
 _NOT_FLOATING = tuple(kind for kind in ORDERED if kind not in FLOATING)
 #: More elements of several rows are made of fewer rows at a time.
@@ -269,16 +266,16 @@ def _sequence(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=run, can_raise=True)
 
 
-def _of_integers(values: _Places, kind: pa.DataType) -> pa.Array:
+def _of_integers(values: Int64Array, kind: pa.DataType) -> pa.Array:
     return pa.array(values).cast(pa.int32()).cast(kind) if pa.types.is_date32(kind) else pa.array(values).cast(kind)
 
 
-def _integers(array: pa.Array) -> npt.NDArray[np.int64]:
-    found: npt.NDArray[np.int64] = numbers(array).astype(np.int64)
+def _integers(array: pa.Array) -> Int64Array:
+    found: Int64Array = numbers(array).astype(np.int64)
     return found
 
 
-def _check_lengths(counts: npt.NDArray[Any], name: str, parameter: str) -> None:
+def _check_lengths(counts: Array, name: str, parameter: str) -> None:
     """Raise Spark's error for an array beyond its longest; let fewer rows be computed at a time if they are many."""
     longest = counts.max(initial=0)
     if longest > MOST_ELEMENTS:

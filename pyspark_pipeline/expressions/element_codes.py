@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions.values import flags
 from pyspark_pipeline.kernels import buffers
-
-Places: TypeAlias = npt.NDArray[np.int64]
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 
 #: The decimal digits that an int64 holds.
 _SHORT_DIGITS = 18
 
 
-def valid_flags(values: pa.Array) -> npt.NDArray[np.bool_]:
+def valid_flags(values: pa.Array) -> BoolArray:
     """Return for each value whether it is not NULL."""
     return flags(values.is_valid()) if values.null_count else np.ones(len(values), dtype=np.bool_)
 
 
-def equality_codes(parts: Sequence[pa.Array]) -> list[Places]:
+def equality_codes(parts: Sequence[pa.Array]) -> list[Int64Array]:
     """Return integers that are equal if values are, for several arrays of one flat type; undefined for NULL.
 
     NaN equals NaN, and −0.0 equals 0.0.
@@ -36,22 +34,22 @@ def equality_codes(parts: Sequence[pa.Array]) -> list[Places]:
     return np.split(codes, np.cumsum([len(part) for part in parts])[:-1])
 
 
-def order_keys(values: pa.Array) -> Places:
+def order_keys(values: pa.Array) -> Int64Array:
     """Return integers that have the order of the values of a flat type, which ends with NaN; undefined for NULL.
 
     −0.0 equals 0.0.
     """
     if pa.types.is_floating(values.type):
         keys = _numbers(values)
-        found: Places = keys ^ ((keys >> 63) & np.int64(2**63 - 1))
+        found: Int64Array = keys ^ ((keys >> 63) & np.int64(2**63 - 1))
         return found
     if _is_number(values.type):
         return _numbers(values)
     encoded = values.dictionary_encode()
     order = pc.sort_indices(encoded.dictionary).to_numpy()
-    rank: Places = np.empty(order.size + 1, dtype=np.int64)
+    rank: Int64Array = np.empty(order.size + 1, dtype=np.int64)
     rank[order] = np.arange(order.size)
-    ranks: Places = rank[np.asarray(encoded.indices.fill_null(order.size))]
+    ranks: Int64Array = rank[np.asarray(encoded.indices.fill_null(order.size))]
     return ranks
 
 
@@ -61,7 +59,7 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_boolean(kind) or pa.types.is_primitive(kind))
 
 
-def _numbers(values: pa.Array) -> Places:
+def _numbers(values: pa.Array) -> Int64Array:
     kind = values.type
     if pa.types.is_boolean(kind):
         return np.asarray(values.fill_null(False)).astype(np.int64)

@@ -7,10 +7,8 @@ that own them, and whose variables are the elements. If it raises for an element
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,9 +19,8 @@ from pyspark_pipeline.expressions.frame import Evaluable, Frame
 from pyspark_pipeline.expressions.nested import Elements, list_array, map_pairs, plain_array
 from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel, Value, function
 from pyspark_pipeline.expressions.values import flags, truth
+from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.plan.expr import Call, ColumnRef
-
-_Rows: TypeAlias = npt.NDArray[np.int64]
 
 
 @function("LambdaFunction", [case(ALL_KINDS, variadic=True, result=ALL_KINDS)])
@@ -39,7 +36,7 @@ def parameters_of(call: Call, argument: int) -> list[int]:
     return [arg.ordinal for arg in found.args[1:] if isinstance(arg, ColumnRef)]
 
 
-def evaluated(frame: Frame, body: Evaluable, owners: _Rows, variables: Mapping[int, pa.Array]) -> pa.Array:
+def evaluated(frame: Frame, body: Evaluable, owners: Int64Array, variables: Mapping[int, pa.Array]) -> pa.Array:
     """Return the plain values of a lambda for elements; raise the error of the first element that raises."""
 
     def evaluate(start: int, stop: int) -> pa.Array:

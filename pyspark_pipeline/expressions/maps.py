@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,7 +13,6 @@ from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.cases import ALL_KINDS, FLOATING, ORDERED, Case, case
 from pyspark_pipeline.expressions.element_codes import (
-    Places,
     equality_codes,
     valid_flags,
     without_signed_zeros,
@@ -22,10 +20,10 @@ from pyspark_pipeline.expressions.element_codes import (
 from pyspark_pipeline.expressions.nested import Elements, list_array, map_pairs, plain_array
 from pyspark_pipeline.expressions.per_value import java_text
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, LazyKernel, Value, function
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.element_sets import first_places
 from pyspark_pipeline.plan.expr import Call, constants
 
-_Flags: TypeAlias = npt.NDArray[np.bool_]
 _Builder: TypeAlias = Callable[[Call, bool], "Kernel | LazyKernel"]
 
 _POLICY = "spark.sql.mapKeyDedupPolicy"
@@ -54,7 +52,7 @@ def _with_policy(build: _Builder, last_wins: bool) -> Callable[[Call, Expression
 
 
 def make_maps(
-    type_: DataType, ends: Places, valid: _Flags, keys: pa.Array, items: pa.Array,
+    type_: DataType, ends: Int64Array, valid: BoolArray, keys: pa.Array, items: pa.Array,
     *, last_wins: bool, keeps_zeros: bool = False,
 ) -> pa.Array:  # fmt: skip
     """Return maps of keys and values, the entries of all rows one after the other; ``ends`` (int64) begins with 0.
@@ -86,7 +84,7 @@ def make_maps(
     return list_array(kind, np.bincount(owners[kept], minlength=counts.size), pairs, valid)
 
 
-def _check_keys(keys: pa.Array, type_: DataType, repeats: _Flags) -> None:
+def _check_keys(keys: pa.Array, type_: DataType, repeats: BoolArray) -> None:
     """Raise the error of the first key that is NULL or repeats another."""
     wrong = repeats | ~valid_flags(keys)
     if wrong.any():

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,6 +13,7 @@ from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.cases import ALL_KINDS, INTEGRAL, KINDS, case
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, function
 from pyspark_pipeline.expressions.values import decode, flags, numbers, to_array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array
 from pyspark_pipeline.kernels.buffers import allocate, pack_validity, with_elements
 from pyspark_pipeline.plan.expr import Call
 
@@ -139,8 +139,8 @@ def _element_at(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 def element_places(
-    index: npt.NDArray[np.int64], ends: npt.NDArray[np.int32], known: npt.NDArray[np.bool_], context: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    index: Int64Array, ends: Int32Array, known: BoolArray, context: int
+) -> tuple[Int64Array, BoolArray]:
     """Return the places of elements of arrays, and whether they exist; ``ends`` are the arrays' offsets.
 
     ``index`` counts from 1 or, if negative, from the end. Raises Spark's error if it is 0, and Java's for the least
@@ -196,7 +196,7 @@ def plain_array(value: Value, rows: int) -> pa.Array:
 
 
 def list_array(
-    kind: pa.DataType, counts: npt.NDArray[np.int64], elements: pa.Array, valid: npt.NDArray[np.bool_]
+    kind: pa.DataType, counts: Int64Array, elements: pa.Array, valid: BoolArray
 ) -> pa.Array:
     """Return arrays or maps of so many elements each; raise ``ArrowCapacityError`` beyond 2³¹ elements in all."""
     ends = np.cumsum(counts)
@@ -213,7 +213,7 @@ def map_pairs(kind: pa.MapType, parts: Sequence[pa.Array]) -> pa.Array:
     return pa.StructArray.from_arrays(list(parts), fields=[kind.key_field, kind.item_field])
 
 
-def element_bounds(array: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def element_bounds(array: pa.Array) -> tuple[Int64Array, Int64Array]:
     """Return for each row the place of its first element and the number of its elements, none of NULL."""
     ends = array.offsets.to_numpy().astype(np.int64)
     return ends[:-1], np.where(np.asarray(array.is_valid()), np.diff(ends), 0)
@@ -229,13 +229,13 @@ class Elements:
 
     __slots__ = ("array", "valid", "counts", "ends", "_taken", "_owners")
 
-    def __init__(self, array: pa.Array, valid: npt.NDArray[np.bool_] | None = None) -> None:
+    def __init__(self, array: pa.Array, valid: BoolArray | None = None) -> None:
         offsets = array.offsets.to_numpy() if len(array) else np.zeros(1, dtype=np.int32)
         self.array = array
         self.valid = flags(array.is_valid()) if valid is None else valid
         self.counts = np.diff(offsets).astype(np.int64)
         self._taken: slice | pa.Array = slice(int(offsets[0]), int(offsets[-1]))
-        self._owners: npt.NDArray[np.int64] | None = None
+        self._owners: Int64Array | None = None
         if not self.valid.all() and self.counts[~self.valid].any():
             self.counts[~self.valid] = 0
             self._taken = pa.array(ranges(offsets[:-1].astype(np.int64), self.counts))
@@ -248,13 +248,13 @@ class Elements:
         return int(self.ends[-1])
 
     @property
-    def owners(self) -> npt.NDArray[np.int64]:
+    def owners(self) -> Int64Array:
         """The row of each element."""
         if self._owners is None:
             self._owners = np.repeat(np.arange(self.counts.size), self.counts)
         return self._owners
 
-    def positions(self) -> npt.NDArray[np.int32]:
+    def positions(self) -> Int32Array:
         """Return the position of each element in its row, from 0."""
         return (np.arange(self.total) - self.ends[:-1][self.owners]).astype(np.int32)
 
@@ -270,11 +270,11 @@ class Elements:
         """Return the value of each element's row, without a dictionary; a scalar stays one."""
         return value if isinstance(value, pa.Scalar) else decode(value).take(pa.array(self.owners))
 
-    def counts_of(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    def counts_of(self, chosen: BoolArray) -> Int64Array:
         """Return for each row the number of its elements that are ``chosen``."""
         return counts_of(self.ends, chosen)
 
-    def first(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    def first(self, chosen: BoolArray) -> Int64Array:
         """Return for each row its first element that is ``chosen``, as a place among all; −1 if there is none."""
         places = np.append(np.flatnonzero(chosen), self.total)
         found = places[np.searchsorted(places, self.ends[:-1])]
@@ -284,23 +284,23 @@ class Elements:
         return part[self._taken] if isinstance(self._taken, slice) else part.take(self._taken)
 
 
-def counts_of(ends: npt.NDArray[np.int64], chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+def counts_of(ends: Int64Array, chosen: BoolArray) -> Int64Array:
     """Return for each row the number of its elements that are ``chosen``; ``ends`` are the bounds of its elements."""
     before = allocate(chosen.size + 1, np.int32)
     before[0] = 0
     np.cumsum(chosen, out=before[1:])
-    found: npt.NDArray[np.int64] = np.diff(before[ends]).astype(np.int64)
+    found: Int64Array = np.diff(before[ends]).astype(np.int64)
     return found
 
 
-def ranges(starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def ranges(starts: Int64Array, counts: Int64Array) -> Int64Array:
     """Return the numbers of all ranges of ``counts`` numbers from ``starts`` on, one after the other."""
     before = np.cumsum(counts) - counts
-    places: npt.NDArray[np.int64] = np.arange(int(counts.sum())) + np.repeat(starts - before, counts)
+    places: Int64Array = np.arange(int(counts.sum())) + np.repeat(starts - before, counts)
     return places
 
 
-def equal_values(left: pa.Array, right: Value) -> npt.NDArray[np.bool_]:
+def equal_values(left: pa.Array, right: Value) -> BoolArray:
     """Return where values are equal as in Spark: NaN equals NaN; NULL equals nothing."""
     equal = pc.equal(left, right)
     if pa.types.is_floating(left.type):
