@@ -25,6 +25,7 @@ from pyspark_pipeline.expressions.registry import (
     function,
 )
 from pyspark_pipeline.expressions.values import from_numbers, numbers, set_null, to_array, truth
+from pyspark_pipeline.kernels.arrays import Array, Int8Array
 from pyspark_pipeline.kernels.decimal_words import validity_of
 from pyspark_pipeline.plan.eval_mode import EvalMode, mode_fields
 from pyspark_pipeline.plan.expr import Call
@@ -62,8 +63,8 @@ def _binary(call: Call, operation: str) -> Kernel:
 def _overflow_rows(values: Sequence[Value], rows: int, operation: str) -> pa.BooleanArray:
     """Return true for the rows whose exact result differs from the wrapped one (NULL rows: false)."""
     arrays = [to_array(value, rows) for value in values]
-    left: Any
-    right: Any
+    left: Array
+    right: Array
     left, right = (numbers(array) for array in arrays)
     if operation == "multiply" and left.dtype == np.int64:
         wrapped = np.multiply(left, right)
@@ -145,7 +146,7 @@ def _numpy_binary(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any, int
     return operation
 
 
-def _remainder_numpy(left: Any, right: Any) -> Any:
+def _remainder_numpy(left: Array, right: Array) -> Array:
     """Compute Java's %: the sign of the dividend; x % -1 is 0 also for the smallest integer."""
     if left.dtype.kind == "i":
         right = np.where((right == 0) | (right == -1), np.ones(1, right.dtype), right)

@@ -25,6 +25,7 @@ from pyspark_pipeline.expressions.registry import (
     function,
 )
 from pyspark_pipeline.expressions.values import from_numbers, numbers, to_array
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.decimal_words import pack_flags, valid_flags, validity_of
 from pyspark_pipeline.plan.eval_mode import EvalMode
 from pyspark_pipeline.plan.expr import Call
@@ -58,7 +59,7 @@ def _to_floating(call: Call, settings: ExpressionSettings) -> Kernel:
     def run(values: Sequence[Value], rows: int) -> Value:
         array = to_array(values[0], rows)
         with np.errstate(all="ignore"):
-            data: Any = numbers(array).astype(np.float64 if call.type.kind == "double" else np.float32)
+            data: Array = numbers(array).astype(np.float64 if call.type.kind == "double" else np.float32)
         return from_numbers(data, call.type.arrow, validity_of([array]))
 
     return Kernel(run=run)

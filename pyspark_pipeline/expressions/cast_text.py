@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +29,7 @@ from pyspark_pipeline.expressions.registry import (
 )
 from pyspark_pipeline.expressions.values import flags, from_numbers, numbers_or_zero, to_array
 from pyspark_pipeline.kernels import text_parse
+from pyspark_pipeline.kernels.arrays import BoolArray
 from pyspark_pipeline.kernels.decimal_words import (
     decimal_array,
     new_words,
@@ -42,7 +42,7 @@ from pyspark_pipeline.plan.eval_mode import EvalMode
 from pyspark_pipeline.plan.expr import Call
 
 
-def parsed_validity(call: Call, array: pa.Array, fits: Any, exception: str) -> pa.Buffer | None:
+def parsed_validity(call: Call, array: pa.Array, fits: BoolArray, exception: str) -> pa.Buffer | None:
     """Return the validity of the result; raise for the first valid row that was not parsed (ANSI)."""
     validity = validity_of([array])
     valid = valid_flags(validity, len(array))

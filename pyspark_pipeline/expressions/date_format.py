@@ -30,6 +30,7 @@ from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Va
 from pyspark_pipeline.expressions.time_zones import TimeZone
 from pyspark_pipeline.expressions.timestamps import SECOND, local_zone
 from pyspark_pipeline.expressions.values import flags, numbers_or_zero, to_array
+from pyspark_pipeline.kernels.arrays import UInt8Array
 from pyspark_pipeline.kernels.decimal_words import bitmap_of
 from pyspark_pipeline.plan.expr import Call, constants
 
@@ -77,7 +78,7 @@ def _digits(number: Any, width: int, least: int | None = None) -> Any:
     return digits
 
 
-def _names(names: Sequence[str]) -> Any:
+def _names(names: Sequence[str]) -> UInt8Array:
     """Return the letters of names: uint8, shape (names, longest), with zeros after shorter names."""
     width = max(map(len, names))
     letters = "".join(name.ljust(width, "\0") for name in names).encode("ascii")

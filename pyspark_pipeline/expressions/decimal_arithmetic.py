@@ -153,7 +153,7 @@ def _plain_addition(constants: Sequence[Int64Array | None], flip: int) -> Fast:
     """Build the addition of operands of one scale; a constant operand is already scaled."""
     left, right = constants
 
-    def add(lwords: Any, lstep: Any, rwords: Any, rstep: Any, out: Int64Array) -> Any:
+    def add(lwords: Int64Array, lstep: Any, rwords: Int64Array, rstep: Any, out: Int64Array) -> Any:
         if left is not None:
             lwords, lstep = left, ONE_ROW
         if right is not None:

@@ -14,6 +14,7 @@ from pyspark_pipeline.expressions.registry import FLOATING, ExpressionSettings, 
 from pyspark_pipeline.expressions.text_arrays import string_array
 from pyspark_pipeline.expressions.values import from_numbers, numbers_or_zero, to_array
 from pyspark_pipeline.kernels import java_digits
+from pyspark_pipeline.kernels.arrays import Array, Int64Array
 from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.decimal_words import validity_of
 from pyspark_pipeline.kernels.jit import frozen
@@ -26,13 +27,13 @@ _TINY = {False: 1e-320, True: 1e-42}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digits:
-    """The digits of numbers, ``0.d1d2…dn * 10**exponent``: int64, shape (rows,) each."""
+    """The digits of numbers, ``0.d1d2…dn * 10**exponent``: shape (rows,) each."""
 
-    values: Any
-    bits: Any
-    digits: Any
-    counts: Any
-    exponents: Any
+    values: Array
+    bits: Int64Array
+    digits: Int64Array
+    counts: Int64Array
+    exponents: Int64Array
 
     @classmethod
     def of(cls, data: Any, is_shortest: bool) -> Digits:

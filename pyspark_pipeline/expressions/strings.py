@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,6 +12,7 @@ from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Va
 from pyspark_pipeline.expressions.text_arrays import sliced
 from pyspark_pipeline.expressions.values import numbers, to_array
 from pyspark_pipeline.kernels import text_slices
+from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array
 from pyspark_pipeline.kernels.decimal_words import validity_of
 from pyspark_pipeline.plan.expr import Call, Literal, constants
 
@@ -56,7 +56,7 @@ def _substring_of_columns(call: Call, settings: ExpressionSettings) -> Kernel:
         texts, *bounds = (to_array(value, rows) for value in values)
         positions, lengths = (numbers(value) for value in bounds)
 
-        def find(offsets: Any, data: Any, starts: Any, ends: Any) -> None:
+        def find(offsets: Int32Array, data: UInt8Array, starts: Int32Array, ends: Int32Array) -> None:
             text_slices.substrings(offsets, data, positions, lengths, starts, ends)
 
         return sliced(texts, find, validity_of([texts, *bounds]))

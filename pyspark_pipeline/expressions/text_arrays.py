@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +14,16 @@ from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.decimal_words import validity_of
 from pyspark_pipeline.kernels.text_parse import text_of
 
+Find: TypeAlias = Callable[[Int32Array, UInt8Array, Int32Array, Int32Array], None]
+Write: TypeAlias = Callable[[Int32Array, UInt8Array, Int32Array, UInt8Array], None]
+
 
 def string_array(ends: Int32Array, data: UInt8Array, validity: pa.Buffer | None) -> pa.StringArray:
     """Build a string array: ``ends`` int32, shape (rows + 1,), begins with 0; ``data`` uint8."""
     return pa.Array.from_buffers(pa.string(), len(ends) - 1, [validity, pa.py_buffer(ends), pa.py_buffer(data)])
 
 
-def sliced(texts: pa.Array, find: Callable[[Any, Any, Any, Any], None], validity: pa.Buffer | None) -> pa.StringArray:
+def sliced(texts: pa.Array, find: Find, validity: pa.Buffer | None) -> pa.StringArray:
     """Slice each string: ``find(offsets, bytes, starts, ends)`` writes the slices as in ``kernels/text_slices.py``."""
     offsets, data = text_of(texts)
     starts, ends = np.empty(len(texts), dtype=np.int32), np.empty(len(texts) + 1, dtype=np.int32)
@@ -30,7 +33,7 @@ def sliced(texts: pa.Array, find: Callable[[Any, Any, Any, Any], None], validity
     return string_array(ends, out, validity)
 
 
-def mapped(texts: pa.Array, write: Callable[[Any, Any, Any, Any], None]) -> pa.StringArray:
+def mapped(texts: pa.Array, write: Write) -> pa.StringArray:
     """Map the bytes of each string: ``write(offsets, bytes, ends, out)`` writes at most as many bytes as it reads."""
     offsets, data = text_of(texts)
     ends = np.empty(len(texts) + 1, dtype=np.int32)

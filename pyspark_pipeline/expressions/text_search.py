@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Va
 from pyspark_pipeline.expressions.text_arrays import mapped, sliced
 from pyspark_pipeline.expressions.values import from_numbers, to_array
 from pyspark_pipeline.kernels import text_slices
+from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array
 from pyspark_pipeline.kernels.decimal_words import EACH_ROW, ONE_ROW, validity_of
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.text_parse import text_of
@@ -71,7 +71,7 @@ def _substring_index(call: Call, settings: ExpressionSettings) -> Kernel:
         return per_value(lambda text: "", pa.string())
     wanted = frozen(np.frombuffer(delimiter.encode(), dtype=np.uint8))
 
-    def find(offsets: Any, data: Any, starts: Any, ends: Any) -> None:
+    def find(offsets: Int32Array, data: UInt8Array, starts: Int32Array, ends: Int32Array) -> None:
         text_slices.parts_around(offsets, data, wanted, count, starts, ends)
 
     def run(values: Sequence[Value], rows: int) -> Value:
@@ -113,7 +113,7 @@ def _translate(call: Call, settings: ExpressionSettings) -> Kernel:
     for code, to in table.items():
         entries[code] = -1 if to is None else ord(to)
 
-    def write(offsets: Any, data: Any, ends: Any, out: Any) -> None:
+    def write(offsets: Int32Array, data: UInt8Array, ends: Int32Array, out: UInt8Array) -> None:
         text_slices.map_bytes(offsets, data, entries, ends, out)
 
     return Kernel(run=lambda values, rows: mapped(to_array(values[0], rows), write), by_dictionary=True)
