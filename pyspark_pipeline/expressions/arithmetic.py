@@ -25,7 +25,7 @@ from pyspark_pipeline.expressions.registry import (
     function,
 )
 from pyspark_pipeline.expressions.values import from_numbers, numbers, set_null, to_array, truth
-from pyspark_pipeline.kernels.arrays import Array, Int8Array
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.decimal_words import validity_of
 from pyspark_pipeline.plan.eval_mode import EvalMode, mode_fields
 from pyspark_pipeline.plan.expr import Call
@@ -153,7 +153,7 @@ def _remainder_numpy(left: Array, right: Array) -> Array:
     return np.fmod(left, right)
 
 
-def _pmod_numpy(left: Any, right: Any) -> Any:
+def _pmod_numpy(left: Array, right: Array) -> Array:
     """Compute Spark's pmod: (r + n) % n if r = a % n is negative; tinyint and smallint are computed as int."""
     if left.dtype.itemsize < 4 and left.dtype.kind == "i":
         left, right = left.astype(np.int32), right.astype(np.int32)
@@ -161,7 +161,7 @@ def _pmod_numpy(left: Any, right: Any) -> Any:
     return np.where(remainder < 0, _remainder_numpy(remainder + right, right), remainder)
 
 
-def _quotient_numpy(left: Any, right: Any) -> Any:
+def _quotient_numpy(left: Array, right: Array) -> Array:
     """Compute Java's integer /: it truncates; the smallest bigint / -1 wraps around."""
     safe = np.where((right == 0) | (right == -1), np.ones(1, right.dtype), right)
     quotient = (left - np.fmod(left, safe)) // safe

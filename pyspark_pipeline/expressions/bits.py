@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions.registry import INTEGRAL, ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.values import from_numbers, numbers, to_array
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.decimal_words import validity_of
 from pyspark_pipeline.plan.expr import Call
 
@@ -68,5 +69,5 @@ def _shift(operation: Callable[[Any, Any], Any]) -> Kernel:
     return Kernel(run=run)
 
 
-def _unsigned(data: Any) -> Any:
+def _unsigned(data: Array) -> Array:
     return data.view(f"u{data.dtype.itemsize}")

@@ -27,7 +27,7 @@ from pyspark_pipeline.expressions.registry import (
 )
 from pyspark_pipeline.expressions.values import from_numbers, numbers, to_array
 from pyspark_pipeline.kernels import decimal_fast, decimal_wide
-from pyspark_pipeline.kernels.arrays import Int64Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.decimal_words import (
     EACH_ROW,
     ONE_ROW,
@@ -68,7 +68,7 @@ class Rescale:
             decimal_fast.add_scaled(words, EACH_ROW, _ZERO, ONE_ROW, 10**self.power, 1, limit, limit, bound, out)
         )
 
-    def words(self, words: Int64Array, out: Int64Array, valid: Any) -> Any:
+    def words(self, words: Int64Array, out: Int64Array, valid: BoolArray) -> Any:
         """Fill ``out``; return flags of the rows that do not fit, None if all fit."""
         if self.fast(words, out):
             return None
@@ -144,7 +144,7 @@ def _integral_to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
             buffer, out = new_words(rows)
             if decimal_fast.widen_integers(integers, factor, limit, out):
                 return decimal_array(target.arrow, rows, validity_of([array]), buffer)
-        plain: Any = integers.astype(np.int64)
+        plain: Int64Array = integers.astype(np.int64)
         words = frozen(np.stack([plain, plain >> 63], axis=1))
         return _to_decimal(array, words, 0, call, raises)
 

@@ -25,7 +25,7 @@ from pyspark_pipeline.expressions.registry import (
     function,
 )
 from pyspark_pipeline.expressions.values import from_numbers, numbers, to_array
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Array, BoolArray
 from pyspark_pipeline.kernels.decimal_words import pack_flags, valid_flags, validity_of
 from pyspark_pipeline.plan.eval_mode import EvalMode
 from pyspark_pipeline.plan.expr import Call
@@ -77,7 +77,7 @@ def _integral_to_integral(call: Call, settings: ExpressionSettings) -> Kernel:
             return pc.cast(values[0], target.arrow)
         except pa.ArrowInvalid:
             array = to_array(values[0], rows)
-            data: Any = numbers(array)
+            data: Array = numbers(array)
             info = np.iinfo(np.dtype(f"int{BITS[target.kind]}"))
             return checked_result(call, array, data.astype(info.dtype), (data >= info.min) & (data <= info.max))
 
@@ -92,7 +92,7 @@ def _floating_to_integral(call: Call, settings: ExpressionSettings) -> Kernel:
 
     def run(values: Sequence[Value], rows: int) -> Value:
         array = to_array(values[0], rows)
-        data: Any = numbers(array).astype(np.float64)
+        data: Array = numbers(array).astype(np.float64)
         with np.errstate(all="ignore"):
             if mode is EvalMode.LEGACY:
                 wide = saturate(data, np.int64 if target.kind == "bigint" else np.int32)
@@ -103,7 +103,7 @@ def _floating_to_integral(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=run, can_raise=mode.raises)
 
 
-def saturate(data: Any, dtype: Any) -> Any:
+def saturate(data: Array, dtype: Any) -> Array:
     """Convert doubles as Java does: towards zero, NaN to 0, out of range to the nearest bound."""
     info = np.iinfo(dtype)
     low, high = data <= float(info.min), data >= float(info.max)
@@ -113,7 +113,7 @@ def saturate(data: Any, dtype: Any) -> Any:
     return result
 
 
-def checked_result(call: Call, array: pa.Array, result: Any, fits: Any) -> pa.Array:
+def checked_result(call: Call, array: pa.Array, result: Array, fits: BoolArray) -> pa.Array:
     """Return ``result`` with the rows that do not fit as NULL, or raise CAST_OVERFLOW for the first (ANSI)."""
     validity = validity_of([array])
     valid = valid_flags(validity, len(array))

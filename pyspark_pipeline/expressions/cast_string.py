@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +12,7 @@ from pyspark_pipeline.expressions.conditions import plain_decimal
 from pyspark_pipeline.expressions.dates import civil_from_days
 from pyspark_pipeline.expressions.registry import INTEGRAL, ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.values import flags, numbers, to_array
+from pyspark_pipeline.kernels.arrays import Int32Array
 from pyspark_pipeline.kernels.decimal_words import join_words, words_of
 from pyspark_pipeline.plan.expr import Call
 
@@ -68,7 +68,7 @@ def _date(call: Call, settings: ExpressionSettings) -> Kernel:
 
     def run(values: Sequence[Value], rows: int) -> Value:
         array = to_array(values[0], rows)
-        days: Any = numbers(array)
+        days: Int32Array = numbers(array)
         usual = (days >= -719528) & (days < 2932897)
         text = pa.array(np.where(usual, days, 0), mask=~flags(array.is_valid())).cast(pa.date32()).cast(pa.string())
         if usual.all():

@@ -17,6 +17,7 @@ from pyspark_pipeline.expressions.by_constants import by_constants
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.values import from_numbers, number_kernel, numbers, to_array
 from pyspark_pipeline.kernels import civil
+from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array
 from pyspark_pipeline.kernels.decimal_words import valid_flags, validity_of
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.plan.expr import Call, constants
@@ -25,15 +26,15 @@ _DATE = [case(["date"])]
 _DAYS = ["tinyint", "smallint", "int"]
 
 
-def civil_from_days(days: Any) -> tuple[Any, Any, Any]:
-    """Split days since 1970-01-01 into (year, month 1-12, day 1-31), all int64."""
+def civil_from_days(days: Array) -> tuple[Int64Array, Int64Array, Int64Array]:
+    """Split days since 1970-01-01 into (year, month 1-12, day 1-31)."""
     year, month, day = (np.empty(len(days), dtype=np.int64) for _ in range(3))
     civil.split_all(days, year, month, day)
     return year, month, day
 
 
-def last_days(days: Any) -> Any:
-    """Return the last days of the months of dates, int64."""
+def last_days(days: Array) -> Int64Array:
+    """Return the last days of the months of dates."""
     out = np.empty(len(days), dtype=np.int64)
     civil.last_days(frozen(days), out)
     return out
@@ -42,7 +43,7 @@ def last_days(days: Any) -> Any:
 def _field(field: int) -> Callable[[Call, ExpressionSettings], Kernel]:
     """Return the builder of the function that extracts one field of a date."""
 
-    def fields(days: Any) -> Any:
+    def fields(days: Int32Array) -> Int32Array:
         out = np.empty(len(days), dtype=np.int32)
         civil.date_fields(days, field, out)
         return out
@@ -142,7 +143,7 @@ MONTH_LEVELS = {
 _LEVEL_PATTERN = "(?i)" + "|".join(["WEEK", *MONTH_LEVELS])
 
 
-def truncated_days(days: Any, level: str) -> Any:
+def truncated_days(days: Array, level: str) -> Int64Array:
     """Return the first days of weeks (Mondays), or of the months, quarters or years of ``MONTH_LEVELS``: int64."""
     if level == "WEEK":
         return days - (days.astype(np.int64) + 3) % 7

@@ -170,7 +170,7 @@ def _with_rounding(fast: Fast, drop: int) -> Fast | None:
     if drop > 17:
         return None
 
-    def run(left: Any, lstep: Any, right: Any, rstep: Any, out: Int64Array) -> Any:
+    def run(left: Int64Array, lstep: Any, right: Int64Array, rstep: Any, out: Int64Array) -> Any:
         exact = np.empty_like(out)
         return fast(left, lstep, right, rstep, exact) and decimal_fast.rescale_down(exact, 10**drop, _INT64_MAX, out)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, Context, Decimal
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +11,7 @@ import pyarrow as pa
 from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.values import to_array
-from pyspark_pipeline.kernels.arrays import Int64Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.decimal_words import (
     decimal_array,
     join_words,
@@ -26,7 +25,7 @@ from pyspark_pipeline.plan.expr import Call
 _JAVA_DIGITS = Context(prec=34, rounding=ROUND_HALF_EVEN)
 
 
-def _negated(words: Int64Array, valid: Any, mask: Any, call: Call) -> Int64Array:
+def _negated(words: Int64Array, valid: BoolArray, mask: BoolArray, call: Call) -> Int64Array:
     """Negate the rows of ``mask``. Scala's BigDecimal rounds a negation to 34 digits, HALF_EVEN."""
     low, high = words[:, 0], words[:, 1]
     out = np.empty_like(words)
