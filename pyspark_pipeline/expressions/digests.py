@@ -21,6 +21,7 @@ from pyspark_pipeline.expressions.text_arrays import string_array
 from pyspark_pipeline.expressions.text_search import NULL_TEXT
 from pyspark_pipeline.expressions.values import from_numbers, number_kernel, numbers, to_array
 from pyspark_pipeline.kernels import base64_text, byte_bits, crc32
+from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.decimal_words import valid_flags, validity_of
 from pyspark_pipeline.kernels.text_parse import text_of
@@ -79,7 +80,7 @@ def _sha2(call: Call, settings: ExpressionSettings) -> Kernel:
 by_constants("Sha2", [case(["binary"], ["int"])], [1], otherwise=_sha2)
 
 
-def _number_of_bytes(compute: Callable[..., None], table: Any) -> Kernel:
+def _number_of_bytes(compute: Callable[..., None], table: Array) -> Kernel:
     """Build a kernel of binary values: ``compute`` writes an int64 per row, by a table of the 256 bytes."""
 
     def run(values: Sequence[Value], rows: int) -> Value:

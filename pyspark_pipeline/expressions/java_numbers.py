@@ -14,7 +14,7 @@ from pyspark_pipeline.expressions.registry import FLOATING, ExpressionSettings, 
 from pyspark_pipeline.expressions.text_arrays import string_array
 from pyspark_pipeline.expressions.values import from_numbers, numbers_or_zero, to_array
 from pyspark_pipeline.kernels import java_digits
-from pyspark_pipeline.kernels.arrays import Array, Int64Array
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Float64Array, Int64Array
 from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.decimal_words import validity_of
 from pyspark_pipeline.kernels.jit import frozen
@@ -36,7 +36,7 @@ class Digits:
     exponents: Int64Array
 
     @classmethod
-    def of(cls, data: Any, is_shortest: bool) -> Digits:
+    def of(cls, data: Array, is_shortest: bool) -> Digits:
         """Find the digits of doubles or floats: the shortest, as Java 19 prints them, or those of older versions."""
         is_float = data.dtype == np.float32
         bits = frozen(data.view(np.uint32).astype(np.int64) if is_float else data.view(np.int64))
@@ -68,7 +68,7 @@ class Digits:
         java_digits.write_numbers(self.bits, is_float, self.digits, self.counts, self.exponents, ends, out)
         return string_array(ends, out[: ends[-1]].copy(), validity)
 
-    def rounded(self, scale: int, rounding: str) -> Any:
+    def rounded(self, scale: int, rounding: str) -> Float64Array:
         """Round finite doubles to ``scale`` places (-22 to 22); ``rounding`` is a mode of the module decimal."""
         rows = len(self.bits)
         out, exact = np.empty(rows, dtype=np.float64), np.empty(rows, dtype=np.bool_)
@@ -80,7 +80,7 @@ class Digits:
             out[row] = -size if self.values[row] < 0 and size else size
         return out
 
-    def unscaled(self, scale: int, bound: int, words: Any) -> Any:
+    def unscaled(self, scale: int, bound: int, words: Int64Array) -> BoolArray:
         """Write the words of decimals, by ``java_digits.unscale_digits``; return which rows are exact."""
         exact = np.empty(len(self.bits), dtype=np.bool_)
         java_digits.unscale_digits(self.values, self.digits, self.counts, self.exponents, scale, bound, words, exact)
@@ -113,14 +113,14 @@ for _name in _ROUNDING:
 
         def run(values: Sequence[Value], rows: int) -> Value:
             array = to_array(values[0], rows)
-            data: Any = numbers_or_zero(array)
+            data: Array = numbers_or_zero(array)
             rounded = _rounded(data, scale, _ROUNDING[call.name], settings)
             return from_numbers(rounded, pa.float64(), validity_of([array]))
 
         return Kernel(run=run)
 
 
-def _rounded(data: Any, scale: int, rounding: str, settings: ExpressionSettings) -> Any:
+def _rounded(data: Float64Array, scale: int, rounding: str, settings: ExpressionSettings) -> Float64Array:
     """Round doubles; ``rounding`` is a mode of the module decimal."""
     out, exact = np.empty(len(data), dtype=np.float64), np.zeros(len(data), dtype=np.bool_)
     if scale >= 0:

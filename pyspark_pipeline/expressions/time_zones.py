@@ -15,6 +15,7 @@ import numpy as np
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.java_zones import Rules, rules_of
 from pyspark_pipeline.kernels import civil
+from pyspark_pipeline.kernels.arrays import Array, Int64Array
 
 _DAY = 86400
 #: The last whole second of the timestamps.
@@ -62,7 +63,7 @@ def _offset_of(text: str) -> int | None:
     return -total if match[1] == "-" else total
 
 
-def _micros(seconds: Any) -> Any:
+def _micros(seconds: Int64Array) -> Int64Array:
     """Return the microseconds of instants in seconds; raise Spark's error outside the range of timestamps."""
     if (np.abs(seconds) > MAX_SECOND).any():
         raise conditions.timestamp_overflow()
@@ -101,26 +102,27 @@ class TimeZone:
         self._rules: Rules | None = None if isinstance(found, int) else found
         self._at_day: dict[int, int] = {}
 
-    def local_days(self, micros: Any) -> Any:
-        """Return the local dates (days since 1970-01-01, int64) of instants in microseconds."""
+    def local_days(self, micros: Int64Array) -> Int64Array:
+        """Return the local dates (days since 1970-01-01) of instants in microseconds."""
         seconds = micros // 1_000_000
-        return (seconds + self.offsets(seconds)) // _DAY
+        days: Int64Array = (seconds + self.offsets(seconds)) // _DAY
+        return days
 
-    def start_of_days(self, days: Any) -> Any:
+    def start_of_days(self, days: Array) -> Int64Array:
         """Return the instants (microseconds) at which local dates start, as LocalDate.atStartOfDay.
 
         Raise Spark's error if one is outside the range of timestamps.
         """
         return _micros(self._start_seconds(days.astype(np.int64)))
 
-    def _start_seconds(self, days: Any) -> Any:
+    def _start_seconds(self, days: Int64Array) -> Int64Array:
         if self.fixed is not None:
             return days * _DAY - self.fixed
         unique, inverse = np.unique(days, return_inverse=True)
         starts = np.array([self._start(int(day)) for day in unique], dtype=np.int64)
         return starts[inverse]
 
-    def offsets(self, seconds: Any) -> Any:
+    def offsets(self, seconds: Int64Array) -> Any:
         """Return the offsets (seconds) at instants (seconds): an int for a fixed zone, else int64, shape (rows,)."""
         return self._offsets(seconds) if self.fixed is None else self.fixed
 
@@ -202,7 +204,7 @@ class TimeZone:
         is_after = self._offset(second - before) != before and self._offset(second - after) == after
         return after if is_after else before
 
-    def _offsets(self, seconds: Any) -> Any:
+    def _offsets(self, seconds: Int64Array) -> Int64Array:
         unique, inverse = np.unique(seconds // _DAY, return_inverse=True)
         first = np.array([self._offset_at_day(int(day)) for day in unique], dtype=np.int64)
         last = np.array([self._offset_at_day(int(day) + 1) for day in unique], dtype=np.int64)
