@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.civil import days_in, days_of
 from pyspark_pipeline.kernels.jit import frozen, kernel
 
@@ -216,7 +216,7 @@ def _read_zone(data: UInt8Array, start: int, end: int, zone: Int32Array) -> None
 
 @kernel
 def parse_integers(
-    offsets: Int32Array, data: UInt8Array, fraction: bool, low: int, high: int, out: UInt8Array, status: UInt8Array
+    offsets: Int32Array, data: UInt8Array, fraction: bool, low: int, high: int, out: Array, status: UInt8Array
 ) -> None:
     """Parse integers in low..high; with ``fraction`` a decimal point and digits may follow, which are dropped."""
     smallest = -9223372036854775808
