@@ -19,7 +19,6 @@ from pyspark_pipeline.expressions.frame import Evaluable, Frame
 from pyspark_pipeline.expressions.nested import (
     MOST_ELEMENTS,
     Elements,
-    counts_of,
     element_bounds,
     list_array,
     plain_array,
@@ -27,6 +26,7 @@ from pyspark_pipeline.expressions.nested import (
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, LazyKernel, Value, function
 from pyspark_pipeline.expressions.values import numbers, scatter
 from pyspark_pipeline.kernels.arrays import BoolArray
+from pyspark_pipeline.kernels.chosen_elements import count_chosen
 from pyspark_pipeline.kernels.element_places import inserted_places, interleaved_places
 from pyspark_pipeline.kernels.element_sets import first_places, members
 from pyspark_pipeline.plan.expr import Call, Literal
@@ -63,7 +63,7 @@ def _union(call: Call, settings: ExpressionSettings) -> Kernel:
         ends = left.ends + right.ends
         kept = first_places(ends, codes, valid) == np.arange(codes.size)
         elements = pa.concat_arrays(parts).take(pa.array(places[kept]))
-        return list_array(kind, counts_of(ends, kept), without_signed_zeros(elements), left.valid)
+        return list_array(kind, count_chosen(ends, kept), without_signed_zeros(elements), left.valid)
 
     return Kernel(run=run)
 
@@ -105,9 +105,9 @@ def _overlap(call: Call, settings: ExpressionSettings) -> Kernel:
         codes, other_codes = equality_codes([elements, others])
         valid, other_valid = valid_flags(elements), valid_flags(others)
         found = members(left.ends, codes, valid, right.ends, other_codes, other_valid) & valid
-        overlaps = left.counts_of(found) > 0
+        overlaps = left.has(found)
         are_filled = (left.counts > 0) & (right.counts > 0)
-        unknown = are_filled & ~overlaps & ((left.counts_of(~valid) > 0) | (right.counts_of(~other_valid) > 0))
+        unknown = are_filled & ~overlaps & (left.has(~valid) | right.has(~other_valid))
         return pa.array(overlaps, mask=unknown | ~left.valid)
 
     return Kernel(run=run)

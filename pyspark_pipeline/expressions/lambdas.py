@@ -145,10 +145,10 @@ def _quantifier(call: Call, *, decided: bool, has_unknown: bool) -> LazyKernel:
         else:
             found = evaluated(frame, args[1], elements.owners, variables)
         hits = found if decided else pc.invert(found)
-        is_decided = elements.counts_of(flags(pc.fill_null(hits, False))) > 0
+        is_decided = elements.has(flags(pc.fill_null(hits, False)))
         unknown = ~elements.valid
         if has_unknown and found.null_count:
-            unknown = unknown | (~is_decided & (elements.counts_of(flags(found.is_null())) > 0))
+            unknown = unknown | (~is_decided & elements.has(flags(found.is_null())))
         return pa.array(is_decided if decided else ~is_decided, mask=unknown)
 
     return LazyKernel(run=run)

@@ -14,7 +14,8 @@ from pyspark_pipeline.expressions.cases import ALL_KINDS, INTEGRAL, KINDS, case
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, function
 from pyspark_pipeline.expressions.values import decode, flags, numbers, to_array
 from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array
-from pyspark_pipeline.kernels.buffers import allocate, pack_validity, with_elements
+from pyspark_pipeline.kernels.buffers import pack_validity, with_elements
+from pyspark_pipeline.kernels.chosen_elements import count_chosen, first_chosen, has_chosen
 from pyspark_pipeline.plan.expr import Call
 
 _FAILS = {"failOnError": ["true", "false"]}
@@ -181,10 +182,10 @@ def _array_contains(call: Call, settings: ExpressionSettings) -> Kernel:
     def run(values: Sequence[Value], rows: int) -> Value:
         elements = Elements(to_array(values[0], rows))
         members = elements.values()
-        is_found = elements.counts_of(equal_values(members, elements.repeated(values[1]))) > 0
+        is_found = elements.has(equal_values(members, elements.repeated(values[1])))
         is_unknown = ~elements.valid | ~flags(to_array(values[1], rows).is_valid())
         if members.null_count:
-            is_unknown |= ~is_found & (elements.counts_of(flags(members.is_null())) > 0)
+            is_unknown |= ~is_found & elements.has(flags(members.is_null()))
         return pa.array(is_found, mask=is_unknown)
 
     return Kernel(run=run)
@@ -270,27 +271,20 @@ class Elements:
         """Return the value of each element's row, without a dictionary; a scalar stays one."""
         return value if isinstance(value, pa.Scalar) else decode(value).take(pa.array(self.owners))
 
+    def has(self, chosen: BoolArray) -> BoolArray:
+        """Return for each row whether one of its elements is ``chosen``."""
+        return has_chosen(self.ends, chosen)
+
     def counts_of(self, chosen: BoolArray) -> Int64Array:
         """Return for each row the number of its elements that are ``chosen``."""
-        return counts_of(self.ends, chosen)
+        return count_chosen(self.ends, chosen)
 
     def first(self, chosen: BoolArray) -> Int64Array:
         """Return for each row its first element that is ``chosen``, as a place among all; −1 if there is none."""
-        places = np.append(np.flatnonzero(chosen), self.total)
-        found = places[np.searchsorted(places, self.ends[:-1])]
-        return np.where(found < self.ends[1:], found, -1)
+        return first_chosen(self.ends, chosen)
 
     def _part(self, part: pa.Array) -> pa.Array:
         return part[self._taken] if isinstance(self._taken, slice) else part.take(self._taken)
-
-
-def counts_of(ends: Int64Array, chosen: BoolArray) -> Int64Array:
-    """Return for each row the number of its elements that are ``chosen``; ``ends`` are the bounds of its elements."""
-    before = allocate(chosen.size + 1, np.int32)
-    before[0] = 0
-    np.cumsum(chosen, out=before[1:])
-    found: Int64Array = np.diff(before[ends]).astype(np.int64)
-    return found
 
 
 def ranges(starts: Int64Array, counts: Int64Array) -> Int64Array:

@@ -15,6 +15,7 @@ from pyspark_pipeline.kernels import row_ranges, xorshift
 from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.bloom import BloomFilter
 from pyspark_pipeline.kernels.buffers import decimal_words, validity, values
+from pyspark_pipeline.kernels.chosen_elements import count_chosen, first_chosen, has_chosen
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.join_pairs import flagged_rows, set_flags
 from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
@@ -104,6 +105,12 @@ def _joins() -> None:
     JoinProber(JoinTable([pa.string()], [[_STRINGS]], 4)).find([_STRINGS.dictionary_encode()], 4)
 
 
+def _elements() -> None:
+    ends, chosen = np.array([0, 2], dtype=np.int64), np.array([False, True])
+    for search in (has_chosen, count_chosen, first_chosen):
+        search(ends, chosen)
+
+
 def _nested_keys() -> None:
     fields = [_LONGS, _STRINGS]
     normalized_keys(pa.StructArray.from_arrays(fields, names=["a", "b"]))
@@ -144,7 +151,7 @@ def _value_frames() -> None:
 FIRST_STEPS = (_groups, _hashes, _joins, _ranges, _orders)
 
 #: Kernels that few queries use.
-LATER_STEPS = (_other_hashes, _nested_keys, _samples, _value_frames)
+LATER_STEPS = (_other_hashes, _elements, _nested_keys, _samples, _value_frames)
 
 #: The modules of the kernels that a daemon loads before it forks workers: those of most queries.
 COMMON_MODULES = frozenset(

@@ -12,6 +12,7 @@ import pytest
 
 from pyspark_pipeline.expressions.element_codes import equality_codes, order_keys, valid_flags
 from pyspark_pipeline.expressions.nested import Elements
+from pyspark_pipeline.kernels.chosen_elements import count_chosen, first_chosen, has_chosen
 from pyspark_pipeline.kernels.element_order import least_places, sorted_places
 from pyspark_pipeline.kernels.element_places import inserted_places, interleaved_places
 from pyspark_pipeline.kernels.element_sets import first_places, members
@@ -45,6 +46,19 @@ def test_members_are_elements_of_the_other_array(seed: int) -> None:
     lists, others = _lists(seed), _lists(seed + 100, nulls=seed % 2 == 0)
     wanted = [value in other for part, other in zip(lists, others, strict=True) for value in part]
     assert members(*_parts(lists), *_parts(others)).tolist() == wanted
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_chosen_elements_of_rows(seed: int) -> None:
+    source = random.Random(seed)
+    lists = [[source.random() < 0.1 for _ in range(source.choice(_SIZES))] for _ in range(60)]
+    chosen = np.array([flag for part in lists for flag in part], dtype=np.bool_)
+    ends = np.cumsum([0, *map(len, lists)])
+    firsts = [start + part.index(True) if True in part else -1 for start, part in zip(ends, lists, strict=False)]
+    assert has_chosen(ends, chosen).tolist() == [any(part) for part in lists]
+    assert count_chosen(ends, chosen).tolist() == [sum(part) for part in lists]
+    assert first_chosen(ends, chosen).tolist() == firsts
+    assert has_chosen(ends[:1], chosen[:0]).tolist() == []
 
 
 @pytest.mark.parametrize("nulls_first", [True, False])
