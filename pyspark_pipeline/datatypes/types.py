@@ -57,8 +57,8 @@ class DataType:
     A time of day has the digits of its seconds as precision.
 
     ``children`` are the type of the elements of an array, those of the keys and the values of a map, or those of a
-    struct's fields, whose names are ``names``; types with other names are equal. An array and a struct have the largest
-    precision of their children.
+    struct's fields, whose names are ``names``; types with other names are equal. A nested type has the largest
+    precision of its children.
     """
 
     kind: str
@@ -151,5 +151,5 @@ def _parse_nested(text: str, kind: str, start: int) -> tuple[DataType, int]:
         children.append(child)
     if text[at : at + 1] != ">" or len(children) != {"array": 1, "map": 2}.get(kind, len(children)):
         raise ValueError(f"type {text!r} is not supported")
-    precision = 0 if kind == "map" else max(child.precision for child in children)
+    precision = max(child.precision for child in children)
     return DataType(kind, precision, children=tuple(children), names=tuple(names)), at + 1

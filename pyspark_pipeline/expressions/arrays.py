@@ -22,7 +22,7 @@ from pyspark_pipeline.expressions.nested import (
 )
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, function
 from pyspark_pipeline.expressions.values import flags, numbers, to_array
-from pyspark_pipeline.kernels.arrays import Array, Int64Array
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import with_elements
 from pyspark_pipeline.kernels.element_order import least_places, sorted_places
 from pyspark_pipeline.plan.expr import Call, constants
@@ -87,23 +87,31 @@ def _reverse(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=run)
 
 
-@function("Slice", [
-    case(["array"], ["int"], ["int"], result=["array"], matches={"1": r"-?[1-9]\d*", "2": r"\d+"}),
-])  # fmt: skip
+@function("Slice", [case(["array"], ["int"], ["int"], result=["array"])])
 def _slice(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return so many elements from a number on, from 1 or, if negative, from the end."""
-    start, length = constants(call.args[1:])
     kind = call.type.arrow
 
     def run(values: Sequence[Value], rows: int) -> pa.Array:
-        array = plain_array(values[0], rows)
+        array, *bounds = (plain_array(value, rows) for value in values)
+        valid = np.all([np.asarray(each.is_valid()) for each in (array, *bounds)], axis=0)
+        starts, lengths = (_integers(bound) for bound in bounds)
+        _check_slice(starts, lengths, valid)
         firsts, counts = element_bounds(array)
-        begins = counts + start if start < 0 else np.full(rows, start - 1)
-        kept = np.where(begins >= 0, np.clip(counts - begins, 0, length), 0)
+        begins = np.where(starts < 0, counts + starts, starts - 1)
+        kept = np.where(valid & (begins >= 0), np.clip(counts - begins, 0, np.maximum(lengths, 0)), 0)
         elements = array.values.take(pa.array(ranges(firsts + begins, kept)))
-        return list_array(kind, kept, elements, np.asarray(array.is_valid()))
+        return list_array(kind, kept, elements, valid)
 
-    return Kernel(run=run)
+    return Kernel(run=run, can_raise=True)
+
+
+def _check_slice(starts: Int64Array, lengths: Int64Array, valid: BoolArray) -> None:
+    """Raise the error of the first valid row that begins with the element 0 or has a negative length."""
+    wrong = valid & ((starts == 0) | (lengths < 0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise conditions.slice_start() if starts[row] == 0 else conditions.slice_length(int(lengths[row]))
 
 
 @function("ArrayPosition", [case(["array"], KINDS)])
@@ -247,23 +255,39 @@ def _sequence(call: Call, settings: ExpressionSettings) -> Kernel:
         valid = np.all([np.asarray(array.is_valid()) for array in arrays], axis=0)
         start, stop = _integers(arrays[0]), _integers(arrays[1])
         step = np.where(start <= stop, 1, -1) if len(arrays) < 3 else _integers(arrays[2])
-        leads = (start == stop) | ((step > 0) & (start < stop)) | ((step < 0) & (start > stop))
-        if not leads[valid].all():
-            row = int(np.argmax(valid & ~leads))
-            raise conditions.illegal_sequence(int(start[row]), int(stop[row]), int(step[row]))
-        is_up = start <= stop
-        distance = np.where(is_up, stop, start).astype(np.uint64) - np.where(is_up, start, stop).astype(np.uint64)
-        width = np.where(step < 0, -step.astype(np.uint64), step.astype(np.uint64))
-        steps = distance // np.maximum(width, np.uint64(1))
-        counts = np.where(valid, steps, 0).astype(np.float64) + valid
-        _check_lengths(counts, "sequence", "count")
-        whole = counts.astype(np.int64)
-        before = np.cumsum(whole) - whole
-        owners = np.repeat(np.arange(rows), whole)
-        made = start[owners] + step[owners] * (np.arange(owners.size) - before[owners])
-        return list_array(kind, whole, _of_integers(made, kind.value_type), valid)
+        counts = sequence_lengths(start, stop, step, step, valid)
+        owners, numbers = sequence_places(counts)
+        return list_array(kind, counts, _of_integers(start[owners] + step[owners] * numbers, kind.value_type), valid)
 
     return Kernel(run=run, can_raise=True)
+
+
+def sequence_lengths(
+    start: Int64Array, stop: Int64Array, step: Int64Array, shown: Int64Array, valid: BoolArray
+) -> Int64Array:
+    """Return the lengths of sequences of integers, 0 of those that are not valid; all are of shape (rows,).
+
+    Raise Spark's error for a step that does not lead to the end, which shows the step as ``shown``, and for an array
+    beyond the longest.
+    """
+    leads = (start == stop) | ((step > 0) & (start < stop)) | ((step < 0) & (start > stop))
+    if not leads[valid].all():
+        row = int(np.argmax(valid & ~leads))
+        raise conditions.illegal_sequence(int(start[row]), int(stop[row]), int(shown[row]))
+    is_up = start <= stop
+    distance = np.where(is_up, stop, start).astype(np.uint64) - np.where(is_up, start, stop).astype(np.uint64)
+    width = np.where(step < 0, -step.astype(np.uint64), step.astype(np.uint64))
+    steps = distance // np.maximum(width, np.uint64(1))
+    counts = np.where(valid, steps, 0).astype(np.float64) + valid
+    _check_lengths(counts, "sequence", "count")
+    whole: Int64Array = counts.astype(np.int64)
+    return whole
+
+
+def sequence_places(counts: Int64Array) -> tuple[Int64Array, Int64Array]:
+    """Return the row of each element of sequences of ``counts`` elements, and its number in the row, from 0."""
+    owners = np.repeat(np.arange(counts.size), counts)
+    return owners, np.arange(owners.size) - (np.cumsum(counts) - counts)[owners]
 
 
 def _of_integers(values: Int64Array, kind: pa.DataType) -> pa.Array:

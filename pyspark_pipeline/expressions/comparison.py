@@ -36,6 +36,12 @@ _CASES = [
 ]
 
 
+_EXTREME_CASES = [
+    case(ORDERED, ORDERED, variadic=True, same_type=True),
+    *(case([kind], [kind], variadic=True, same_type=True, result=[kind]) for kind in ("array", "struct")),
+]
+
+
 def _has_nan(value: Value) -> bool:
     if isinstance(value, pa.Scalar):
         return bool(value.is_valid and value.as_py() != value.as_py())
@@ -168,11 +174,11 @@ def _extreme(call: Call, largest: bool) -> Kernel:
     return Kernel(run=run, null_intolerant=False)
 
 
-@function("Greatest", [case(ORDERED, ORDERED, variadic=True, same_type=True)])
+@function("Greatest", _EXTREME_CASES)
 def _greatest(call: Call, settings: ExpressionSettings) -> Kernel:
     return _extreme(call, largest=True)
 
 
-@function("Least", [case(ORDERED, ORDERED, variadic=True, same_type=True)])
+@function("Least", _EXTREME_CASES)
 def _least(call: Call, settings: ExpressionSettings) -> Kernel:
     return _extreme(call, largest=False)

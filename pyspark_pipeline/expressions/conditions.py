@@ -88,10 +88,31 @@ def array_too_long(length: int, most: int, function: str, parameter: str) -> Spa
     return SparkConditionError("SparkRuntimeException", "COLLECTION_SIZE_LIMIT_EXCEEDED.PARAMETER", parameters)
 
 
+def slice_start() -> SparkConditionError:
+    """Build the error of a slice that begins with the element 0."""
+    return _slice_parameter("start", "START", {})
+
+
+def slice_length(length: int) -> SparkConditionError:
+    """Build the error of a slice of a negative length."""
+    return _slice_parameter("length", "LENGTH", {"length": str(length)})
+
+
+def _slice_parameter(name: str, condition: str, parameters: dict[str, str]) -> SparkConditionError:
+    parameters = {"parameter": f"`{name}`", "functionName": "`slice`"} | parameters
+    return SparkConditionError("SparkRuntimeException", f"INVALID_PARAMETER_VALUE.{condition}", parameters)
+
+
 def illegal_sequence(start: int, stop: int, step: int) -> SparkConditionError:
     """Build the error of steps that do not lead from the first number of a sequence to the last one."""
     parameters = {"start": str(start), "stop": str(stop), "step": str(step)}
     return SparkConditionError("SparkIllegalArgumentException", "_LEGACY_ERROR_TEMP_3243", parameters)
+
+
+def sequence_of_dates(has_months: bool) -> SparkConditionError:
+    """Build the error of a step of less than a day between dates; ``has_months``: of an interval of months."""
+    interval = "interval year to month" if has_months else "interval day to second"
+    return SparkConditionError("SparkIllegalArgumentException", "_LEGACY_ERROR_TEMP_3242", {"intervalType": interval})
 
 
 def duplicate_map_key(key: str) -> SparkConditionError:

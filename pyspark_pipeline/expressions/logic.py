@@ -23,6 +23,7 @@ from pyspark_pipeline.expressions.registry import (
     function,
 )
 from pyspark_pipeline.expressions.values import decode, map_dictionary, scatter, to_array
+from pyspark_pipeline.kernels.normalized_key import normalized_keys
 from pyspark_pipeline.plan.expr import Call, Literal
 from pyspark_pipeline.plan.wire_expr import decode_value
 
@@ -98,9 +99,11 @@ def _membership(type_: DataType, candidates: Sequence[Any]) -> Kernel:
     if type_.is_floating and 0.0 in present:
         present += [0.0, -0.0]
     value_set = pa.array(present, type_.arrow)
+    if type_.is_nested:
+        value_set = normalized_keys(value_set)
 
     def contains(values: pa.Array) -> pa.Array:
-        found = pc.is_in(values, value_set=value_set)
+        found = pc.is_in(normalized_keys(values) if type_.is_nested else values, value_set=value_set)
         if has_nan:
             found = pc.or_(found, pc.fill_null(pc.is_nan(values), False))
         if has_null:
@@ -118,7 +121,9 @@ def _membership(type_: DataType, candidates: Sequence[Any]) -> Kernel:
     return Kernel(run=run, null_intolerant=False)
 
 
-@function("In", [case(ORDERED, ORDERED, variadic=True, same_type=True)])
+@function("In", [
+    *(case(kinds, kinds, variadic=True, same_type=True) for kinds in (ORDERED, ["array"], ["struct"])),
+])  # fmt: skip
 def _in(call: Call, settings: ExpressionSettings) -> Kernel | LazyKernel:
     items = call.args[1:]
     if all(isinstance(item, Literal) for item in items):
@@ -145,7 +150,7 @@ def _in(call: Call, settings: ExpressionSettings) -> Kernel | LazyKernel:
     return LazyKernel(run=run)
 
 
-@function("InSet", [case(ORDERED)])
+@function("InSet", [case(ORDERED), case(["array"]), case(["struct"])])
 def _in_set(call: Call, settings: ExpressionSettings) -> Kernel:
     """Build IN over the field ``hset``, which lists the values in the wire form of literals."""
     type_ = call.args[0].type

@@ -44,10 +44,10 @@ _CHOICE = rf"\((?:\?:)?{_SEQUENCE}(?:\|{_SEQUENCE})*\)(?![*+?{{])"
 COUNTED = rf"(?:{_ATOM}{_AT_LEAST_ONE}|{_FULL_GROUP})(?:{_ATOM}{_QUANTIFIER}?|{_CHOICE})*"
 
 
-def _with_groups(count: int) -> str:
-    """Return the patterns of ``EXTRACTED`` with ``count`` groups or more."""
+def with_groups(count: int, patterns: str) -> str:
+    """Return those of ``patterns``, ``EXTRACTED`` or ``REPLACED``, that have ``count`` groups or more."""
     before = r"(?:[^\\(\[]|\\.|\[(?:[^\]\\]|\\.)*\])*"
-    return rf"(?=(?:{before}\(){{{count}}}){EXTRACTED}"
+    return rf"(?=(?:{before}\(){{{count}}}){patterns}"
 
 
 _SPACE = r" \t\n\x0B\f\r"
@@ -123,7 +123,7 @@ def _regexp_replace(call: Call, settings: ExpressionSettings) -> Kernel:
 
 @function("RegExpExtract", [
     *(
-        case(["string"], ["string"], ["int"], matches={"1": _with_groups(group), "2": str(group)})
+        case(["string"], ["string"], ["int"], matches={"1": with_groups(group, EXTRACTED), "2": str(group)})
         for group in range(6)
     ),
 ])  # fmt: skip
@@ -151,7 +151,7 @@ by_constants(
 by_constants(
     "RegExpExtract",
     [
-        case(["string"], ["string"], ["int"], choices={"1": _with_groups(group)}, matches={"2": str(group)})
+        case(["string"], ["string"], ["int"], choices={"1": with_groups(group, EXTRACTED)}, matches={"2": str(group)})
         for group in range(6)
     ],
     [1],

@@ -72,11 +72,13 @@ def mark_decimals(
 @kernel
 def mark_strings(
     groups: Int64Array, first: int, offsets: Int32Array, data: UInt8Array, bitmap: UInt8Array, skip: int, sign: int,
+    is_last: bool,
     arena: UInt8Array, used: int, starts: Int64Array, ends: Int64Array, seen: UInt8Array, places: Int64Array,
 ) -> int:  # fmt: skip
     """Mark the rows with the smallest (``sign`` 1) or largest (−1) byte string so far, numbered from ``first``.
 
-    The strings are kept in ``arena``, which has space for all of ``data``. Return the used bytes of the arena.
+    Of equal strings the last one counts if ``is_last``, else the first one. The strings are kept in ``arena``, which
+    has space for all of ``data``. Return the used bytes of the arena.
     """
     for row in range(groups.size):
         if is_valid(bitmap, skip, row):
@@ -88,7 +90,8 @@ def mark_strings(
                 if order > 0:
                     continue
                 if order == 0:
-                    places[group] = ~(first + row)
+                    if is_last:
+                        places[group] = ~(first + row)
                     continue
             starts[group] = used
             for i in range(start, end):

@@ -45,11 +45,11 @@ def write_lists(
 
 
 def _write_lists(columns: Sequence[pa.Array], bounds: Int64Array, are_rows: bool) -> tuple[Int64Array, UInt8Array]:
-    if not are_rows and not _is_text(columns[0].type):
-        return _write_fixed(_fixed_values(columns[0]), bounds)
+    if not are_rows and not is_text(columns[0].type):
+        return _write_fixed(fixed_values(columns[0]), bounds)
     counts = np.diff(bounds)
-    fields = [_Field(column) for column in columns]
-    head = _row_head(len(fields)) if are_rows else 0
+    fields = [Field(column) for column in columns]
+    head = row_head(len(fields)) if are_rows else 0
     sizes = head + sum((field.padded for field in fields), np.zeros(int(bounds[-1] - bounds[0]), dtype=np.int64))
     ends = np.append(0, np.cumsum(sizes))
     bytes_of = ends[bounds[1:] - bounds[0]] - ends[bounds[:-1] - bounds[0]]
@@ -62,17 +62,17 @@ def _write_lists(columns: Sequence[pa.Array], bounds: Int64Array, are_rows: bool
     first = np.repeat(bounds[:-1] - bounds[0], counts)
     numbers = np.arange(first.size) - first
     inside = np.repeat(heads, counts) + ends[:-1] - ends[first]
-    marks = np.repeat(starts + _ROW + _words_at(counts), counts) // 8 + numbers
+    marks = np.repeat(starts + _ROW + words_at(counts), counts) // 8 + numbers
     words[marks] = (inside << 32) | (sizes if are_rows else np.diff(fields[0].offsets).astype(np.int64))
     places = np.repeat(starts + _ROW, counts) + inside
     if head:
-        _write_rows(fields, places, words)
+        write_rows(fields, places, words)
     else:
         scatter_texts(fields[0].offsets, fields[0].data, places, words.view(np.uint8))
     return offsets, words.view(np.uint8)
 
 
-def _fixed_values(column: pa.Array) -> Array:
+def fixed_values(column: pa.Array) -> Array:
     """Return values of up to 8 bytes in their width; those of decimals of up to 18 digits as int64."""
     if pa.types.is_boolean(column.type):
         return np.asarray(column).astype(np.uint8)
@@ -84,51 +84,53 @@ def _fixed_values(column: pa.Array) -> Array:
 def _write_fixed(data: Array, bounds: Int64Array) -> tuple[Int64Array, UInt8Array]:
     """Return the offsets and the bytes of lists of elements of up to 8 bytes."""
     counts, width = np.diff(bounds), data.dtype.itemsize
-    heads = _words_at(counts)
+    heads = words_at(counts)
     sizes = heads + ((counts * width + 7) & ~7)
     offsets = np.append(0, np.cumsum(_ROW + sizes))
     words = allocate_zeros(int(offsets[-1]) // 8, np.int64)
     starts = offsets[:-1]
     words[starts // 8 + 1] = (_ROW << 32) | sizes
     words[starts // 8 + 2] = counts
-    words.view(data.dtype)[_fixed_places(starts + _ROW + heads, counts, width)] = data
+    words.view(data.dtype)[fixed_places(starts + _ROW + heads, counts, width)] = data
     return offsets, words.view(np.uint8)
 
 
-def _read_fixed(data: UInt8Array, firsts: Int64Array, counts: Int64Array, kind: pa.DataType) -> pa.Array:
+def read_fixed(data: UInt8Array, firsts: Int64Array, counts: Int64Array, kind: pa.DataType) -> pa.Array:
+    """Return the elements of up to 8 bytes of lists, whose first elements are at the bytes ``firsts``."""
     if pa.types.is_boolean(kind):
-        return bool_array(data[_fixed_places(firsts, counts, 1)] != 0)
+        return bool_array(data[fixed_places(firsts, counts, 1)] != 0)
     width = 8 if pa.types.is_decimal(kind) else kind.bit_width // 8
-    found = data.view(f"<i{width}")[_fixed_places(firsts, counts, width)]
+    found = data.view(f"<i{width}")[fixed_places(firsts, counts, width)]
     return fixed_array(kind, np.stack([found, found >> 63], axis=1) if pa.types.is_decimal(kind) else found)
 
 
-def _fixed_places(firsts: Int64Array, counts: Int64Array, width: int) -> Int64Array:
+def fixed_places(firsts: Int64Array, counts: Int64Array, width: int) -> Int64Array:
     """Return the positions of the elements of lists, in units of ``width`` bytes."""
     ends = np.cumsum(counts)
     places: Int64Array = np.arange(ends[-1] if ends.size else 0) + np.repeat(firsts // width - (ends - counts), counts)
     return places
 
 
-def _row_head(fields: int) -> int:
+def row_head(fields: int) -> int:
+    """Return the bytes of the NULL bits and of the words of a row."""
     return 8 * ((fields + 63) // 64) + 8 * fields
 
 
-def _words_at(counts: Int64Array) -> Int64Array:
+def words_at(counts: Int64Array) -> Int64Array:
     """Return the position of the elements' words in arrays."""
     at: Int64Array = 8 + 8 * ((counts + 63) // 64)
     return at
 
 
 def _array_head(counts: Int64Array) -> Int64Array:
-    head: Int64Array = _words_at(counts) + 8 * counts
+    head: Int64Array = words_at(counts) + 8 * counts
     return head
 
 
-def _write_rows(fields: Sequence[_Field], places: Int64Array, words: Int64Array) -> None:
+def write_rows(fields: Sequence[Field], places: Int64Array, words: Int64Array) -> None:
     """Write elements that are rows, from ``places`` on."""
     base = 8 * ((len(fields) + 63) // 64)
-    at = np.full(places.size, _row_head(len(fields)), dtype=np.int64)
+    at = np.full(places.size, row_head(len(fields)), dtype=np.int64)
     for number, field in enumerate(fields):
         words[places // 8 + number // 64] |= field.is_null.astype(np.int64) << (number % 64)
         fixed = field.words
@@ -140,7 +142,7 @@ def _write_rows(fields: Sequence[_Field], places: Int64Array, words: Int64Array)
         words[(places + base) // 8 + number] = fixed
 
 
-class _Field:
+class Field:
     """A column of elements: the words of values within 8 bytes, or the bytes of strings without those of NULLs."""
 
     def __init__(self, column: pa.Array) -> None:
@@ -148,7 +150,7 @@ class _Field:
         self.is_null = np.asarray(column.is_null()) if column.null_count else np.zeros(rows, dtype=np.bool_)
         self.words: Int64Array | None = None
         self.padded = np.zeros(rows, dtype=np.int64)
-        if _is_text(column.type):
+        if is_text(column.type):
             column = column.fill_null(b"" if pa.types.is_binary(column.type) else "") if column.null_count else column
             self.offsets, self.data = string_parts(column)
             self.padded = (np.diff(self.offsets).astype(np.int64) + 7) & ~7
@@ -163,7 +165,8 @@ class _Field:
             self.words = np.where(self.is_null, 0, words)
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether values of a type are strings or bytes."""
     return kind in (pa.string(), pa.binary())
 
 
@@ -181,16 +184,16 @@ def read_lists(
     owned[:] = data[int(offsets[0]) : int(offsets[-1])]
     words = owned.view(np.int64)
     counts = words[starts // 8 + 2]
-    if not are_rows and not _is_text(types[0]):
-        return np.repeat(groups, counts), [_read_fixed(owned, starts + _ROW + _words_at(counts), counts, types[0])]
+    if not are_rows and not is_text(types[0]):
+        return np.repeat(groups, counts), [read_fixed(owned, starts + _ROW + words_at(counts), counts, types[0])]
     first = np.append(0, np.cumsum(counts))
     numbers = np.arange(first[-1]) - np.repeat(first[:-1], counts)
-    found = words[np.repeat(starts + _ROW + _words_at(counts), counts) // 8 + numbers]
+    found = words[np.repeat(starts + _ROW + words_at(counts), counts) // 8 + numbers]
     places = np.repeat(starts + _ROW, counts) + (found >> 32)
     if not are_rows:
-        columns = [_texts(owned, places, found & _SIZE, types[0], None)]
+        columns = [texts_at(owned, places, found & _SIZE, types[0], None)]
     else:
-        columns = [_read_field(owned, words, places, number, types) for number in range(len(types))]
+        columns = [read_field(owned, words, places, number, types) for number in range(len(types))]
     return np.repeat(groups, counts), columns
 
 
@@ -201,14 +204,15 @@ def read_heads(lists: pa.Array) -> tuple[Int64Array, Int64Array]:
     return heads[:, 0], heads[:, 2]
 
 
-def _read_field(
+def read_field(
     data: UInt8Array, words: Int64Array, places: Int64Array, number: int, types: Sequence[pa.DataType]
 ) -> pa.Array:
+    """Return the field of a number of rows that begin at the bytes ``places``; ``types`` are those of all fields."""
     kind = types[number]
     valid = (words[places // 8 + number // 64] >> (number % 64)) & 1 == 0
     found = words[places // 8 + (len(types) + 63) // 64 + number]
-    if _is_text(kind):
-        return _texts(data, places + (found >> 32), np.where(valid, found & _SIZE, 0), kind, valid)
+    if is_text(kind):
+        return texts_at(data, places + (found >> 32), np.where(valid, found & _SIZE, 0), kind, valid)
     if pa.types.is_boolean(kind):
         return bool_array(found & 1 != 0, valid)
     if pa.types.is_decimal(kind):
@@ -217,9 +221,10 @@ def _read_field(
     return fixed_array(kind, found.view(f"<i{width}")[:: 8 // width].copy(), valid)
 
 
-def _texts(
+def texts_at(
     data: UInt8Array, starts: Int64Array, lengths: Int64Array, kind: pa.DataType, valid: BoolArray | None
 ) -> pa.Array:
+    """Return the strings or bytes of so many bytes that begin at ``starts``; int64, shape (values,)."""
     ends = np.zeros(lengths.size + 1, dtype=np.int32)
     np.cumsum(lengths, out=ends[1:])
     out = allocate(int(ends[-1]), np.uint8)
@@ -232,7 +237,7 @@ def arrays_of_bytes(column: pa.Array) -> pa.Array:
     """Return the bytes of Spark's arrays of the bytes of each value: their number, NULL bits, the padded bytes."""
     offsets, data = string_parts(column)
     counts = np.diff(offsets).astype(np.int64)
-    heads = _words_at(counts)
+    heads = words_at(counts)
     ends = np.append(0, np.cumsum(heads + ((counts + 7) & ~7)))
     words = allocate_zeros(int(ends[-1]) // 8, np.int64)
     words[ends[:-1] // 8] = counts
@@ -246,7 +251,7 @@ def bytes_of_arrays(arrays: pa.Array) -> pa.Array:
     offsets, data = string_parts(arrays)
     starts = offsets[:-1].astype(np.int64)
     counts = data[starts[:, None] + np.arange(8)].view(np.int64)[:, 0]
-    return _texts(data, starts + _words_at(counts), counts, pa.binary(), None)
+    return texts_at(data, starts + words_at(counts), counts, pa.binary(), None)
 
 
 @kernel

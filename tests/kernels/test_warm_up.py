@@ -28,6 +28,7 @@ from pyspark_pipeline.operators.aggregation.functions.extremes import (
     DoubleExtreme,
     LongExtreme,
     StringExtreme,
+    extreme_state,
 )
 from pyspark_pipeline.operators.aggregation.functions.first_last import EdgeState
 from pyspark_pipeline.operators.aggregation.functions.moments import ColumnMoments, PairMoments
@@ -166,7 +167,7 @@ def _windows() -> None:
             )
         ]  # fmt: skip
         makes += [
-            (ExtremeByState(parse_type("bigint"), parse_type(kind), -1), [numbers, column])
+            (ExtremeByState(parse_type("bigint"), extreme_state(parse_type(kind), -1)), [numbers, column])
             for kind, column in (("bigint", numbers), ("double", doubles), ("decimal(19,0)", decimals))
         ]
         makes += [

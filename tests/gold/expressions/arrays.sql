@@ -6,6 +6,14 @@
 SELECT id, flatten(aa), flatten(array(ai, array(i))) FROM nests;
 SELECT id, concat(ai, array(i), ai), concat(at, at), reverse(at), reverse(st.in.v) FROM nests;
 SELECT id, slice(ai, 1, 2), slice(ai, 2, 9), slice(at, -2, 1), slice(at, -9, 3), slice(aa, 1, 0) FROM nests;
+SELECT id, slice(ai, nullif(i, 0), 2), slice(at, -id, 3), slice(ast, nullif(i, 0), abs(i)), slice(aa, 2, IF(i > 0, i, NULL)) FROM nests WHERE id > 0;
+SELECT id, slice(ai, -2147483648, 2147483647), slice(st.in.v, 2147483647, 2147483647), slice(ai, NULL, 0), slice(IF(ai IS NULL, ai, NULL), i, i) FROM nests;
+-- errors: exact
+-- expect: error INVALID_PARAMETER_VALUE.START
+SELECT id, slice(array(id), i, -1) FROM nests WHERE i = 0;
+-- errors: exact
+-- expect: error INVALID_PARAMETER_VALUE.LENGTH
+SELECT id, slice(array(id), 1, i) FROM nests WHERE i = -1;
 SELECT id, array_position(at, k), array_position(ai, i), array_position(ad, double('NaN')), array_position(ad, 0.0D) FROM nests;
 SELECT id, array_remove(at, k), array_remove(ai, i), array_remove(ad, double('NaN')), array_remove(ad, -0.0D) FROM nests;
 SELECT id, array_join(at, ','), array_join(at, k), array_join(at, '-', 'none'), array_join(at, ',', k) FROM nests;

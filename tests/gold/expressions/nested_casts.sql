@@ -29,3 +29,8 @@ select id, string(ai) from nests;
 
 -- expect: partly
 select id, string(m) from nests;
+
+-- NULL of any type.
+SELECT id, cast(NULL AS ARRAY<INT>), ifnull(NULL, array(k)), array_append(cast(NULL AS ARRAY<INT>), i), cast(NULL AS MAP<STRING, INT>), cast(NULL AS STRUCT<a: INT, b: ARRAY<STRING>>) FROM nests;
+-- set: spark.sql.optimizer.excludedRules=org.apache.spark.sql.catalyst.optimizer.ConstantFolding,org.apache.spark.sql.catalyst.optimizer.NullPropagation
+SELECT id, cast(NULL AS ARRAY<INT>), array_append(cast(NULL AS ARRAY<INT>), i), coalesce(cast(NULL AS MAP<STRING, BIGINT>), m), cast(NULL AS STRUCT<a: INT>), typeof(ai), typeof(m), typeof(named_struct('a b', id, 'C', k)), typeof(array(cast(1 AS DECIMAL(9, 2)))) FROM nests;

@@ -17,3 +17,17 @@ select id, hash(ai), hash(st), xxhash64(st, aa, k), hash(ad), hash(an, ay), hash
 
 -- set: spark.sql.legacy.allowHashOnMapType=true
 select id, hash(m), xxhash64(ms, i), hash(ast) from nests;
+
+-- Names of fields that differ in case.
+select id, named_struct('a', i) = named_struct('A', id), named_struct('a', i) < named_struct('A', 3), array(named_struct('a', i)) <=> array(named_struct('A', 1)) from nests;
+
+-- Membership, and the greatest and the least value.
+select id, struct(i, k) in (struct(1, 'a'), struct(0, 'é'), struct(cast(null as int), cast(null as string))), ai in (array(1), ai, array(1, null)), named_struct('a', i) in (named_struct('A', 2), null) from nests;
+
+select id, ai in (array(1), array(2), array(3), array(4), array(5), array(6), array(7), array(8), array(9), array(10), array(), array(cast(null as int)), null), ad in (array(double('NaN')), array(0.0D), array(1.5D, null)), st.in in (st.in, null) from nests;
+
+select id, struct(i, k) in (struct(1, 'a'), struct(2, 'a'), struct(3, 'a'), struct(4, 'a'), struct(5, 'kk'), struct(6, 'a'), struct(7, 'a'), struct(8, 'a'), struct(9, 'a'), struct(10, 'a'), struct(0, 'é')) from nests;
+
+select id from nests where (i, k) in ((1, 'a'), (2, 'é'), (5, 'zz'));
+
+select id, greatest(ai, array(1), array(null)), least(st, st), least(ai, array(i)), greatest(struct(i, k), struct(1 as i, 'b' as k), null), least(ad, array(-0.0D), array(double('NaN'))) from nests;

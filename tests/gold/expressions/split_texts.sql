@@ -27,3 +27,11 @@ SELECT id, round(l, -1) AS a, bround(l, -19) AS b, round(l, -18) AS c, round(i, 
 SELECT id, sign(INTERVAL '1' SECOND * t) AS a, signum(INTERVAL '1' MONTH * t) AS b, TIMESTAMP'2020-01-01 00:00:00' + abs(INTERVAL '1' SECOND * t) AS c, DATE'2020-01-01' + abs(INTERVAL '1' MONTH * t) AS d FROM numbers;
 -- expect: error ARITHMETIC_OVERFLOW
 SELECT id, TIMESTAMP'2020-01-01 00:00:00' + abs(INTERVAL '0.000001' SECOND * IF(id = 7, -9223372036854775808L, 1L)) AS a FROM numbers;
+
+-- All matches, or a group of each.
+SELECT id, regexp_extract_all(ds, '(\\d+)-(\\d+)', 1) AS a, regexp_extract_all(ds, '\\d\\d', 0) AS b, regexp_extract_all(s, '[a-c]+', 0) AS c, regexp_extract_all(concat(s, '-', s2, '-', id), '(\\w+)-') AS d, regexp_extract_all(concat(s, chr(1), s), '.', 0) AS e, regexp_extract_all(repeat(s, 3), '^a', 0) AS f, regexp_extract_all('100-200, 300-400', '(\\d+)-(\\d+)', 2) AS g, regexp_extract_all(s, '\\w(\\d*)', 1) AS h, regexp_extract_all(s, '[a-c](b|c|)', 0) AS k FROM texts;
+SELECT id, regexp_extract_all(concat(s, chr(id % 32), chr((id + 1) % 32), s2), '.(.)', 1) AS a, regexp_extract_all(concat('a', chr(13), chr(10), 'a', chr(133), s), 'a.?', 0) AS b, regexp_extract_all(CAST(NULL AS STRING), 'a', 0) AS c, regexp_extract_all(flag, '[RA]', 0) AS d FROM texts;
+-- expect: partly regexp_extract_all
+SELECT id, regexp_extract_all(s, 'a*', 0) AS a FROM texts;
+-- expect: partly regexp_extract_all
+SELECT id, regexp_extract_all(s, 'é', 0) AS a FROM texts;

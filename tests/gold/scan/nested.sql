@@ -49,5 +49,4 @@ SELECT id, count(*) OVER (PARTITION BY struct(k)) AS n FROM nests;
 SELECT id, st FROM nests ORDER BY struct(k, id) LIMIT 20;
 SELECT count(DISTINCT struct(k, i)), count(DISTINCT id) FROM nests;
 SELECT /*+ REPARTITION(3, st) */ id FROM nests;
--- expect: partly
 SELECT id FROM nests WHERE struct(k, i) = struct('a', 1) OR st IN (SELECT st FROM nests WHERE id < 5);

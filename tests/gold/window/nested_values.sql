@@ -20,3 +20,7 @@ select id, any_value(m) over (partition by k order by id rows between unbounded 
 
 -- expect: partly
 select id, lag(ai, 2, array(9)) over (order by id) a from nests;
+
+select id, max(struct(i, id)) over (partition by k order by id) a, min(ai) over (partition by k) b,
+  max_by(id, struct(i, id)) over (order by id rows between 2 preceding and current row) c,
+  min(ai) over (order by id rows between 1 preceding and 1 following) d, max(st) over (order by id) e from nests;

@@ -36,7 +36,7 @@ object CaseMatcher {
     lazy val fields: Map[String, JsonNode] = call.fields.toMap
     argsFit(types.map(Support.kind), c) &&
       c.children.forall { case (i, kinds) => types.lift(i).forall(Support.children(_).map(Support.kind).forall(kinds)) } &&
-      (!c.sameType || types.map(_.asNullable).distinct.length <= 1) &&
+      (!c.sameType || types.forall(DataType.equalsStructurally(_, types.head, ignoreNullability = true))) &&
       (c.result.isEmpty || c.result(Support.kind(e.dataType))) &&
       (c.keys.isEmpty || hasKeys(e.dataType, c.keys)) &&
       c.nullableElements.forall(types.lift(_).exists(mayHaveNull)) &&

@@ -207,9 +207,7 @@ object Support {
   def precision(t: DataType): Int = t match {
     case d: DecimalType => d.precision
     case t: TimeType => t.precision
-    case a: ArrayType => precision(a.elementType)
-    case s: StructType => s.map(field => precision(field.dataType)).maxOption.getOrElse(0)
-    case _ => 0
+    case nested => children(nested).map(precision).maxOption.getOrElse(0)
   }
 
   /** Return whether functions take and return values of type `t`. */

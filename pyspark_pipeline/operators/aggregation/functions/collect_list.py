@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import parse_type
-from pyspark_pipeline.expressions.cases import DAY_TIME, ONE_CORE_A_TASK, ORDERED, YEAR_MONTH, case
+from pyspark_pipeline.datatypes.types import NESTED_KINDS
+from pyspark_pipeline.expressions.cases import ONE_CORE_A_TASK, ORDERED, case
 from pyspark_pipeline.operators.aggregation.functions.registry import aggregate
 from pyspark_pipeline.operators.aggregation.functions.state import StatePool, warm_up
 from pyspark_pipeline.operators.aggregation.functions.value_lists import (
@@ -23,8 +24,6 @@ from pyspark_pipeline.operators.aggregation.functions.value_lists import (
 )
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 
-#: Fields of up to 8 bytes, and strings.
-_FIELDS = tuple(kind for kind in ORDERED if kind not in (DAY_TIME, YEAR_MONTH))
 _COLLECTED: dict[str, Any] = {
     "distinct": False,
     "max_precision": MOST_DIGITS,
@@ -33,7 +32,7 @@ _COLLECTED: dict[str, Any] = {
 }
 
 
-@aggregate("CollectList", [case(ORDERED, **_COLLECTED), case(["struct"], children={"0": _FIELDS}, **_COLLECTED)])
+@aggregate("CollectList", [case(kinds, **_COLLECTED) for kinds in (ORDERED, NESTED_KINDS)])
 class CollectList(ListFunction):
     """The values that are not NULL; an empty array if there is none."""
 

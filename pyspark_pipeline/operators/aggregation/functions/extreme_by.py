@@ -9,26 +9,34 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.expressions.cases import ALL_KINDS, ORDERED, case
 from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.extreme_rows import take_marked
-from pyspark_pipeline.operators.aggregation.functions.extremes import extreme_state
+from pyspark_pipeline.kernels.normalized_key import normalized_keys
+from pyspark_pipeline.operators.aggregation.functions.extremes import ExtremeState, StringExtreme, extreme_state
 from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, AggregateFunction, aggregate
 from pyspark_pipeline.operators.aggregation.functions.row_values import RowValueState
 from pyspark_pipeline.operators.aggregation.functions.state import StatePool, updated, warm_up
+from pyspark_pipeline.operators.aggregation.functions.value_lists import plain_column
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 
-_CASES = [case(ALL_KINDS, ORDERED, frames=FRAMES)]
+_CASES = [case(ALL_KINDS, kinds, frames=FRAMES) for kinds in (ORDERED, ["array"], ["struct"])]
+_KEY = parse_type("binary")
 
 
 class ExtremeByState(RowValueState):
-    """The values of the rows with the smallest (``sign`` 1) or largest (−1) ordering, and those orderings."""
+    """The values of the rows with the smallest or largest ordering, which is the value of ``best``, of that row.
 
-    def __init__(self, kind: DataType, ordering: DataType, sign: int) -> None:
-        self._best = extreme_state(ordering, sign)
-        super().__init__(kind, self._best.seen)
+    ``is_last``: of rows with equal orderings the last one counts, else the first one.
+    """
+
+    def __init__(self, kind: DataType, best: ExtremeState, *, is_last: bool = True) -> None:
+        self._best = best
+        self._is_last = is_last
+        super().__init__(kind, best.seen)
         self.arrays = (self._place,)
 
     @property
@@ -59,12 +67,43 @@ class ExtremeByState(RowValueState):
     def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         value, ordering = columns
         self._hold_scanned(value)
-        places = self._best.run(starts, ordering, is_last=True)
+        places = self._best.run(starts, ordering, is_last=self._is_last)
         self._place.array[: places.size] = places
 
     def orderings(self, start: int, stop: int) -> pa.Array:
         """Return the orderings; NULL if the group has no row."""
         return self._best.column(start, stop)
+
+
+class NestedExtremeByState(ExtremeByState):
+    """The values of the rows with the smallest or largest array or struct, which are compared by normalized keys."""
+
+    def __init__(self, kind: DataType, ordering: DataType, sign: int) -> None:
+        pair = DataType("struct", children=(kind, ordering), names=("value", "ordering"))
+        super().__init__(pair, StringExtreme(_KEY, sign))
+        self._fields = list(pair.arrow)
+
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
+        super().update(groups, self._keyed(columns))
+
+    def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
+        super().scan(starts, self._keyed(columns))
+
+    def _keyed(self, columns: Sequence[pa.Array]) -> list[pa.Array]:
+        parts = [plain_column(column, field.type) for column, field in zip(columns, self._fields, strict=True)]
+        return [pa.StructArray.from_arrays(parts, fields=self._fields), normalized_keys(parts[1])]
+
+    def column(self, start: int, stop: int) -> pa.Array:
+        return pc.struct_field(super().column(start, stop), 0)
+
+    def orderings(self, start: int, stop: int) -> pa.Array:
+        return pc.struct_field(super().column(start, stop), 1)
+
+
+def _new_state(kind: DataType, ordering: DataType, sign: int) -> ExtremeByState:
+    if ordering.is_nested:
+        return NestedExtremeByState(kind, ordering, sign)
+    return ExtremeByState(kind, extreme_state(ordering, sign))
 
 
 class _ExtremeBy(AggregateFunction):
@@ -75,8 +114,8 @@ class _ExtremeBy(AggregateFunction):
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
         ordering = call.arg_types[1]
-        self._state = self.state(
-            lambda: ExtremeByState(call.type, ordering, self.sign), "extreme by", call.type, ordering, self.sign
+        self._state: ExtremeByState = self.state(
+            lambda: _new_state(call.type, ordering, self.sign), "extreme by", call.type, ordering, self.sign
         )
 
     def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
@@ -108,4 +147,4 @@ def _load_kernels() -> None:
     column = pa.array([1, None])
     for kind in ("bigint", "double", "decimal(20,0)", "string"):
         ordering = parse_type(kind)
-        updated(ExtremeByState(parse_type("bigint"), ordering, 1), column, column.cast(ordering.arrow))
+        updated(_new_state(parse_type("bigint"), ordering, 1), column, column.cast(ordering.arrow))

@@ -177,10 +177,14 @@ class DecimalExtreme(ExtremeState):
 
 
 class StringExtreme(ExtremeState):
-    """Strings and byte strings; replaced values remain in the arena until it is compacted."""
+    """Strings and byte strings; replaced values remain in the arena until it is compacted.
 
-    def __init__(self, kind: DataType, sign: int) -> None:
+    Of rows with equal extremes the last one is marked, or the first one unless ``marks_last``.
+    """
+
+    def __init__(self, kind: DataType, sign: int, *, marks_last: bool = True) -> None:
         super().__init__(kind, sign)
+        self._marks_last = marks_last
         self._starts = PerGroup(np.int64)
         self._ends = PerGroup(np.int64)
         self.arrays = (self._starts, self._ends, self.seen)
@@ -208,7 +212,7 @@ class StringExtreme(ExtremeState):
             offsets, data = string_parts(piece)
             self._reserve_bytes(int(offsets[-1]) - int(offsets[0]))
             self._used = mark_strings(
-                groups[start:stop], start, offsets, data, *validity(piece), self.sign,
+                groups[start:stop], start, offsets, data, *validity(piece), self.sign, self._marks_last,
                 self._arena, self._used, self._starts.array, self._ends.array, self.seen.array, places,
             )  # fmt: skip
 

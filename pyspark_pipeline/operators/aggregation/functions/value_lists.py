@@ -12,6 +12,7 @@ from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import ResourceExhaustedError
 from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.unsafe_arrays import read_lists, write_lists
+from pyspark_pipeline.kernels.unsafe_values import of_stored, stored_type, to_stored
 from pyspark_pipeline.operators.aggregation.functions.registry import AggregateFunction
 from pyspark_pipeline.operators.aggregation.functions.state import State
 
@@ -76,7 +77,9 @@ class ListState(CollectedState):
         raise NotImplementedError("lists of values are not a state of running frames")
 
     def merge(self, groups: Int64Array, buffers: pa.Array) -> None:
-        self._append(*read_lists(groups, buffers, self._types, are_rows=self._are_structs))
+        stored = [stored_type(kind) for kind in self._types]
+        owners, columns = read_lists(groups, buffers, stored, are_rows=self._are_structs)
+        self._append(owners, [of_stored(*pair) for pair in zip(columns, self._types, strict=True)])
 
     def _append(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         if groups.size:
@@ -94,7 +97,7 @@ class ListState(CollectedState):
 
     def buffers(self, start: int, stop: int) -> pa.Array:
         bounds, columns = self.rows(start, stop)
-        return list_buffers(columns, bounds, are_rows=self._are_structs)
+        return list_buffers([to_stored(column) for column in columns], bounds, are_rows=self._are_structs)
 
     def _grouped(self) -> tuple[Int64Array, list[pa.Array]]:
         """Return the groups of all rows, ascending, and the columns."""
