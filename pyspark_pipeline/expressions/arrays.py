@@ -185,12 +185,6 @@ def _sort(call: Call, settings: ExpressionSettings) -> Kernel:
     return _sorted(call.type.arrow, is_ascending=bool(is_ascending), nulls_first=bool(is_ascending))
 
 
-@function("ArraySort.ascending", [case(["array"], result=["array"], children={"0": ORDERED})])
-def _sort_ascending(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Return the elements in ascending order, NULLs last."""
-    return _sorted(call.type.arrow, is_ascending=True, nulls_first=False)
-
-
 def _sorted(kind: pa.DataType, *, is_ascending: bool, nulls_first: bool) -> Kernel:
     def run(values: Sequence[Value], rows: int) -> pa.Array:
         elements = Elements(plain_array(values[0], rows))

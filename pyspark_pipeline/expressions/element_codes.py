@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from pyspark_pipeline.expressions.values import flags
 from pyspark_pipeline.kernels import buffers
 from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
+from pyspark_pipeline.kernels.normalized_key import normalized_keys
 
 #: The decimal digits that an int64 holds.
 _SHORT_DIGITS = 18
@@ -35,10 +36,12 @@ def equality_codes(parts: Sequence[pa.Array]) -> list[Int64Array]:
 
 
 def order_keys(values: pa.Array) -> Int64Array:
-    """Return integers that have the order of the values of a flat type, which ends with NaN; undefined for NULL.
+    """Return integers that have the order of the values of a type, which ends with NaN; undefined for NULL.
 
-    −0.0 equals 0.0.
+    −0.0 equals 0.0. The type is none of maps.
     """
+    if pa.types.is_nested(values.type):
+        values = normalized_keys(values)
     if pa.types.is_floating(values.type):
         keys = _numbers(values)
         found: Int64Array = keys ^ ((keys >> 63) & np.int64(2**63 - 1))

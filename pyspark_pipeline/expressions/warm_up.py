@@ -17,7 +17,7 @@ from pyspark_pipeline.expressions.compile import compile_expressions
 from pyspark_pipeline.expressions.json_text import tuple_values
 from pyspark_pipeline.expressions.registry import ExpressionSettings
 from pyspark_pipeline.kernels.buffers import make_chunk
-from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
+from pyspark_pipeline.plan.expr import FIRST_VARIABLE, Call, ColumnRef, Expr, Literal
 
 _SMALL = [Decimal("1.50"), None, Decimal("-2.25")]
 _LARGE = [Decimal("1.50") * 10**28, None, Decimal("-2.25") * 10**28]
@@ -118,7 +118,10 @@ def _of_arrays() -> Iterator[Expr]:
     array, kind = _column("list"), "array<bigint>"
     for name in ("ArrayUnion", "ArrayIntersect"):
         yield _call(name, kind, array, array)
-    yield _call("ArraySort.ascending", kind, array)
+    element = ColumnRef(type=parse_type("bigint"), ordinal=FIRST_VARIABLE)
+    for outcomes in ("120012", "111022"):
+        key = _call("LambdaFunction", "bigint", element, element)
+        yield _call("ArraySort.byKeys", kind, array, key, outcomes=outcomes)
     yield _call("ArrayMin", "bigint", array)
     yield _call("ArrayInsert", kind, array, _column("int"), _column("bigint"), legacyNegativeIndex=False)
 

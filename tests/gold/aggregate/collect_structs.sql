@@ -18,7 +18,7 @@ SELECT k, size(collect_list(st)), size(array_agg(ast)), sort_array(transform(col
 -- Arrays, maps and structs within others, of rows in one task.
 SELECT collect_list(id), collect_list(ai), collect_list(at), collect_list(ad), collect_list(an), collect_list(ay), collect_list(aa), array_agg(st), collect_list(m), collect_list(ms), collect_list(ast) FROM (SELECT /*+ COALESCE(1) */ * FROM nests);
 SELECT g, collect_list(a), collect_list(s), collect_list(m), collect_list(n) FROM (SELECT id % 3 AS g, array(id, NULL) AS a, named_struct('x', array(CAST(id AS STRING), NULL), 'y', struct(id, CAST(NULL AS INT), CAST(id AS DECIMAL(9, 2)), NULL)) AS s, map(id, array(id % 2 = 0, NULL), 777, NULL) AS m, array(array(CAST(id AS TINYINT)), NULL, array(CAST(NULL AS TINYINT))) AS n FROM range(0, 70, 1, 1)) GROUP BY g;
-SELECT g, collect_list(a), collect_list(m) FROM (SELECT id % 3 AS g, IF(id % 4 = 0, NULL, array(id * INTERVAL '1' SECOND, NULL)) AS a, map(CAST(id AS STRING), struct(id * INTERVAL '1' MONTH AS a, IF(id % 5 = 0, NULL, X'0102') AS b)) AS m FROM range(0, 30, 1, 1)) GROUP BY g;
+SELECT g, collect_list(a), transform(collect_list(m), x -> map_values(x)[0].b), transform(collect_list(m), x -> DATE'2020-01-01' + map_values(x)[0].a) FROM (SELECT id % 3 AS g, IF(id % 4 = 0, NULL, array(id * INTERVAL '1' SECOND, NULL)) AS a, map(CAST(id AS STRING), struct(id * INTERVAL '1' MONTH AS a, IF(id % 5 = 0, NULL, X'0102') AS b)) AS m FROM range(0, 30, 1, 1)) GROUP BY g;
 SELECT k, size(collect_list(ai) FILTER (WHERE id < 0)), count(*) FROM nests GROUP BY k;
 -- expect: partly collect_list
 SELECT size(collect_list(array(CAST(id AS DECIMAL(38, 10))))), size(collect_list(map(1, CAST(id AS DECIMAL(38, 10))))) FROM nests;

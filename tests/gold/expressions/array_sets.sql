@@ -55,6 +55,25 @@ SELECT id, sort_array(array(i > 0, NULL, i = 1), false), array_min(array(i > 0, 
 SELECT id, transform(array(ad), x -> sort_array(x)), transform(array(ad), x -> array_sort(x)), transform(array(ad), x -> array_min(x)) FROM nests;
 -- expect: partly sort_array
 SELECT id, sort_array(array(0.0D, -0.0D, coalesce(double(id), 1.0D))) FROM nests;
+-- Comparisons of keys by lambdas: orders, and others, for which the steps of Java's sort count.
+SELECT id, array_sort(ai, (l, r) -> CASE WHEN l < r THEN -1 WHEN l > r THEN 1 ELSE 0 END), array_sort(at, (l, r) -> CASE WHEN l < r THEN 1 WHEN l > r THEN -1 ELSE 0 END), array_sort(ad, (l, r) -> CASE WHEN l IS NULL AND r IS NULL THEN 0 WHEN l IS NULL THEN -1 WHEN r IS NULL THEN 1 WHEN l < r THEN 5 WHEN l > r THEN -7 ELSE 0 END), array_sort(array(5, 6, 1, id), (l, r) -> IF(l < r, -1, IF(l > r, 1, 0))) FROM nests;
+SELECT id, array_sort(ast, (l, r) -> CASE WHEN l.p < r.p THEN 1 WHEN l.p > r.p THEN -1 WHEN l.`Q r` < r.`Q r` THEN -1 ELSE 0 END), array_sort(ast), array_sort(aa), array_sort(at, (x, y) -> CASE WHEN length(x) < length(y) THEN -1 WHEN length(x) > length(y) THEN 1 WHEN upper(x) <= upper(y) THEN -1 ELSE 1 END) FROM nests;
+SELECT id, array_sort(transform(sequence(0, id), x -> nullif((x * 7919) % 37, 5)), (l, r) -> CASE WHEN l < r THEN -1 WHEN l > r THEN 1 ELSE 0 END) FROM nests WHERE id < 41;
+SELECT id, array_sort(transform(sequence(0, id), x -> struct((x * 7919) % 11 AS a, nullif((x * 31) % 7, 3) AS b, x AS c)), (l, r) -> CASE WHEN l.a < r.a THEN -1 WHEN l.a > r.a THEN 1 WHEN l.b > r.b THEN -1 WHEN l.b < r.b THEN 1 ELSE 0 END) FROM nests WHERE id < 230;
+-- Java finds that NULL equals numbers that differ.
+-- errors: exact
+-- expect: error
+SELECT id, array_sort(transform(sequence(0, id), x -> nullif((x * 7919) % 37, 5)), (l, r) -> CASE WHEN l < r THEN -1 WHEN l > r THEN 1 ELSE 0 END) FROM nests WHERE id = 100;
+SELECT id, array_sort(transform(sequence(0, 3 * id), x -> struct(x DIV 9 * IF(x % 2 = 0, 1, -1) AS a, x AS c)), (l, r) -> CASE WHEN l.a < r.a THEN -1 WHEN l.a > r.a THEN 1 ELSE 0 END), array_sort(transform(sequence(0, 3 * id), x -> struct(IF(x % 41 = 0, NULL, abs(x - 100) DIV 3) AS a, x AS c)), (l, r) -> CASE WHEN l.a < r.a THEN 1 WHEN l.a = r.a THEN 0 ELSE -1 END) FROM nests WHERE id < 25;
+SELECT id, array_sort(ai, (l, r) -> CASE WHEN NOT (l <=> r) AND (l > r OR l IS NULL) THEN 1 WHEN l <=> r THEN 0 ELSE -1 END), array_sort(transform(sequence(0, 10 + id % 60), x -> (x * 7919) % 13), (l, r) -> CASE WHEN l < r THEN -1 ELSE 1 END) FROM nests;
+-- set: spark.sql.legacy.allowNullComparisonResultInArraySort=true
+SELECT id, array_sort(ai, (l, r) -> CASE WHEN l < r THEN -1 WHEN l > r THEN 1 WHEN l = r THEN 0 END) FROM nests;
+-- A comparison that may be NULL, and one that reads other than keys of both elements.
+-- oracle: spark.sql.parquet.enableNestedColumnVectorizedReader=false
+-- expect: partly array_sort
+SELECT id, array_sort(ai, (l, r) -> CASE WHEN l < r THEN -1 WHEN l > r THEN 1 WHEN l = r THEN 0 END) FROM nests WHERE NOT exists(ai, x -> x IS NULL);
+-- expect: partly array_sort
+SELECT id, array_sort(ai, (l, r) -> CASE WHEN l < i THEN -1 WHEN r < i THEN 1 ELSE 0 END) FROM nests WHERE size(ai) < 2;
 -- expect: partly array_sort
 SELECT id, array_sort(ai, (x, y) -> y - x) FROM nests WHERE size(ai) < 2 AND ai IS NOT NULL;
 SELECT id, array_size(ai), cardinality(at), array_position(ad, double(i)), array_position(reverse(ad), -0.0D), try_element_at(m, k), try_element_at(ai, 3) FROM nests;

@@ -2,8 +2,7 @@ package org.apache.spark.sql.pysparkpipeline
 
 import com.fasterxml.jackson.databind.JsonNode
 
-import org.apache.spark.sql.catalyst.expressions.{And, ArraySort, Cast, Expression, GreaterThan, If, IsNull, LambdaFunction}
-import org.apache.spark.sql.catalyst.expressions.{LessThan, Literal}
+import org.apache.spark.sql.catalyst.expressions.{ArraySort, Cast, Expression, Literal}
 import org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.catalyst.util.MapData
@@ -17,7 +16,7 @@ import org.apache.spark.sql.types.{MapType, ObjectType}
  *  - A method has the name of its class. The object is the first argument (`UTF8String.isValid`); if it is a constant
  *    that the engine does not hold, its fields are those of the call (`ParseUrlEvaluator.evaluate`).
  *  - A cast of a nested type is the function that makes the result of casts of its parts ([[NestedCasts]]).
- *  - A sort with the lambda that compares elements by their own order has no lambda (`ArraySort.ascending`).
+ *  - A sort by a lambda that compares keys of two elements has a lambda for each key ([[ArrayComparators]]).
  */
 case class FunctionCall(name: String, args: Seq[Expression], owners: Seq[Product]) {
 
@@ -30,7 +29,7 @@ object FunctionCall {
     case i: Invoke => method(i)
     case c: Cast if isUnheld(c) && isSameType(c.child, c) => FunctionCall("Alias", Seq(c.child), Nil)
     case c: Cast if isUnheld(c.child) => NestedCasts.byParts(c).map(of).getOrElse(plain(c))
-    case s: ArraySort if isAscending(s.function) => FunctionCall(s"${ExpressionJson.name(s)}.ascending", Seq(s.argument), Seq(s))
+    case s: ArraySort => ArrayComparators.byKeys(s).getOrElse(plain(s))
     case other if other.children.exists(isUnheld) => joined(ExpressionJson.name(other), other).getOrElse(plain(other))
     case other => plain(other)
   }
@@ -59,30 +58,6 @@ object FunctionCall {
       FunctionCall("CreateMap", pairs.flatMap { case (k, v) => Seq(Literal(k, keys), Literal(v, values)) }, Nil)
     case Literal(null, _) | Cast(Literal(null, _), _, _, _) => FunctionCall("Null", Nil, Nil)
     case other => plain(other)
-  }
-
-  /** Return whether a lambda is the comparison, with NULLs last, that Spark adds to a sort without one. */
-  private def isAscending(lambda: Expression): Boolean = lambda match {
-    case LambdaFunction(body, Seq(left, right), _) =>
-      def is(found: Expression, wanted: Expression): Boolean = found.semanticEquals(wanted)
-      def isOrder(e: Expression): Boolean = e match {
-        case If(LessThan(a, b), Number(-1), If(GreaterThan(c, d), Number(1), Number(0))) =>
-          is(a, left) && is(b, right) && is(c, left) && is(d, right)
-        case _ => false
-      }
-      body match {
-        case If(And(IsNull(a), IsNull(b)), Number(0), If(IsNull(c), Number(1), If(IsNull(d), Number(-1), order))) =>
-          is(a, left) && is(b, right) && is(c, left) && is(d, right) && isOrder(order)
-        case order => isOrder(order)
-      }
-    case _ => false
-  }
-
-  private object Number {
-    def unapply(e: Expression): Option[Int] = e match {
-      case Literal(value: Int, _) => Some(value)
-      case _ => None
-    }
   }
 
   /** Return whether two types differ at most in what may be NULL. */

@@ -1,0 +1,127 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import scala.collection.mutable.ArrayBuffer
+
+import org.apache.spark.sql.catalyst.expressions._
+
+/** The outcomes of a comparison of two elements, one digit for each combination of states: 0 less, 1 equal, 2 greater. */
+case class Comparison(outcomes: String)
+
+/**
+ * A sort of an array by a lambda that compares the same keys of two elements, and is of constants otherwise: then its
+ * outcome follows from the states of the keys, which are both NULL, the left NULL, the right NULL, less, equal, greater.
+ */
+object ArrayComparators {
+
+  private val MostKeys = 3
+  private val States = 6
+
+  /** Return the sort by the keys of each element, which are lambdas; None if the comparison is of another kind. */
+  def byKeys(sort: ArraySort): Option[FunctionCall] = sort.function match {
+    case LambdaFunction(body, Seq(left: NamedLambdaVariable, right: NamedLambdaVariable), _) =>
+      val comparator = new ArrayComparators(left, right)
+      comparator.compiled(body).flatMap { outcome =>
+        comparator.outcomes(outcome, sort.allowNullComparisonResult).map { outcomes =>
+          val keys = comparator.keys.toSeq.map(LambdaFunction(_, Seq(left)))
+          FunctionCall("ArraySort.byKeys", sort.argument +: keys, Seq(Comparison(outcomes)))
+        }
+      }
+    case _ => None
+  }
+}
+
+/** One comparison, of the variables `left` and `right`. */
+private class ArrayComparators(left: NamedLambdaVariable, right: NamedLambdaVariable) {
+  import ArrayComparators._
+
+  /** A value for the states of the keys; null is NULL. */
+  private type Outcome = Array[Int] => Any
+
+  /** The keys that the comparison reads, of the left variable. */
+  val keys: ArrayBuffer[Expression] = ArrayBuffer.empty
+
+  /** Return the outcomes for all states, of which the last key's vary fastest; None if one is NULL and may not be. */
+  def outcomes(outcome: Outcome, allowsNull: Boolean): Option[String] =
+    if (keys.isEmpty || keys.length > MostKeys) None
+    else {
+      val found = (0 until math.pow(States, keys.length).toInt).map { number =>
+        val states = keys.indices.map(key => number / math.pow(States, keys.length - 1 - key).toInt % States).toArray
+        val isPossible = keys.zip(states).forall { case (key, state) => key.nullable || state > 2 }
+        if (!isPossible) Some(1) else outcome(states) match {
+          case n: Int => Some(1 + Integer.signum(n))
+          case _ => if (allowsNull) Some(1) else None
+        }
+      }
+      if (found.forall(_.isDefined)) Some(found.flatten.mkString) else None
+    }
+
+  def compiled(e: Expression): Option[Outcome] = e match {
+    case Literal(value, _) => Some(_ => value)
+    case If(condition, yes, no) => branches(Seq(condition -> yes), Some(no))
+    case CaseWhen(cases, otherwise) => branches(cases, otherwise)
+    case Not(condition) => compiled(condition).map(c => states => c(states) match {
+      case b: Boolean => !b
+      case _ => null
+    })
+    case And(one, other) => connective(one, other, decided = false)
+    case Or(one, other) => connective(one, other, decided = true)
+    case IsNull(Key(key, isLeft)) => Some(states => isNull(states(key), isLeft))
+    case IsNotNull(Key(key, isLeft)) => Some(states => !isNull(states(key), isLeft))
+    case c: BinaryComparison => (c.left, c.right) match {
+      case (Key(one, isLeft), Key(other, isOtherLeft)) if one == other && isLeft != isOtherLeft => order(c).map { test =>
+        states => states(one) match {
+          case 0 => if (c.isInstanceOf[EqualNullSafe]) true else null
+          case 1 | 2 => if (c.isInstanceOf[EqualNullSafe]) false else null
+          case state => test(if (isLeft) state - 4 else 4 - state)
+        }
+      }
+      case _ => None
+    }
+    case _ => None
+  }
+
+  private def order(c: BinaryComparison): Option[Int => Boolean] = c match {
+    case _: LessThan => Some(_ < 0)
+    case _: LessThanOrEqual => Some(_ <= 0)
+    case _: GreaterThan => Some(_ > 0)
+    case _: GreaterThanOrEqual => Some(_ >= 0)
+    case _: EqualTo | _: EqualNullSafe => Some(_ == 0)
+    case _ => None
+  }
+
+  private def isNull(state: Int, isLeft: Boolean): Boolean = state == 0 || state == (if (isLeft) 1 else 2)
+
+  private def branches(cases: Seq[(Expression, Expression)], otherwise: Option[Expression]): Option[Outcome] = {
+    val made = cases.map { case (condition, value) => compiled(condition).zip(compiled(value)) }
+    val last = otherwise.fold(Option[Outcome](_ => null))(compiled)
+    if (made.exists(_.isEmpty)) None
+    else last.map { rest =>
+      states => made.flatten.collectFirst { case (condition, value) if condition(states) == true => value }.getOrElse(rest)(states)
+    }
+  }
+
+  private def connective(one: Expression, other: Expression, decided: Boolean): Option[Outcome] =
+    compiled(one).zip(compiled(other)).map { case (a, b) =>
+      states => {
+        val both = Seq(a(states), b(states))
+        if (both.contains(decided)) decided else if (both.contains(null)) null else !decided
+      }
+    }
+
+  /** The number of a key, and whether it is that of the left variable: a variable or a part of it that cannot raise. */
+  private object Key {
+    def unapply(e: Expression): Option[(Int, Boolean)] = ofLeft(e).map { case (key, isLeft) =>
+      val known = keys.indexWhere(_.semanticEquals(key))
+      if (known < 0) keys += key
+      (if (known < 0) keys.length - 1 else known, isLeft)
+    }
+  }
+
+  private def ofLeft(e: Expression): Option[(Expression, Boolean)] = e match {
+    case v: NamedLambdaVariable if v.exprId == left.exprId => Some(left -> true)
+    case v: NamedLambdaVariable if v.exprId == right.exprId => Some(left -> false)
+    case _: GetStructField | _: Length | _: Lower | _: Upper =>
+      ofLeft(e.children.head).map { case (key, isLeft) => e.withNewChildren(Seq(key)) -> isLeft }
+    case _ => None
+  }
+}
