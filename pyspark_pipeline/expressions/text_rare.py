@@ -166,3 +166,30 @@ def _format_number(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 by_constants("FormatNumber", [case([*INTEGRAL, "decimal"], ["int"])], [1], otherwise=_format_number)
+
+#: Patterns of ``DecimalFormat`` with nothing but digits, groups of them, and a fraction of at least one digit.
+_DIGITS_PATTERN = r"(?:#+(?:,#+)*(?:,?0+(?:,0+)*)?|0+(?:,0+)*)(?:\.(?:0+#*|#+))?"
+
+
+@function("FormatNumber", [case([*INTEGRAL, "decimal"], ["string"], matches={"1": _DIGITS_PATTERN})])
+def _format_by_pattern(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Show a number by a constant pattern, rounded half to even: ``0`` is a digit, ``#`` one that may be absent."""
+    pattern = str(constants(call.args[1:])[0])
+    whole, point, fraction = pattern.partition(".")
+    least = whole.count("0")
+    if point and "0" not in pattern:
+        least = 1  # Java reads the last digit before the point as a mandatory one.
+    group = len(whole) - whole.rfind(",") - 1 if "," in whole else 0
+    unit = Decimal(1).scaleb(-len(fraction))
+
+    def shown(value: Any) -> str:
+        number = Decimal(value)
+        before, _, after = f"{abs(number.quantize(unit, context=_EXACT)):f}".partition(".")
+        digits, after = before.lstrip("0").zfill(least), after.rstrip("0").ljust(fraction.count("0"), "0")
+        if not digits and not after:
+            digits = "0"
+        parts = [digits[max(end - group, 0) : end] for end in range(len(digits), 0, -group)] if group else [digits]
+        sign = "-" if number < 0 else ""
+        return f"{sign}{','.join(reversed(parts))}{'.' if after else ''}{after}"
+
+    return per_value(shown, pa.string())

@@ -12,6 +12,11 @@ SELECT id, levenshtein(s, s2) AS a, levenshtein(s, 'kitten') AS b, levenshtein('
 SELECT id, overlay(s PLACING 'xyz' FROM 2) AS a, overlay(s PLACING s2 FROM 3 FOR 1) AS b, overlay(s, 'é😀', -2, 0) AS c, overlay(s, '', 1, 2) AS d, overlay(s, s2, -3, 9) AS e, overlay(s, 'q', 0, 1) AS f, overlay(s, s2, 99999999, 99999999) AS g FROM texts;
 -- The minors treat overflows of positions differently.
 SELECT id, overlay(s, 'q', pos, len) AS a, overlay(s, s2, pos, 2147483647 - id) AS b, overlay(s PLACING s2 FROM pos) AS c, overlay(bin, CAST(s AS binary), pos, len) AS d, overlay(bin PLACING X'00FF' FROM pos) AS e FROM texts;
+SELECT id, format_number(n18, '##################.###') AS a, format_number(n18, '#,##0.00') AS b, format_number(n38, '#.0#') AS c, format_number(l, '#,###') AS d, format_number(i, '0000') AS e, format_number(t, '#.#') AS f, format_number(n9, '0,00.0') AS g, format_number(n18, '###') AS h, format_number(n380, '#,##,##') AS i FROM numbers;
+SELECT id, format_number(CAST(id - 40 AS DECIMAL(9, 3)) / 8, '0.##') AS a, format_number(CAST(id - 40 AS DECIMAL(9, 3)) / 8, '#.00') AS b, format_number(CAST(id - 40 AS DECIMAL(9, 3)) / 80, '0') AS c, format_number(CAST(id - 40 AS DECIMAL(9, 3)) / 80, '#') AS d, format_number(CAST(NULL AS DECIMAL(9, 3)), '#') AS e, format_number(id * 1000003, '000,000,000') AS f FROM numbers;
+-- Percentages, texts and doubles.
+-- expect: partly format_number
+SELECT id, format_number(n18, '0.0%') AS a, format_number(n18, 'x0') AS b, format_number(d, '0.0') AS c FROM numbers WHERE id < 5;
 SELECT id, format_number(t, 0) AS a, format_number(l, 2) AS b, format_number(i, 1) AS c, format_number(n18, 0) AS d, format_number(n18, 2) AS e, format_number(n38, 4) AS f, format_number(n380, 12) AS g, format_number(n9, -1) AS h, format_number(n9, 1) AS k FROM numbers;
 SELECT id, width_bucket(d, 0D, 10D, 5) AS a, width_bucket(d, 10D, -10D, l) AS b, width_bucket(d2, d, 100D, 7) AS c, width_bucket(i, -100, 100, 10) AS e FROM numbers;
 SELECT id, make_date(2000 + abs(id % 50), 1 + id % 12, 1 + id % 28) AS a FROM numbers;
