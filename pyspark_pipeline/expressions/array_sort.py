@@ -27,9 +27,9 @@ from pyspark_pipeline.plan.expr import Call
 _Numbers: TypeAlias = npt.NDArray[np.int64]
 
 _KEYS = (*ORDERED, "array", "struct")
-_ASCENDING, _DESCENDING = "012", "210"
+_ORDERS = _ASCENDING, _DESCENDING = "012", "210"
 #: The outcomes for NULLs that are the last elements, or the first ones.
-_NULLS_LAST, _NULLS_FIRST = "120", "102"
+_NULLS_AT_END = _NULLS_LAST, _NULLS_FIRST = "120", "102"
 
 
 @function("ArraySort.byKeys", [case(["array"], _KEYS, variadic=True, result=["array"])])
@@ -37,6 +37,7 @@ def _sort(call: Call, settings: ExpressionSettings) -> LazyKernel:
     """Return the elements in the order of a comparison of their keys, as Java's sort leaves them."""
     kind, outcomes = call.type.arrow, str(call.fields["outcomes"])
     parameters = [parameters_of(call, position)[0] for position in range(1, len(call.args))]
+    is_order = len(parameters) == 1 and outcomes[3:] in _ORDERS and outcomes[:3] in _NULLS_AT_END
 
     def run(frame: Frame, args: Sequence[Evaluable]) -> pa.Array:
         elements = Elements(plain_array(frame.value(args[0]), frame.num_rows))
@@ -56,16 +57,16 @@ def _sort(call: Call, settings: ExpressionSettings) -> LazyKernel:
                 )
         return list_array(kind, elements.counts, found.take(pa.array(places)), elements.valid)
 
-    return LazyKernel(run=run, can_raise=True)
+    return LazyKernel(run=run, can_raise=not is_order)
 
 
 def _stable_places(
     ends: _Numbers, codes: Sequence[_Numbers], valid: Sequence[npt.NDArray[np.bool_]], outcomes: str
 ) -> _Numbers | None:
     """Return the places of the elements in the order of one key; None if the comparison is no such order."""
-    if len(codes) > 1 or outcomes[3:] not in (_ASCENDING, _DESCENDING):
+    if len(codes) > 1 or outcomes[3:] not in _ORDERS:
         return None
-    if outcomes[:3] not in (_NULLS_LAST, _NULLS_FIRST) and not valid[0].all():
+    if outcomes[:3] not in _NULLS_AT_END and not valid[0].all():
         return None
     keys = codes[0] if outcomes[3:] == _ASCENDING else ~codes[0]
     return sorted_places(ends, keys, valid[0], nulls_first=outcomes[:3] == _NULLS_FIRST)

@@ -90,7 +90,8 @@ def _reverse(call: Call, settings: ExpressionSettings) -> Kernel:
 @function("Slice", [case(["array"], ["int"], ["int"], result=["array"])])
 def _slice(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return so many elements from a number on, from 1 or, if negative, from the end."""
-    kind = call.type.arrow
+    kind, known = call.type.arrow, constants(call.args[1:])
+    is_within = len(known) == 2 and known[0] != 0 and (known[1] is None or known[1] >= 0)
 
     def run(values: Sequence[Value], rows: int) -> pa.Array:
         array, *bounds = (plain_array(value, rows) for value in values)
@@ -103,7 +104,7 @@ def _slice(call: Call, settings: ExpressionSettings) -> Kernel:
         elements = array.values.take(pa.array(ranges(firsts + begins, kept)))
         return list_array(kind, kept, elements, valid)
 
-    return Kernel(run=run, can_raise=True)
+    return Kernel(run=run, can_raise=not is_within)
 
 
 def _check_slice(starts: Int64Array, lengths: Int64Array, valid: BoolArray) -> None:
