@@ -67,7 +67,9 @@ _EXPRESSIONS = r"""
     timestamp_seconds(l_extendedprice); timestamp_seconds(l_linenumber * 1000003) + interval '1' day;
     timestamp_seconds(l_orderkey) + interval '1' month; timestampdiff(HOUR, l_shipdate, l_receiptdate);
     unix_timestamp(timestamp_seconds(l_linenumber * 1000003)); from_unixtime(l_orderkey);
-    get_json_object(concat('{"key": ', l_orderkey, ', "note": "', l_comment, '", "n": [1, 2.50]}'), '$.note')
+    get_json_object(concat('{"key": ', l_orderkey, ', "note": "', l_comment, '", "n": [1, 2.50]}'), '$.note');
+    from_json(concat('{"key":', l_orderkey, ',"note":"', l_comment, '","n":[1,2.50]}'), 'key INT, note STRING').note;
+    to_json(struct(l_orderkey, l_comment, l_extendedprice, l_shipdate))
 """
 EXPRESSIONS = tuple(text.strip() for text in _EXPRESSIONS.split(";"))
 

@@ -8,7 +8,7 @@ formatted one by one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,16 +86,22 @@ def _names(names: Sequence[str]) -> UInt8Array:
 
 
 def _offset(times: LocalTimes, pattern: str, zero: str) -> Any:
-    """Return the offsets from UTC: ``pattern`` is Java's +HHmm, +HHMM or +HH:MM, ``zero`` the text of no offset."""
-    minutes = np.abs(times.east) // 60
+    """Return the offsets from UTC: ``pattern`` is Java's +HHmm, +HHMM, +HH:MM or +HH:MM:ss, ``zero`` is no offset."""
+    seconds = np.abs(times.east)
+    minutes = seconds // 60
+    colon = np.full((len(minutes), 1), ord(":"), dtype=np.uint8)
     parts = [np.where(times.east < 0, ord("-"), ord("+")).astype(np.uint8)[:, np.newaxis], _digits(minutes // 60, 2)]
     if ":" in pattern:
-        parts.append(np.full((len(minutes), 1), ord(":"), dtype=np.uint8))
+        parts.append(colon)
     parts.append(_digits(minutes % 60, 2))
     if pattern == "+HHmm":
         parts[-1] *= (minutes % 60 > 0)[:, np.newaxis]
+    is_zero = minutes == 0
+    if pattern == "+HH:MM:ss":
+        parts.append(np.concatenate([colon, _digits(seconds % 60, 2)], axis=1) * (seconds % 60 > 0)[:, np.newaxis])
+        is_zero = seconds == 0
     text = np.concatenate(parts, axis=1)
-    text[minutes == 0] = np.frombuffer(zero.ljust(text.shape[1], "\0").encode("ascii"), dtype=np.uint8)
+    text[is_zero] = np.frombuffer(zero.ljust(text.shape[1], "\0").encode("ascii"), dtype=np.uint8)
     return text
 
 
@@ -136,12 +142,19 @@ _FIELDS: dict[str, Callable[[LocalTimes], Any]] = {
     **{letters: lambda times, p=p, zero=zero: _offset(times, p, zero) for letters, p, zero in (  # type: ignore[misc]
         ("X", "+HHmm", "Z"), ("XX", "+HHMM", "Z"), ("XXX", "+HH:MM", "Z"), ("x", "+HHmm", "+00"),
         ("xx", "+HHMM", "+0000"), ("xxx", "+HH:MM", "+00:00"), ("Z", "+HHMM", "+0000"), ("ZZ", "+HHMM", "+0000"),
-        ("ZZZ", "+HHMM", "+0000"),
+        ("ZZZ", "+HHMM", "+0000"), ("XXXXX", "+HH:MM:ss", "Z"),
     )},
 }  # fmt: skip
 _LITERAL = r"[ !\"$%&(-@\\^_`|~]|'[ -&(-~]+'(?!')"
-#: Patterns of these fields and of literals in ASCII; a field does not follow itself.
-PATTERN = "(?:" + "|".join([*(f"(?<!{field[0]}){field}(?!{field[0]})" for field in sorted(_FIELDS)), _LITERAL]) + ")+"
+
+
+def _patterns_of(fields: Iterable[str]) -> str:
+    return "(?:" + "|".join([*(f"(?<!{field[0]}){field}(?!{field[0]})" for field in sorted(fields)), _LITERAL]) + ")+"
+
+
+#: Patterns of these fields and of literals in ASCII; a field does not follow itself. Dates have no time of day.
+PATTERN = _patterns_of(_FIELDS)
+DATE_PATTERN = _patterns_of(field for field in _FIELDS if field[0] in "yMLdEDQ")
 
 
 class Formatter:

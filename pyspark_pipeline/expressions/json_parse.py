@@ -291,10 +291,10 @@ def object_keys(text: str) -> list[str] | None:
         read = _children(text, "{")
     except JsonError:
         return None
-    return None if read is None else [_java_text(name) for name, _ in read]
+    return None if read is None else [java_text_of(name) for name, _ in read]
 
 
-def _java_text(text: str) -> str:
+def java_text_of(text: str) -> str:
     """Return a text with ``?`` for half of a surrogate pair, as Java encodes it."""
     data = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return _SURROGATE.sub("?", data)

@@ -87,16 +87,21 @@ def _written(texts: pa.Array, write: Callable[[Any, Any, Any], None], is_shortes
     ends, statuses = np.empty(rows + 1, dtype=np.int32), np.empty(rows, dtype=np.uint8)
     out = allocate(int(offsets[-1]) - int(offsets[0]), np.uint8)
     write(ends, out, statuses)
-    found = string_array(ends, out[: ends[-1]], None)
-    is_number = statuses == json_scan.NUMBER
-    if is_number.any():
-        is_number = pa.array(is_number)
-        found = pc.replace_with_mask(found, is_number, _printed(found.filter(is_number), is_shortest))
+    found = printed_numbers(string_array(ends, out[: ends[-1]], None), statuses, is_shortest)
     valid = np.asarray(texts.is_valid())
     is_known = valid & (statuses != json_scan.ABSENT) & (statuses != json_scan.OTHER)
     if not is_known.all():
         found = pc.if_else(pa.array(is_known), found, pa.scalar(None, pa.string()))
     return found, valid & (statuses == json_scan.OTHER)
+
+
+def printed_numbers(found: pa.Array, statuses: Any, is_shortest: bool) -> pa.Array:
+    """Return texts that the kernels wrote, with those of the status NUMBER as Jackson prints them."""
+    is_number = statuses == json_scan.NUMBER
+    if not is_number.any():
+        return found
+    chosen = pa.array(is_number)
+    return pc.replace_with_mask(found, chosen, _printed(found.filter(chosen), is_shortest))
 
 
 def _printed(numbers: pa.Array, is_shortest: bool) -> pa.Array:

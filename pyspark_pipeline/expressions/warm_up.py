@@ -105,6 +105,11 @@ def _of_text() -> Iterator[Expr]:
     yield _call("StringTranslate", "string", text, _text("1"), _text("2"))
     yield _call("InitCap", "string", text)
     yield _call("GetJsonObject", "string", text, _text("$.a[0]"))
+    schema = {"schema": "", "options": "", "timeZoneId": "UTC"}
+    yield _call("JsonToStructs", 'struct<"a":int,"b":array<string>>', text, **schema)
+    kind = 'struct<"a":string,"b":array<bigint>>'
+    struct = _call("CreateNamedStruct", kind, _text("a"), text, _text("b"), _column("list"))
+    yield _call("StructsToJsonEvaluator.evaluate", "string", struct, **{**schema, "options": "ignoreNullFields=true\n"})
     yield _call("JsonExpressionUtils.lengthOfJsonArray", "int", text)
     yield _call("JsonExpressionUtils.jsonObjectKeys", "array<string>", text)
     yield _call("Levenshtein", "int", text, text)

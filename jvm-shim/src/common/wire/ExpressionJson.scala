@@ -137,7 +137,10 @@ object ExpressionJson {
 
   private def simpleName(c: Class[_]): String = c.getSimpleName.stripSuffix("$")
 
-  /** Return the scalar constructor fields of an expression, or of an object that it calls, by name. */
+  /**
+   * Return the scalar constructor fields of an expression, or of an object that it calls, by name. Options are a text
+   * with a line `name=value` for each.
+   */
   def scalarFields(e: Product): Seq[(String, JsonNode)] = e match {
     case in: InSet => Seq("hset" -> arr(in.hset.toSeq.map(v => Json.value(v, in.child.dataType))))
     case _ => flatten(e)
@@ -160,6 +163,7 @@ object ExpressionJson {
     case _: String | _: UTF8String => Seq(name -> text(v.toString))
     case c: Char => Seq(name -> text(c.toString))
     case t: DataType => Seq(name -> text(t.catalogString))
+    case m: Map[_, _] => Seq(name -> text(m.map { case (key, value) => s"$key=$value\n" }.mkString))
     case e: Enumeration#Value => Seq(name -> text(e.toString))
     case _: Expression => Nil
     case s: Seq[_] if s.exists(x => !x.isInstanceOf[String]) => Nil

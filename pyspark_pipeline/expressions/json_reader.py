@@ -1,0 +1,260 @@
+"""Reads a JSON document token by token, as Jackson's ReaderBasedJsonParser with the features that Spark's readers set.
+
+After an error the reader goes on where Jackson goes on: Spark keeps the fields of a document whose others are wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pyspark_pipeline.expressions.json_parse import JsonError, units
+
+#: The tokens beside brackets: a member's name, a string, numbers, and the literals by their text.
+NAME, STRING, INTEGER, FLOAT = "name", "string", "integer", "float"
+LITERALS = ("true", "false", "null")
+
+_DEEPEST, _LONGEST_NUMBER, _LONGEST_NAME = 1000, 1000, 50_000
+_SPACE = re.compile("[ \t\n\r]*")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_PLAIN = {quote: re.compile(rf"[^\x00-\x1f\\{quote}]*") for quote in "\"'"}
+_SHORT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", '"': '"', "'": "'", "\\": "\\", "/": "/"}
+_WORDS = {"t": "true", "f": "false", "n": "null", "N": "NaN", "I": "Infinity"}
+_LONGEST_WORD = 256
+
+
+@dataclass(slots=True)
+class _Context:
+    closing: str
+    index: int = -1
+    name: str | None = None
+
+
+class Reader:
+    """A document, of which :meth:`next` reads token after token; raises :class:`JsonError` where Jackson does."""
+
+    def __init__(self, text: str) -> None:
+        self._text = units(text)
+        self._at = 0
+        self._contexts = [_Context("")]
+        self._pending: str | None = None
+        self._is_open = False
+        self._value = ""
+        #: The current token; None before the first, at the end, and after an error between a name and its value.
+        self.token: str | None = None
+
+    def next(self) -> str | None:
+        """Read and return the next token; None at the end."""
+        if self.token == NAME:
+            self.token, self._pending = self._pending, None
+            if self.token in ("{", "["):
+                self._open(self.token)
+            return self.token
+        if self._is_open:
+            self._finish()
+        self._skip_space()
+        if self._at == len(self._text):
+            if len(self._contexts) > 1:
+                raise JsonError("the end of the document")
+            self.token = None
+            return None
+        character = self._take()
+        context = self._contexts[-1]
+        if character in "]}":
+            if character != context.closing:
+                raise JsonError("another bracket")
+            self._contexts.pop()
+            self.token = character
+            return character
+        context.index += 1
+        if context.closing and context.index > 0:
+            if character != ",":
+                raise JsonError("a comma is missing")
+            character = self._after_space()
+        if context.closing == "}":
+            context.name = self._name(character)
+            self.token = NAME
+            if self._after_space() != ":":
+                raise JsonError("a colon is missing")
+            self._pending = self._read_value(self._after_space())
+            return NAME
+        token = self._read_value(character)
+        if token in ("{", "["):
+            self._open(token)
+        self.token = token
+        return token
+
+    @property
+    def name(self) -> str | None:
+        """The name of the member whose value the current token is or begins; None in an array."""
+        is_inside = self.token in ("{", "[") and len(self._contexts) > 1
+        return self._contexts[-2 if is_inside else -1].name
+
+    def text(self) -> str:
+        """Return the contents of a string, or the text of a number."""
+        if self._is_open:
+            self._finish()
+        return self._value
+
+    def skip_children(self) -> None:
+        """Read up to the end of the array or object that the current token begins; nothing at another token."""
+        if self.token not in ("{", "["):
+            return
+        depth = 1
+        while depth:
+            token = self.next()
+            if token is None:
+                return
+            depth += (token in ("{", "[")) - (token in ("}", "]"))
+
+    def _open(self, bracket: str) -> None:
+        self._contexts.append(_Context("}" if bracket == "{" else "]"))
+        if len(self._contexts) - 1 > _DEEPEST:
+            raise JsonError("too deep")
+
+    def _take(self) -> str:
+        if self._at >= len(self._text):
+            raise JsonError("the end of the document")
+        self._at += 1
+        return self._text[self._at - 1]
+
+    def _skip_space(self) -> None:
+        found = _SPACE.match(self._text, self._at)
+        assert found is not None, "the pattern matches the empty text"
+        self._at = found.end()
+
+    def _after_space(self) -> str:
+        self._skip_space()
+        return self._take()
+
+    def _name(self, character: str) -> str:
+        if character not in "\"'":
+            raise JsonError("a name is missing")
+        name = self._contents(character)
+        if len(name) > _LONGEST_NAME:
+            raise JsonError("a name is too long")
+        return name
+
+    def _finish(self) -> None:
+        self._is_open = False
+        self._value = self._contents('"')
+
+    def _contents(self, quote: str) -> str:
+        parts = []
+        while True:
+            found = _PLAIN[quote].match(self._text, self._at)
+            assert found is not None, "the pattern matches the empty text"
+            parts.append(found[0])
+            self._at = found.end()
+            character = self._take()
+            if character == quote:
+                return "".join(parts)
+            if character != "\\":
+                raise JsonError("a control character in a string")
+            parts.append(self._escaped())
+
+    def _escaped(self) -> str:
+        character = self._take()
+        if character != "u":
+            if character not in _SHORT:
+                raise JsonError("an escape is wrong")
+            return _SHORT[character]
+        unit = 0
+        for _ in range(4):
+            # Jackson looks at the lower byte of each digit.
+            digit = chr(ord(self._take()) & 0xFF)
+            if digit not in "0123456789abcdefABCDEF":
+                raise JsonError("an escape is wrong")
+            unit = unit * 16 + int(digit, 16)
+        return chr(unit)
+
+    def _read_value(self, character: str) -> str:
+        """Return the token of a value that begins with a character; the contents of a string are not yet read."""
+        if character in "{[":
+            return character
+        if character == '"':
+            self._is_open = True
+            return STRING
+        if character == "'":
+            self._value = self._contents("'")
+            return STRING
+        if character in "-+":
+            return self._signed(character)
+        if character in "0123456789":
+            return self._number(self._at - 1)
+        if character in _WORDS:
+            word = _WORDS[character]
+            self._match(word, 1)
+            self._value = word
+            return word if word in LITERALS else FLOAT
+        if _starts_word(character):
+            self._pass_word()
+        raise JsonError("a value is missing")
+
+    def _signed(self, sign: str) -> str:
+        character = self._take()
+        if sign == "-" and character in "0123456789":
+            return self._number(self._at - 2)
+        if character == "I":
+            character = self._take()
+            word = {"N": "INF", "n": "Infinity"}.get(character)
+            if word is not None:
+                self._match(sign + word, 3)
+                self._value = sign + word
+                return FLOAT
+        raise JsonError("a digit is missing")
+
+    def _number(self, start: int) -> str:
+        found = _NUMBER.match(self._text, start)
+        assert found is not None, "the number has a digit"
+        digits = found[0].lstrip("-")
+        has_zero = digits[0] == "0"
+        if has_zero and digits[1:2].isdigit():
+            self._at = start + len(found[0]) - len(digits) + 1
+            raise JsonError("a zero before a number")
+        end = found.end()
+        following = self._text[end : end + 1]
+        is_float = not digits.isdigit()
+        if (following == "." and not is_float) or (following in ("e", "E") and "e" not in digits and "E" not in digits):
+            has_sign = following != "." and self._text[end + 1 : end + 2] in ("+", "-")
+            self._at = end + 1 + has_sign + has_zero
+            raise JsonError("a digit is missing")
+        self._at = end
+        if len(self._contexts) == 1 and following and following not in " \t\n\r":
+            raise JsonError("a number ends with another character")
+        count = sum(map(str.isdigit, digits))
+        parts = sum(part in digits for part in ".eE")
+        if count - (has_zero and parts < 2) > _LONGEST_NUMBER:
+            raise JsonError("a number is too long")
+        self._value = found[0]
+        return FLOAT if is_float else INTEGER
+
+    def _match(self, word: str, place: int) -> None:
+        """Read the rest of a word, of which ``place`` characters are read."""
+        for character in word[place:]:
+            if self._text[self._at : self._at + 1] != character:
+                self._pass_word()
+                raise JsonError("another word")
+            self._at += 1
+        following = self._text[self._at : self._at + 1]
+        if following >= "0" and following not in "]}" and _continues_word(following):
+            self._pass_word()
+            raise JsonError("a longer word")
+
+    def _pass_word(self) -> None:
+        for _ in range(_LONGEST_WORD):
+            if not _continues_word(self._text[self._at : self._at + 1]):
+                return
+            self._at += 1
+
+
+def _starts_word(character: str) -> bool:
+    return character.isidentifier() or character == "$"
+
+
+def _continues_word(character: str) -> bool:
+    """Return whether a character is part of a Java identifier, of those below U+0100 and the letters beyond."""
+    return bool(character) and (
+        ("a" + character).isidentifier() or character == "$" or character < "\t" or "\x0e" <= character < "\x1c"
+        or "\x7f" <= character <= "\x9f" or character in "¢£¤¥\xad"
+    )  # fmt: skip

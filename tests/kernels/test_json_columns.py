@@ -1,0 +1,56 @@
+"""The kernels that read documents of a schema find what the reader of single documents finds."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyspark_pipeline.datatypes import parse_type
+from pyspark_pipeline.expressions import ExpressionSettings
+from pyspark_pipeline.expressions.json_read import Leaves, Schema
+
+_NAMES = st.sampled_from(["a", "b", "c", "é"])
+_TEXTS = st.sampled_from(["", "x", "é\U0001f600", 'q"\\', "1.5", "NaN", "-INF", "2020-01-02", "2020-01-02 03:04:05Z"])
+_SCALARS = (
+    st.none() | st.booleans() | st.integers(-(2**65), 2**65) | st.integers(-200, 300) | _TEXTS
+    | st.floats(allow_nan=False, allow_infinity=False) | st.decimals(-1000, 1000, places=3).map(float)
+)  # fmt: skip
+_VALUES = st.recursive(
+    _SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES, inner, max_size=3), max_leaves=12
+)
+_DOCUMENTS = st.tuples(_VALUES, st.booleans(), st.sampled_from([None, 2])).map(
+    lambda made: json.dumps(made[0], ensure_ascii=made[1], indent=made[2])
+) | st.text('{}[]",:ab10.e- \\', max_size=12)
+_SCHEMAS = (
+    'struct<"a":int,"b":string,"c":double,"é":boolean>', 'struct<"c":decimal(8,2),"b":date,"a":timestamp,"é":float>',
+    'struct<"a":array<int>,"b":map<string,string>,"c":struct<"a":bigint,"b":array<string>>>', "map<string,int>",
+    'array<struct<"a":tinyint,"b":array<array<string>>>>', "map<string,array<double>>", "array<string>",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", _SCHEMAS)
+@given(texts=st.lists(_DOCUMENTS, min_size=1, max_size=100))
+def test_columns_have_the_values_of_single_documents(kind: str, texts: list[str]) -> None:
+    schema = Schema(parse_type(kind), Leaves(ExpressionSettings(), "UTC"))
+    found, is_other = schema.read(pa.array(texts))
+    for text, value, other in zip(texts, found, is_other, strict=True):
+        if not other:
+            assert _comparable(value) == _comparable(pa.array([schema.read_one(text)], found.type)[0]), text
+
+
+def _comparable(value: pa.Scalar) -> Any:
+    return _without_nan(value.as_py())
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, float):
+        return "NaN" if math.isnan(value) else repr(value)
+    if isinstance(value, list | tuple):
+        return [_without_nan(item) for item in value]
+    return {name: _without_nan(item) for name, item in value.items()} if isinstance(value, dict) else value
