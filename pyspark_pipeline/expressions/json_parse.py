@@ -296,6 +296,8 @@ def object_keys(text: str) -> list[str] | None:
 
 def java_text_of(text: str) -> str:
     """Return a text with ``?`` for half of a surrogate pair, as Java encodes it."""
+    if _SURROGATE.search(text) is None:
+        return text
     data = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return _SURROGATE.sub("?", data)
 

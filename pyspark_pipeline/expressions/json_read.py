@@ -287,10 +287,6 @@ def _item(token: str, text: str) -> tuple[str, str]:
     return token, text
 
 
-class _WrongValue(JsonError):
-    """A value of another type than the schema's."""
-
-
 @dataclass(slots=True)
 class _Node:
     """A node of the schema: its number, the level of its slots, and the level of its elements."""
@@ -408,23 +404,83 @@ class Schema:
         elements = arrays[0] if node.kind.kind == "array" else map_pairs(node.kind.arrow, arrays)
         return list_array(node.kind.arrow, counts, elements, valid), is_given & ~valid
 
-    def read_one(self, text: str) -> Any:
-        """Return the value of one document as a Python object."""
-        root = self.root
+    def read_others(self, texts: Sequence[str]) -> list[Any]:
+        """Return the values of documents that are read one by one, as Python objects."""
+        scalars = _Scalars(self._leaves)
+        while True:
+            values = [_Document(self.root, scalars, text).value() for text in texts]
+            if not scalars.convert():
+                return values
+
+
+class _Scalars:
+    """The values of tokens that are not nested, which are converted together when documents have been read.
+
+    Until then a token without a value counts as right, and the documents are read again after it is converted.
+    """
+
+    def __init__(self, leaves: Leaves) -> None:
+        self.print_double = leaves.print_double
+        self._known: dict[tuple[int, int, str], Any] = {}
+        self._missing: dict[int, tuple[_Node, dict[tuple[int, str], None]]] = {}
+
+    def find(self, node: _Node, token: int, text: str) -> Any:
+        """Return the value of a token of a node; raise :class:`JsonError` for a wrong one."""
+        key = (node.number, token, text)
+        if key not in self._known:
+            self._missing.setdefault(node.number, (node, {}))[1][token, text] = None
+            return None
+        value = self._known[key]
+        if value is None:
+            raise JsonError("a value of another type")
+        return value
+
+    def convert(self) -> bool:
+        """Convert the tokens that had no value; return whether there were any."""
+        for node, tokens in self._missing.values():
+            encoded = [text.encode() for _, text in tokens]
+            ends = np.cumsum([len(text) for text in encoded], dtype=np.int32)
+            starts = np.concatenate([np.zeros(1, dtype=np.int32), ends[:-1]])
+            cells = Cells(
+                data=frozen(np.frombuffer(b"".join(encoded), dtype=np.uint8)), starts=frozen(starts), ends=frozen(ends),
+                tokens=frozen(np.array([token for token, _ in tokens], dtype=np.uint8)),
+            )  # fmt: skip
+            assert node.convert is not None, "a value that is not nested has a conversion"
+            found = node.convert(cells)
+            number = {"date": pa.int32(), "timestamp": pa.int64()}.get(node.kind.kind)
+            values = (found if number is None else found.view(number)).to_pylist()
+            keys = ((node.number, token, text) for token, text in tokens)
+            self._known.update(zip(keys, values, strict=True))
+        had_missing = bool(self._missing)
+        self._missing = {}
+        return had_missing
+
+
+class _Document:
+    """One document that is read into Python objects."""
+
+    def __init__(self, root: _Node, scalars: _Scalars, text: str) -> None:
+        self._root = root
+        self._scalars = scalars
+        self._reader = Reader(text)
+
+    def value(self) -> Any:
+        """Return the value of the document; of one with an error NULL, or a struct of NULLs."""
+        root, reader = self._root, self._reader
         nothing = {f"c{place}": None for place in range(len(root.children))} if root.kind.kind == "struct" else None
         try:
-            reader = Reader(text)
             token = reader.next()
             if token is None:
                 return None
             if token == "null":
                 return nothing
             is_one = root.kind.kind == "array" and root.children[0].kind.kind == "struct" and token == "{"
-            return [self._object(root.children[0], reader)] if is_one else self._one(root, reader)
+            return [self._object(root.children[0])] if is_one else self._one(root)
         except JsonError:
             return nothing
 
-    def _one(self, node: _Node, reader: Reader) -> Any:
+    def _one(self, node: _Node) -> Any:
+        reader = self._reader
         token = reader.token
         if token == NAME:
             token = reader.next()
@@ -432,86 +488,71 @@ class Schema:
             return None
         opening = {"struct": "{", "map": "{", "array": "["}.get(node.kind.kind)
         if opening is None:
-            return self._scalar(node, reader, token)
+            return self._scalar(node, token)
         if token != opening:
             if token == STRING:
                 reader.text()
-            raise _WrongValue("another type")
+            raise JsonError("a value of another type")
         if node.kind.kind == "struct":
-            return self._object(node, reader)
-        return self._array(node, reader) if node.kind.kind == "array" else self._map(node, reader)
+            return self._object(node)
+        return self._array(node) if node.kind.kind == "array" else self._map(node)
 
-    def _object(self, node: _Node, reader: Reader) -> dict[str, Any]:
-        places = {name: place for place, name in enumerate(node.kind.names)}
+    def _object(self, node: _Node) -> dict[str, Any]:
+        reader, places = self._reader, {name: place for place, name in enumerate(node.kind.names)}
         values: dict[str, Any] = {f"c{place}": None for place in range(len(node.children))}
         while reader.next() not in (None, "}"):
-            place = places.get(java_text_of(reader.name or "")) if reader.name is not None else None
+            place = None if reader.name is None else places.get(java_text_of(reader.name))
             try:
                 if place is not None:
-                    values[f"c{place}"] = self._one(node.children[place], reader)
+                    values[f"c{place}"] = self._one(node.children[place])
                     continue
             except JsonError:
                 pass
             reader.skip_children()
         return values
 
-    def _array(self, node: _Node, reader: Reader) -> list[Any]:
+    def _array(self, node: _Node) -> list[Any]:
         values = []
-        while reader.next() not in (None, "]"):
-            values.append(self._one(node.children[0], reader))
+        while self._reader.next() not in (None, "]"):
+            values.append(self._one(node.children[0]))
         return values
 
-    def _map(self, node: _Node, reader: Reader) -> list[tuple[str, Any]]:
-        entries, is_wrong = [], False
+    def _map(self, node: _Node) -> list[tuple[str, Any]]:
+        reader, entries, is_wrong = self._reader, [], False
         while reader.next() not in (None, "}"):
             name = reader.name or ""
             try:
-                entries.append((java_text_of(name), self._one(node.children[1], reader)))
+                entries.append((java_text_of(name), self._one(node.children[1])))
             except JsonError:
                 is_wrong = True
                 reader.skip_children()
         if is_wrong:
-            raise _WrongValue("a value of a map")
+            raise JsonError("a value of a map")
         return entries
 
-    def _scalar(self, node: _Node, reader: Reader, token: str) -> Any:
+    def _scalar(self, node: _Node, token: str) -> Any:
+        reader = self._reader
         if node.kind.kind == "string":
-            return read_text(reader, self._leaves.print_double)
+            return read_text(reader, self._scalars.print_double)
         if token == STRING:
-            content = java_text_of(reader.text())
-            value = self._of_token(node, json_columns.STRING, f'"{content}"')
-        elif token in (INTEGER, FLOAT):
+            return self._scalars.find(node, json_columns.STRING, f'"{java_text_of(reader.text())}"')
+        if token in (INTEGER, FLOAT):
             text = reader.text()
             is_plain = token == INTEGER and len(text) <= _MOST_DIGITS
             number = json_columns.INTEGER if is_plain else json_columns.ODD
-            value = self._of_token(node, number, "0" if text == "-0" else text)
-        elif token in _LITERALS:
-            value = self._of_token(node, _LITERALS[token], token)
-        else:
-            value = None
-        if value is None:
-            raise _WrongValue("another type")
-        return value
-
-    def _of_token(self, node: _Node, token: int, text: str) -> Any:
-        data = frozen(np.frombuffer(text.encode(), dtype=np.uint8))
-        ends = frozen(np.array([len(data)], dtype=np.int32))
-        cells = Cells(
-            data=data, tokens=frozen(np.array([token], dtype=np.uint8)), starts=frozen(np.zeros(1, dtype=np.int32)),
-            ends=ends,
-        )  # fmt: skip
-        assert node.convert is not None, "a value that is not nested has a conversion"
-        found = node.convert(cells)
-        number = {"date": pa.int32(), "timestamp": pa.int64()}.get(node.kind.kind)
-        return (found if number is None else found.view(number))[0].as_py()
+            return self._scalars.find(node, number, "0" if text == "-0" else text)
+        if token in _LITERALS:
+            return self._scalars.find(node, _LITERALS[token], token)
+        raise JsonError("a value of another type")
 
 
 #: Types that Spark reads with other rules than those of its casts.
-_OTHER_TYPES = r"interval|time\(|timestamp_ntz|timestamp_ltz|binary|void|char\(|variant|_corrupt_record"
+_OTHER_TYPES = r"_corrupt_record:|(?:interval|time\(|timestamp_ntz|timestamp_ltz|binary|void|char\(|variant)(?!\w*:)"
 _SETTINGS = {
     "spark.sql.json.enablePartialResults": ["true"],
     "spark.sql.legacy.json.allowEmptyString.enabled": ["false"],
     "spark.sql.legacy.timeParserPolicy": ["CORRECTED"],
+    "spark.sql.legacy.json.enableDateTimeParsingFallback": ["<undefined>", "true"],
     "spark.sql.columnNameOfCorruptRecord": ["_corrupt_record"],
 }
 
@@ -532,7 +573,7 @@ def _from_json(call: Call, settings: ExpressionSettings) -> Kernel:
         is_other &= flags(texts.is_valid())
         if not is_other.any():
             return found
-        others = [schema.read_one(text) for text in texts.filter(pa.array(is_other)).to_pylist()]
+        others = schema.read_others(texts.filter(pa.array(is_other)).to_pylist())
         place = np.arange(rows)
         place[is_other] = rows + np.arange(len(others))
         return pa.concat_arrays([found, pa.array(others, call.type.arrow)]).take(pa.array(place))

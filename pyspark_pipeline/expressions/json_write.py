@@ -30,7 +30,7 @@ from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call
 
 #: Spark fails for a time of day before 4.3, writes an interval by its fields, and a key as its Java object.
-_OTHER_TYPES = r"interval|time\(|map<(?:binary|array|struct|map)"
+_OTHER_TYPES = r"(?:interval|time\()(?!\w*:)|map<(?:binary|array|struct|map)(?!\w*:)"
 _SCHEMA = f"(?!.*(?:{_OTHER_TYPES})).*"
 _LINE = "\n"
 #: Options by their names in any case, one a line; the last of a name counts.

@@ -39,6 +39,7 @@ SELECT count(*) AS a FROM documents WHERE from_json(j, 'a INT').a = 1;
 SELECT from_json(j, 'a INT, b ARRAY<INT>') AS a FROM documents WHERE id < 0;
 -- set: spark.sql.session.timeZone=America/Los_Angeles
 SELECT id, CAST(x.ts AS string) AS a, CAST(x.ts2 AS string) AS b, CAST(x.d AS string) AS c, CAST(x.d2 AS string) AS d FROM (SELECT id, from_json(to_json(struct(*)), 'ts TIMESTAMP, ts2 TIMESTAMP, d TIMESTAMP, d2 TIMESTAMP') AS x FROM times);
+SELECT id, from_json(j, 'a STRUCT<void: INT, interval_ms: INT>, binary STRING, b MAP<STRING, STRING>') AS a FROM documents;
 -- Options, columns of errors and other types.
 -- expect: partly
 SELECT id, from_json(j, 'a INT', map('mode', 'FAILFAST')) AS a FROM documents WHERE id < 0;
@@ -53,3 +54,6 @@ SELECT id, from_json(j, 'a BINARY') AS a FROM documents;
 -- expect: partly
 -- set: spark.sql.json.enablePartialResults=false
 SELECT id, from_json(j, 'a STRUCT<b: INT>') AS a FROM documents;
+-- expect: partly
+-- set: spark.sql.legacy.json.enableDateTimeParsingFallback=false
+SELECT id, from_json(j, 'a DATE') AS a FROM documents;

@@ -95,14 +95,16 @@ object Settings {
   def cachesChunks(conf: SparkConf): Boolean = conf.get(Prefix + "cache.enabled", "false").trim.equalsIgnoreCase("true")
 
   /**
-   * Return the value of a setting of Spark; None if this version of Spark does not have it, and it is not set.
+   * Return the value of a setting of Spark, `<undefined>` for one without value; None if this version of Spark does not
+   * have it, and it is not set.
    * A key that begins with `java.` is a property of the driver's Java, or what [[JavaMath]] finds out about it.
    */
   def ofSpark(conf: SQLConf, key: String): Option[String] =
     if (key == JavaMath.Key) Some(JavaMath.trigonometry)
     else if (key.startsWith("java.")) sys.props.get(key)
     else {
-      Try(conf.getConfString(key)).toOption.orElse(Option(ConfigEntry.findEntry(key)).map(_.defaultValueString))
+      Try(Option(conf.getConfString(key))).toOption.flatten
+        .orElse(Option(ConfigEntry.findEntry(key)).map(_.defaultValueString))
     }
 
   def text(conf: SQLConf, name: String): String = {
