@@ -23,13 +23,14 @@ from pyspark_pipeline.expressions.cast_text import java_double
 from pyspark_pipeline.expressions.json_parse import JsonError, java_text_of, written
 from pyspark_pipeline.expressions.json_reader import FLOAT, INTEGER, NAME, STRING, Reader
 from pyspark_pipeline.expressions.json_text import double_printer, printed_numbers
-from pyspark_pipeline.expressions.nested import counts_of, list_array, map_pairs
+from pyspark_pipeline.expressions.nested import list_array, map_pairs
 from pyspark_pipeline.expressions.per_value import java_text
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, build, case, function
 from pyspark_pipeline.expressions.text_arrays import string_array
 from pyspark_pipeline.expressions.values import flags, from_numbers, to_array
 from pyspark_pipeline.kernels import json_columns, json_scan, text_slices
 from pyspark_pipeline.kernels.buffers import allocate
+from pyspark_pipeline.kernels.chosen_elements import has_chosen
 from pyspark_pipeline.kernels.decimal_words import pack_flags
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.julian import rebase_differences
@@ -400,7 +401,7 @@ class Schema:
         if wrong.any():
             bounds = np.zeros(len(counts) + 1, dtype=np.int64)
             np.cumsum(counts, out=bounds[1:])
-            valid &= counts_of(bounds, wrong) == 0
+            valid &= ~has_chosen(bounds, wrong)
         elements = arrays[0] if node.kind.kind == "array" else map_pairs(node.kind.arrow, arrays)
         return list_array(node.kind.arrow, counts, elements, valid), is_given & ~valid
 
