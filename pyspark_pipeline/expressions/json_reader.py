@@ -21,6 +21,7 @@ _PLAIN = {quote: re.compile(rf"[^\x00-\x1f\\{quote}]*") for quote in "\"'"}
 _SHORT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", '"': '"', "'": "'", "\\": "\\", "/": "/"}
 _WORDS = {"t": "true", "f": "false", "n": "null", "N": "NaN", "I": "Infinity"}
 _LONGEST_WORD = 256
+_BUFFER = 4000
 
 
 @dataclass(slots=True)
@@ -216,8 +217,10 @@ class Reader:
         following = self._text[end : end + 1]
         is_float = not digits.isdigit()
         if (following == "." and not is_float) or (following in ("e", "E") and "e" not in digits and "E" not in digits):
-            has_sign = following != "." and self._text[end + 1 : end + 2] in ("+", "-")
-            self._at = end + 1 + has_sign + has_zero
+            wrong = end + 1 + (following != "." and self._text[end + 1 : end + 2] in ("+", "-"))
+            # Jackson goes on behind the wrong character if it reads one after the other, else behind the integral part
+            is_read_singly = has_zero or wrong >= self._end_of_buffer(start)
+            self._at = 1 + (wrong if is_read_singly else start + len(re.split("[.eE]", found[0])[0]))
             raise JsonError("a digit is missing")
         self._at = end
         if len(self._contexts) == 1 and following and following not in " \t\n\r":
@@ -228,6 +231,15 @@ class Reader:
             raise JsonError("a number is too long")
         self._value = found[0]
         return FLOAT if is_float else INTEGER
+
+    def _end_of_buffer(self, at: int) -> int:
+        """Return the end of the part of the document that Jackson's buffer holds when it reads the character ``at``."""
+        end = 0
+        while end <= at:
+            end += _BUFFER
+            if "\ud800" <= self._text[end - 1 : end] <= "\udbff":  # no buffer ends within a surrogate pair
+                end -= 1
+        return end
 
     def _match(self, word: str, place: int) -> None:
         """Read the rest of a word, of which ``place`` characters are read."""

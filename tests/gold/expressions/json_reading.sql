@@ -34,6 +34,11 @@ SELECT v, from_json(v, 'a STRUCT<b: INT>, c INT') AS a, from_json(v, 'a ARRAY<IN
   '{"a":["x\\y",2],"c":1}', '{"a":"x\\y","c":1}', '{"a":"x\\y,"c":1}', '{"a":"\\u12g4,"c":5}', '{"a":{"b\\q":1},"c":1}', '{"a":[1}],"c":1}', '{"a":{"b":1],"c":1}', '{"a":[[1,"x",3],[4]],"c":1}', '{"a":[1,"x",{"b":1}],"c":1}',
   '{"a":[1,"x',  '{"a":{"b":', '{"a":{"b"', '{"c":1,"a":{', '{"c":1,"a":"x', '{"c":1', '{"c":1,', '{"c":1x}', '{"a":nul,"c":1}', '{"a":nullx,"c":1}', '{"a":[nullx],"c":1}', '{"a":[NaNx,1],"c":1}', '{"a":[Infinit,1],"c":1}', '{"a":[-Infinity,-INF,+INF,NaN],"c":1}',
   "{'a':{'b':1},'c':2}", "{'a':['x\\\\y'],'c':2}", '{"a":[\'x\ty\'],"c":2}', '{"a":["x\ty"],"c":2}', '{"a":{"b\tc":1},"c":2}', '{"a":[$x,1],"c":2}', '{"a":[é,1],"c":2}', '{"a":[.5],"c":2}', '{"a":{"b":[{"x":tru}]},"c":2}', '{"z":{"b":tru},"c":2}', '{"z":[tru],"c":2}', '{"c":2,"z":"x\\y"}', '{"a":{"b":1}}}', '{"a":{"b":{"a":9}},"c":3}', '{"a":[],"c":3}', '{"a":{},"c":3}')) AS v FROM numbers WHERE id < 1);
+-- Numbers with errors, after which Jackson goes on at other places; also where a number crosses the end of its buffer.
+SELECT v, from_json(concat('{"a":1,"l":[1,', v, ',3],"c":2}'), 'a INT, l ARRAY<INT>, c INT') AS a, from_json(concat('{"a":1,"l":[1,', v, ',,3],"c":2}'), 'a STRING, l STRING, c INT') AS b, from_json(concat('{"s":{"x":', v, '},"c":2}'), 's STRUCT<x: DOUBLE>, c INT') AS c FROM (SELECT explode(array(
+  '1e+', '1e-', '77e', '1.5e', '1.5e+', '-1e+', '-1.', '-1.5e', '0e', '0e+', '-0e', '0.', '-0.', '1e+x', '1e++', '1E+ ', '1.5.2', '1.e', '12a')) AS v FROM range(1));
+SELECT n, v, from_json(concat('{"p":"', repeat(p, n), '","l":[1,', v, ',3],"c":2}'), 'l ARRAY<INT>, c INT') AS a FROM (SELECT explode(array(1989, 1990, 1991, 1992, 1993, 1994, 3981, 3982, 3983, 3984, 3985, 3986, 3987, 3988)) AS n FROM range(1)),
+  (SELECT explode(array('1e+', '123456e', '1.5e', '2.', '0e', 'tru', 'nullx')) AS v FROM range(1)), (SELECT explode(array('x', 'é', '😀')) AS p FROM range(1));
 SELECT from_json(NULL, 'a INT') AS a, from_json(j, 'a INT') IS NULL AS b, from_json(j, 'a INT').a IS NULL AS c FROM documents WHERE id < 9;
 SELECT count(*) AS a FROM documents WHERE from_json(j, 'a INT').a = 1;
 SELECT from_json(j, 'a INT, b ARRAY<INT>') AS a FROM documents WHERE id < 0;
