@@ -35,6 +35,7 @@ from pyspark_pipeline.kernels.decimal_words import pack_flags
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.julian import rebase_differences
 from pyspark_pipeline.kernels.text_parse import text_of
+from pyspark_pipeline.plan.eval_mode import EvalMode, fields_of_mode
 from pyspark_pipeline.plan.expr import Call, ColumnRef
 
 Flags: TypeAlias = Any
@@ -173,7 +174,7 @@ class Leaves:
     def _cast(self, kind: DataType) -> Callable[[pa.Array], pa.Array]:
         """Return the cast of strings that returns NULL for invalid ones."""
         text = ColumnRef(type=DataType("string"), ordinal=0)
-        fields = {"evalMode": "TRY", "timeZoneId": self._zone}
+        fields = {**fields_of_mode(EvalMode.TRY), "timeZoneId": self._zone}
         kernel = build(Call(name="Cast", type=kind, args=(text,), fields=fields), self._settings)
         assert isinstance(kernel, Kernel)
         return lambda texts: to_array(kernel.run([texts], len(texts)), len(texts))
