@@ -147,5 +147,10 @@ def _substring_test(kind: str) -> Callable[[Call, ExpressionSettings], Kernel]:
     return build
 
 
+def _substring_test_of_columns(kind: str) -> Callable[[Call, ExpressionSettings], Kernel]:
+    return lambda call, settings: per_row(_STRING_TESTS[kind], pa.bool_())
+
+
 for _name, _kind in (("StartsWith", "prefix"), ("EndsWith", "suffix"), ("Contains", "substring")):
     function(_name, [case(["string"], ["string"], literal=[1])])(_substring_test(_kind))
+    function(_name, [case(["string"], ["string"])])(_substring_test_of_columns(_kind))

@@ -135,14 +135,6 @@ def _find_in_set(call: Call, settings: ExpressionSettings) -> Kernel:
     return per_row(_index_in_set, pa.int32())
 
 
-for _name, _test in (("Contains", str.__contains__), ("StartsWith", str.startswith), ("EndsWith", str.endswith)):
-
-    def _build(call: Call, settings: ExpressionSettings, test: Callable[[str, str], bool] = _test) -> Kernel:
-        return per_row(test, pa.bool_())
-
-    function(_name, [case(["string"], ["string"])])(_build)
-
-
 _IN_BYTES: dict[str, Callable[[bytes, bytes], bool]] = {
     "ByteArrayMethods.contains": bytes.__contains__,
     "ByteArrayMethods.startsWith": bytes.startswith,

@@ -49,3 +49,15 @@ def test_a_case_on_the_wire_is_not_matched_again(position: int, wanted: int) -> 
 def test_a_case_that_does_not_exist_is_refused(position: int) -> None:
     with pytest.raises(UnsupportedPlanError, match=r"Chosen\(int\) is not supported"):
         family(position)
+
+
+def test_no_case_stands_behind_a_more_general_one() -> None:
+    """The first case that matches decides, so a case with more conditions comes before the one without them."""
+    behind = [
+        (name, later)
+        for name, described in registry.manifest().items()
+        for number, later in enumerate(described["cases"])
+        for earlier in described["cases"][:number]
+        if all(later.get(key) == value for key, value in earlier.items())
+    ]
+    assert behind == []
