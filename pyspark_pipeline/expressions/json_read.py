@@ -256,7 +256,7 @@ def _java_decimal(text: str | None, kind: DataType) -> Decimal | None:
     if not value or value.adjusted() < -kind.scale - 1:
         return Decimal(0)
     rounded = value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP, Context(prec=2 * _MOST_DIGITS))
-    return rounded if abs(rounded) < Decimal(1).scaleb(kind.precision - kind.scale) else None
+    return rounded if rounded.copy_abs() < Decimal(1).scaleb(kind.precision - kind.scale) else None
 
 
 def read_text(reader: Reader, print_double: Callable[[float], str]) -> str:

@@ -184,7 +184,7 @@ def _format_by_pattern(call: Call, settings: ExpressionSettings) -> Kernel:
 
     def shown(value: Any) -> str:
         number = Decimal(value)
-        before, _, after = f"{abs(number.quantize(unit, context=_EXACT)):f}".partition(".")
+        before, _, after = f"{number.quantize(unit, context=_EXACT).copy_abs():f}".partition(".")
         digits, after = before.lstrip("0").zfill(least), after.rstrip("0").ljust(fraction.count("0"), "0")
         if not digits and not after:
             digits = "0"
