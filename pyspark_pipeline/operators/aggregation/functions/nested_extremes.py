@@ -12,15 +12,15 @@ from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.normalized_key import normalized_keys
 from pyspark_pipeline.operators.aggregation.functions.extreme_by import ExtremeByState
 from pyspark_pipeline.operators.aggregation.functions.extremes import StringExtreme
-from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, AggregateFunction, aggregate
-from pyspark_pipeline.operators.aggregation.functions.state import StatePool
+from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, ValueFunction, aggregate
+from pyspark_pipeline.operators.aggregation.functions.state import StatePool, ValueState
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 
 _CASES = [case(["array"], frames=FRAMES), case(["struct"], frames=FRAMES)]
 _KEY = parse_type("binary")
 
 
-class NestedExtremeState(ExtremeByState):
+class NestedExtremeState(ExtremeByState, ValueState):
     """The least (``sign`` 1) or largest (−1) array or struct of every group."""
 
     def __init__(self, kind: DataType, sign: int) -> None:
@@ -33,7 +33,7 @@ class NestedExtremeState(ExtremeByState):
         super().scan(starts, [columns[0], normalized_keys(columns[0])])
 
 
-class _NestedExtreme(AggregateFunction):
+class _NestedExtreme(ValueFunction):
     """MIN or MAX; the buffer is the value so far."""
 
     sign = 1
@@ -41,15 +41,6 @@ class _NestedExtreme(AggregateFunction):
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
         self._state = self.state(lambda: NestedExtremeState(call.type, self.sign), "extreme", call.type, self.sign)
-
-    def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
-        self._state.update(groups, buffers)
-
-    def buffers(self, start: int, stop: int) -> list[pa.Array]:
-        return [self._state.column(start, stop)]
-
-    def result(self, start: int, stop: int) -> pa.Array:
-        return self._state.column(start, stop)
 
 
 @aggregate("Min", _CASES)
