@@ -23,19 +23,29 @@ class EngineError(RuntimeError):
 
 
 class Engine:
-    """A session process of one engine. It is idle except between a command and its answer, so engines can alternate."""
+    """A session process of one engine. It is idle except between a command and its answer, so engines can alternate.
 
-    def __init__(self, name: str, conf: dict[str, str], *, log: Path | None = None) -> None:
+    The process runs the code of ``checkout``, a clone of the repository.
+    """
+
+    def __init__(self, name: str, conf: dict[str, str], *, log: Path | None = None, checkout: Path = ROOT) -> None:
         self.name = name
         read, write = os.pipe()
-        path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        path = os.pathsep.join([str(checkout), *filter(None, [os.environ.get("PYTHONPATH")])])
         env = os.environ | {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": path}
         self._scratch = tempfile.TemporaryDirectory(prefix=f"benchmark-{name}-")
         local = {"spark.local.dir": self._scratch.name, "spark.sql.warehouse.dir": self._scratch.name}
         command = [sys.executable, "-m", "benchmarks.session", name, json.dumps(local | conf), str(write)]
         self._log = open(log or os.devnull, "ab")
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=self._log, stderr=self._log, pass_fds=[write], env=env, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=self._log,
+            stderr=self._log,
+            pass_fds=[write],
+            env=env,
+            cwd=checkout,  # which ``-m`` searches first
+            text=True,
         )
         os.close(write)
         self._answers = os.fdopen(read, encoding="utf-8")

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from benchmarks import settings
 from benchmarks.command_line import make_parser
+from benchmarks.settings import Side
 from benchmarks.tpch.suite import TPCH
 
 ONE, SEVERAL = "one_instance", "an_instance_a_core"
@@ -21,7 +22,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser = make_parser("instances", __doc__)
     TPCH.add_options(parser)
     arguments = parser.parse_args(words)
-    return settings.run(arguments, {ONE: {"spark.task.cpus": str(arguments.cores)}, SEVERAL: {"spark.task.cpus": "1"}})
+    cores = {ONE: arguments.cores, SEVERAL: 1}
+    return settings.run(arguments, {name: Side({"spark.task.cpus": str(count)}) for name, count in cores.items()})
 
 
 if __name__ == "__main__":

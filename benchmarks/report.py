@@ -58,13 +58,13 @@ def _ratios(queries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     result: dict[str, Any] = {}
     behind = [warm(query["pipeline"]) / warm(query["duckdb"]) for query in both.values() if "duckdb" in query]
     if behind:
-        result["geomean_behind_duckdb"] = round(_geomean(behind), 3)
+        result["geomean_behind_duckdb"] = round(geomean(behind), 3)
     if both:
         ratios = {name: query["ratio"] for name, query in both.items()}
         totals = {engine: sum(warm(query[engine]) for query in both.values()) for engine in ("spark", "pipeline")}
         slower = sorted((ratio, name) for name, ratio in ratios.items() if ratio < 1)
         result |= {
-            "geomean_ratio": round(_geomean(ratios.values()), 3),
+            "geomean_ratio": round(geomean(ratios.values()), 3),
             "min_ratio": min(ratios.values()),
             "total_ratio": round(totals["spark"] / totals["pipeline"], 3),
             "total_warm_s": {engine: round(total, 3) for engine, total in totals.items()},
@@ -87,7 +87,8 @@ def _conversion(queries: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {"queries": len(counted), "wholly_converted": len(counted) - len(partly), **sums, "partly_converted": partly}
 
 
-def _geomean(ratios: Iterable[float]) -> float:
+def geomean(ratios: Iterable[float]) -> float:
+    """Return the geometric mean."""
     return math.exp(statistics.fmean(map(math.log, ratios)))
 
 

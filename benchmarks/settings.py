@@ -1,10 +1,12 @@
-"""Compares two settings of the engine: two sessions of the same cores run each query in turn, TPC-H by default.
+"""Compares two settings or two revisions of the engine: two sessions of the same cores run each query in turn.
 
 ``ratio`` is the time with the first settings divided by that with the second, of median warm runs; ``workers_mib`` the
 resident memory of the Python workers at most. Settings of the first session are given as ``--first K=V``, of the second
-as ``--second K=V``. Unix domain sockets instead of TCP in the second session::
+as ``--second K=V``. Unix domain sockets instead of TCP in the second session; a former commit, cloned to a folder, in
+the first::
 
     python -m benchmarks.settings --scale 10 --data FOLDER --second spark.python.unix.domain.socket.enabled=true
+    python -m benchmarks.settings --scale 10 --data FOLDER --first-checkout FOLDER
 """
 
 from __future__ import annotations
@@ -13,11 +15,13 @@ import argparse
 import contextlib
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from benchmarks import answers, report
 from benchmarks.command_line import configuration, emit_document, make_parser, settings_of
-from benchmarks.engine import Engine, EngineError
+from benchmarks.engine import ROOT, Engine, EngineError
 from benchmarks.queries import Query
 from benchmarks.run import Measurement, run_once
 from benchmarks.session import PIPELINE
@@ -52,6 +56,7 @@ def summary(queries: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> d
     memory = {name: max(q[name]["workers_mib"] for q in queries.values()) for name in names}
     less = [name for name, q in queries.items() if q[first]["workers_mib"] < q[second]["workers_mib"]]
     return {
+        "geomean_ratio": round(report.geomean(q["ratio"] for q in queries.values()), 3),
         "total_ratio": round(totals[first] / totals[second], 3),
         "total_warm_s": {name: round(total, 3) for name, total in totals.items()},
         "most_workers_mib": memory,
@@ -60,16 +65,26 @@ def summary(queries: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> d
     }
 
 
-def run(arguments: argparse.Namespace, settings: Mapping[str, Mapping[str, str]]) -> int:
-    """Compare sessions of the two ``settings`` and print the JSON document; return 1 if an answer differs, else 0."""
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two sessions: its settings, and the clone of the repository whose code it runs."""
+
+    settings: Mapping[str, str]
+    checkout: Path = ROOT
+
+
+def run(arguments: argparse.Namespace, sides: Mapping[str, Side]) -> int:
+    """Compare the two sessions and print the JSON document; return 1 if an answer differs, else 0."""
     queries = TPCH.choose(arguments.queries, arguments.scale)
     tables = TPCH.tables(arguments.scale, arguments.data)
     conf = configuration(arguments, {"spark.driver.memory": "6g", "spark.driver.host": "localhost"})
     results: dict[str, Any] = {}
     with contextlib.ExitStack() as stack:
         engines = {
-            name: stack.enter_context(Engine(PIPELINE, conf | dict(own), log=arguments.log))
-            for name, own in settings.items()
+            name: stack.enter_context(
+                Engine(PIPELINE, conf | dict(side.settings), log=arguments.log, checkout=side.checkout)
+            )
+            for name, side in sides.items()
         }
         for engine in engines.values():
             engine.call("views", tables=tables)
@@ -77,7 +92,7 @@ def run(arguments: argparse.Namespace, settings: Mapping[str, Mapping[str, str]]
             results[query.name] = compare(query, engines, arguments.runs)
             print(query.name, results[query.name], file=sys.stderr, flush=True)
     meta = {"versions": report.versions(), "scale": arguments.scale, "cores": arguments.cores, "runs": arguments.runs}
-    document = {"meta": meta, "queries": results, "summary": summary(results, list(settings))}
+    document = {"meta": meta, "queries": results, "summary": summary(results, list(sides))}
     emit_document(document, arguments.json)
     return 0 if document["summary"]["all_equal"] else 1
 
@@ -88,8 +103,13 @@ def main(words: Sequence[str] | None = None) -> int:
     TPCH.add_options(parser)
     for name in ("first", "second"):
         parser.add_argument(f"--{name}", action="append", default=[], metavar="K=V", help=f"of the {name} session")
+        parser.add_argument(f"--{name}-checkout", type=Path, default=ROOT, help=f"clone that the {name} session runs")
     arguments = parser.parse_args(words)
-    return run(arguments, {"first": settings_of(arguments.first), "second": settings_of(arguments.second)})
+    sides = {
+        "first": Side(settings_of(arguments.first), arguments.first_checkout.resolve()),
+        "second": Side(settings_of(arguments.second), arguments.second_checkout.resolve()),
+    }
+    return run(arguments, sides)
 
 
 if __name__ == "__main__":
