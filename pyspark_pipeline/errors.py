@@ -113,6 +113,21 @@ class ResourceExhaustedError(PipelineError):
         self.names_holders = names_holders
 
 
+class ShuffleBlockError(PipelineError):
+    """A block of Spark's shuffle is missing or damaged; the message names its place, the other arguments the block."""
+
+    def __init__(self, message: str, shuffle: int, map_id: int, map_index: int, reduce: int) -> None:
+        super().__init__(message, shuffle, map_id, map_index, reduce)
+        self.message = message
+        self.shuffle = shuffle
+        self.map_id = map_id
+        self.map_index = map_index
+        self.reduce = reduce
+
+    def __str__(self) -> str:
+        return self.message
+
+
 class TransportError(PipelineError):
     """A request between two instances did not arrive; names the request and its fate."""
 

@@ -150,6 +150,9 @@ class Options:
         doc="An exchange sink sends the rows of a destination when they reach this many bytes.")
     exchange_buffer_bytes: int = _declare("exchange.bufferBytes", "int", "67108864", minimum=1,
         doc="Maximum bytes that an exchange sink buffers for all destinations before it sends the largest buffer.")
+    exchange_worker_files: bool = _declare("exchange.workerFiles", "boolean", "true",
+        doc="Let workers write the files of Spark's shuffle themselves, where it is Spark's own and writes to local"
+            " directories; false: the JVM writes them.")
     exchange_driver_level: str = _declare("exchange.driverLevel", "choice", "row", choices=("row", "partition"),
         doc="With spark.task.cpus above 1: whether a hash exchange partitions rows, by a second hash, or whole"
             " partitions across the drivers of the receiving tasks.")

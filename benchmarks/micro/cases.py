@@ -1,4 +1,4 @@
-"""The cases: hashing, partitioning, grouping, accumulating, an aggregation and an exchange."""
+"""The cases: hashing, partitioning, grouping, accumulating."""
 
 from __future__ import annotations
 
@@ -9,20 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.micro.measure import BATCH_ROWS, Case, cut, micro
-from pyspark_pipeline.datatypes import parse_type
-from pyspark_pipeline.exchange import SinkFactory, StreamTransport
-from pyspark_pipeline.exec import FragmentInstance, Operator, OperatorFactory, OutputQueue, Pipeline, execute
 from pyspark_pipeline.kernels import accumulate
 from pyspark_pipeline.kernels.buffers import NO_BITS, decimal_words
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.murmur3 import hash_rows, partition_ids
 from pyspark_pipeline.kernels.partition import group_rows
-from pyspark_pipeline.options import Options
-from pyspark_pipeline.plan.expr import ColumnRef
-from pyspark_pipeline.plan.nodes import HashExchange, Settings
 
 _RANDOM = np.random.default_rng(42)
-_SETTINGS = Settings(ansi=True, time_zone="UTC", options=Options({}))
 
 
 def _longs(rows: int, distinct: int) -> pa.Array:
@@ -130,40 +123,3 @@ def sum_few(rows: int) -> tuple[Case, int]:
 @micro("sum of decimals, 1 Mi groups")
 def sum_many(rows: int) -> tuple[Case, int]:
     return _adding(rows, 1 << 20)
-
-
-class _Chunks(OperatorFactory, Operator):
-    """A source of prepared chunks."""
-
-    name = "Chunks"
-
-    def __init__(self, chunks: Sequence[pa.RecordBatch]) -> None:
-        self._left = list(chunks)
-
-    def create(self, dop: int, driver_sequence: int) -> Operator:
-        return self
-
-    def has_output(self) -> bool:
-        return bool(self._left)
-
-    def pull_chunk(self) -> pa.RecordBatch | None:
-        return self._left.pop()
-
-    def is_finished(self) -> bool:
-        return not self._left
-
-
-@micro("hash exchange of two bigints into 200")
-def exchange(rows: int) -> tuple[Case, int]:
-    bigint = parse_type("bigint")
-    sink = HashExchange(keys=(ColumnRef(type=bigint, ordinal=0),), num_partitions=200)
-    data = cut(_longs(rows, rows), _longs(rows, rows))
-    chunks = [pa.RecordBatch.from_arrays(columns, ["c0", "c1"]) for columns in data]
-
-    def run() -> None:
-        queue = OutputQueue(16)
-        factories = (_Chunks(chunks), SinkFactory(sink, (bigint, bigint), _SETTINGS, StreamTransport(queue)))
-        for _ in execute(FragmentInstance([Pipeline(id=0, factories=factories)], queue)):
-            pass
-
-    return run, rows

@@ -5,6 +5,7 @@ from pyspark_pipeline.exchange.chunk_row import (
     CONTROL,
     ERROR,
     STATISTICS,
+    WRITTEN,
     ChunkRow,
     pack_rows,
     unpack_rows,
@@ -12,6 +13,7 @@ from pyspark_pipeline.exchange.chunk_row import (
 from pyspark_pipeline.exchange.client import ExchangeClient
 from pyspark_pipeline.exchange.codec import decode_chunk, encode_chunk, plain_chunk, plain_schema
 from pyspark_pipeline.exchange.factory import SinkFactory
+from pyspark_pipeline.exchange.map_output import MapFile, MapOutput
 from pyspark_pipeline.exchange.source import ExchangeSourceFactory
 from pyspark_pipeline.exchange.transport import StreamTransport, Transport
 
@@ -20,9 +22,12 @@ __all__ = [
     "CONTROL",
     "ERROR",
     "STATISTICS",
+    "WRITTEN",
     "ChunkRow",
     "ExchangeClient",
     "ExchangeSourceFactory",
+    "MapFile",
+    "MapOutput",
     "SinkFactory",
     "StreamTransport",
     "Transport",

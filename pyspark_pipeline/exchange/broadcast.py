@@ -17,7 +17,7 @@ from typing import cast
 import pyarrow as pa
 
 from pyspark_pipeline.errors import EngineBugError
-from pyspark_pipeline.exchange.codec import decode_chunk, plain_schema
+from pyspark_pipeline.exchange.codec import plain_schema, read_payload
 from pyspark_pipeline.memory import MemoryTracker, Sized, SizedValue
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 
@@ -132,5 +132,5 @@ class Broadcasts:
 
     def _chunks(self, broadcast_id: int, source: BroadcastSource) -> list[pa.RecordBatch]:
         schema = plain_schema([field.type for field in source.output])
-        chunks = [decode_chunk(pa.py_buffer(message), schema) for message in self._read(broadcast_id)]
+        chunks = [read_payload(pa.py_buffer(message), schema) for message in self._read(broadcast_id)]
         return [chunk for chunk in chunks if chunk.num_rows]

@@ -8,14 +8,19 @@ channel of a broadcast has several destinations and packs a chunk once for all.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter_ns as clock
+from typing import TypeAlias
 
 import pyarrow as pa
 
 from pyspark_pipeline.exchange.codec import payload_bytes
-from pyspark_pipeline.exchange.transport import Transport
+from pyspark_pipeline.exchange.transport import Pack, Transport
 from pyspark_pipeline.exec.chunk_slices import slices
+
+#: Returns the rows of chunks as one chunk.
+Concat: TypeAlias = Callable[[Sequence[pa.RecordBatch]], pa.RecordBatch]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,6 +31,8 @@ class Channel:
     transport: Transport
     chunk_rows: int
     chunk_bytes: int
+    pack: Pack
+    concat: Concat = pa.concat_batches
     driver: int = -1
     nbytes: int = 0
     rows: int = 0
@@ -37,7 +44,7 @@ class Channel:
     def send_chunk(self, chunk: pa.RecordBatch) -> None:
         """Send a plain chunk as one message, at once."""
         started = clock()
-        payload = self.transport.pack(chunk)
+        payload = self.pack(chunk)
         self.encode_ns += clock() - started
         nbytes = payload_bytes(payload)
         for destination in self.destinations:
@@ -59,7 +66,7 @@ class Channel:
         """Send the buffered rows in messages of at most ``chunk_rows`` rows."""
         if not self._buffered:
             return
-        chunk = self._buffered[0] if len(self._buffered) == 1 else pa.concat_batches(self._buffered)
+        chunk = self.concat(self._buffered)
         self._buffered = []
         self.rows = self.nbytes = 0
         for piece in slices(chunk, self.chunk_rows):

@@ -1,7 +1,7 @@
 """The row that carries a chunk between Python and Spark, and Arrow batches of such rows.
 
 ``partition`` ≥ 0 is the destination of data (towards Python: the number of the input it belongs to);
-negative numbers carry UTF-8 JSON instead of a chunk: control, statistics, errors.
+negative numbers carry UTF-8 JSON instead of a chunk: control, statistics, errors, the map output that was written.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from pyspark_pipeline.exchange.codec import Payload
+from pyspark_pipeline.exchange.codec import Payload, payload_pieces
 from pyspark_pipeline.kernels.buffers import values
 
 CONTROL = -1
 STATISTICS = -1
 ERROR = -2
+WRITTEN = -3
+#: The driver of a row towards Python that stands for the chunk rows of blocks of Spark's shuffle in files.
+BLOCKS = -2
 
 CHUNK_ROW_SCHEMA = pa.schema(
     [
@@ -51,7 +54,8 @@ def pack_rows(rows: Sequence[ChunkRow]) -> pa.RecordBatch:
     ends = [0]
     for row in rows:
         ends.append(ends[-1] + row.data.size)
-    body = rows[0].data if len(rows) == 1 else pa.py_buffer(b"".join(memoryview(row.data) for row in rows))
+    pieces = [piece for row in rows for piece in payload_pieces(row.data)]
+    body = pieces[0] if len(pieces) == 1 else pa.py_buffer(b"".join(map(memoryview, pieces)))
     offsets = pa.py_buffer(struct.pack(f"<{len(ends)}i", *ends))
     columns = [
         pa.array([row.partition for row in rows], pa.int32()),

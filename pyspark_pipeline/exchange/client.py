@@ -1,8 +1,8 @@
 """The receiving end of a fragment instance: Spark's one stream of chunk rows, read on demand of the feed.
 
-Spark already merged the senders of an input, so one stream holds everything: the control message, then the
-chunks of every input. :class:`~pyspark_pipeline.exec.input_queue.InputFeed` distributes the pairs to the
-queues of the sources.
+Spark already merged the senders of an input, so one stream holds everything: the control message, then the chunks of
+every input, or the names of the files that have them. :class:`~pyspark_pipeline.exec.input_queue.InputFeed` distributes
+the pairs to the queues of the sources.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from pyspark_pipeline.errors import EngineBugError
-from pyspark_pipeline.exchange.chunk_row import CONTROL, ChunkRow, unpack_rows
+from pyspark_pipeline.exchange.block_stream_reader import read_blocks
+from pyspark_pipeline.exchange.chunk_row import BLOCKS, CONTROL, ChunkRow, unpack_rows
 
 
 class ExchangeClient:
@@ -20,6 +21,7 @@ class ExchangeClient:
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
         self._rows_left = 0
+        self._is_in_blocks = False
         self._rows = self._read(batches)
 
     def _read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[ChunkRow]:
@@ -31,7 +33,7 @@ class ExchangeClient:
 
     def has_rows(self) -> bool:
         """Return whether the current batch has another row, so that reading it does not block."""
-        return self._rows_left > 0
+        return self._is_in_blocks or self._rows_left > 0
 
     def control(self) -> bytes:
         """Return the control message (UTF-8 JSON); raise :class:`EngineBugError` if it is not the first row."""
@@ -44,7 +46,13 @@ class ExchangeClient:
     def stream(self) -> Iterator[tuple[int, ChunkRow]]:
         """Yield the remaining rows as pairs of input id and chunk row."""
         for row in self._rows:
-            yield row.partition, row
+            if row.driver == BLOCKS:
+                self._is_in_blocks = True
+                for read in read_blocks(row):
+                    yield row.partition, read
+                self._is_in_blocks = False
+            else:
+                yield row.partition, row
 
     def expect_end(self) -> None:
         """Read a stream without chunks to its end: Spark reuses a worker only if its input was consumed."""

@@ -16,10 +16,12 @@ import pyarrow as pa
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exchange.cached_columns import decode_columns
+from pyspark_pipeline.exchange.narrow_form import NarrowMessage, is_narrow, read_narrow, widen
 
 _ALIGNMENT = 8
 
-#: The message of a chunk (``pa.Buffer``), or the chunk itself (``pa.RecordBatch``) if it does not leave the process.
+#: The message of a chunk (``pa.Buffer``, :class:`~.narrow_form.NarrowMessage`); the chunk itself (``pa.RecordBatch``),
+#: if it does not leave the process.
 Payload: TypeAlias = Any
 
 
@@ -53,13 +55,26 @@ def decode_chunk(data: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
     return pa.ipc.read_record_batch(data, schema)
 
 
-def unpack_payload(payload: Payload, schema: pa.Schema) -> pa.RecordBatch:
-    """Return the chunk of a payload: the payload itself if it is a chunk, else decoded from its message or streams."""
+def unpack_payload(payload: Payload, schema: pa.Schema) -> tuple[pa.RecordBatch, bytes | None]:
+    """Return the chunk of a payload: the payload itself if it is a chunk, else decoded from its message or streams.
+
+    If the chunk is narrow, return the widths of its columns too (:mod:`~.narrow_form`).
+    """
     if isinstance(payload, pa.RecordBatch):
-        return payload
+        return payload, None
     data = _aligned(payload) if payload.address % _ALIGNMENT else payload
+    if is_narrow(data):
+        return read_narrow(data, schema)
     message = pa.ipc.read_message(data)
-    return decode_columns(data, schema) if message.type == "schema" else pa.ipc.read_record_batch(message, schema)
+    if message.type == "schema":
+        return decode_columns(data, schema), None
+    return pa.ipc.read_record_batch(message, schema), None
+
+
+def read_payload(payload: Payload, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the chunk of a payload in its plain form."""
+    chunk, widths = unpack_payload(payload, schema)
+    return chunk if widths is None else widen(chunk, schema)
 
 
 def decode_result(data: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
@@ -74,6 +89,11 @@ def payload_bytes(payload: Payload) -> int:
     """Return the bytes of a message, or those of the rows of a chunk."""
     nbytes: int = payload.nbytes if isinstance(payload, pa.RecordBatch) else payload.size
     return nbytes
+
+
+def payload_pieces(payload: Payload) -> tuple[Any, ...]:
+    """Return the buffers of a message, one after the other."""
+    return (payload.header, payload.message) if isinstance(payload, NarrowMessage) else (payload,)
 
 
 def _aligned(data: pa.Buffer) -> pa.Buffer:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.exchange.channel import Channel
 from pyspark_pipeline.exchange.codec import plain_chunk
+from pyspark_pipeline.exchange.narrow_form import NarrowForm
 from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, SinkContext
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
@@ -42,6 +43,9 @@ class PartitioningSinkOperator(ExchangeSinkOperator):
         self._staged_bytes = 0
         stage_bytes = max(num_channels * self.settings.chunk_bytes, _LEAST_STAGE_BYTES)
         self._stage_bytes = min(stage_bytes, self.settings.buffer_bytes // 2)
+        self._narrow = NarrowForm(self.schema) if self._transport.narrows and len(self.schema) else None
+        if self._narrow is not None:
+            self._pack, self._concat = self._narrow.pack, self._narrow.concat
 
     @abstractmethod
     def channel_ids(self, chunk: Chunk) -> Int32Array:
@@ -95,7 +99,11 @@ class PartitioningSinkOperator(ExchangeSinkOperator):
         started = clock()
         starts, order = group_rows(self.channel_ids(staged), self._num_channels)
         self.context.metrics.add(PLACING, clock() - started)
-        grouped = plain_chunk(pc.take(staged, fixed_array(pa.int32(), order), boundscheck=False), self.schema)
+        schema = self.schema
+        if self._narrow is not None:
+            staged = self._narrow.narrow(staged)
+            schema = self._narrow.schema
+        grouped = plain_chunk(pc.take(staged, fixed_array(pa.int32(), order), boundscheck=False), schema)
         bounds = starts.tolist()
         per_row = grouped.nbytes / grouped.num_rows
         for channel_id in range(self._num_channels):

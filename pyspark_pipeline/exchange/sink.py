@@ -11,11 +11,13 @@ from abc import abstractmethod
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from pyspark_pipeline.datatypes import DataType
-from pyspark_pipeline.exchange.channel import Channel
+from pyspark_pipeline.exchange.channel import Channel, Concat
 from pyspark_pipeline.exchange.codec import plain_schema
 from pyspark_pipeline.exchange.tail_buffer import TailBuffer
-from pyspark_pipeline.exchange.transport import Transport
+from pyspark_pipeline.exchange.transport import Pack, Transport
 from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.event import Waker
@@ -62,6 +64,8 @@ class ExchangeSinkOperator(Operator):
         self._destinations = sink_context.destinations
         self._channels: dict[tuple[int, int], Channel] = {}
         self._finishing = False
+        self._pack: Pack = sink_context.transport.pack
+        self._concat: Concat = pa.concat_batches
 
     def channel(self, destination: int, driver: int = -1) -> Channel:
         """Return the channel of a destination (and of a driver there), created at first use."""
@@ -71,6 +75,8 @@ class ExchangeSinkOperator(Operator):
                 destinations=self.destinations_of(destination),
                 driver=driver,
                 transport=self._transport,
+                pack=self._pack,
+                concat=self._concat,
                 chunk_rows=self.settings.batch_rows,
                 chunk_bytes=self.settings.chunk_bytes,
             )

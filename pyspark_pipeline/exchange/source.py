@@ -5,10 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from functools import partial
+from itertools import groupby
+
+import pyarrow as pa
 
 from pyspark_pipeline.exchange.chunk_row import ChunkRow
 from pyspark_pipeline.exchange.codec import payload_bytes, plain_schema, unpack_payload
 from pyspark_pipeline.exchange.driver_queues import DriverQueues
+from pyspark_pipeline.exchange.narrow_form import widen
 from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulator
 from pyspark_pipeline.exec.context import OperatorContext
@@ -90,12 +94,25 @@ class ExchangeSourceOperator(Operator):
         self.context.metrics.add(MESSAGES, len(rows))
         self.context.metrics.add(BYTES, sum(payload_bytes(row.data) for row in rows))
         with SHORT_CALLS_LOCK:
-            chunks = [unpack_payload(row.data, self._schema) if row.rows else None for row in rows]
-        for row, chunk in zip(rows, chunks, strict=True):
-            if not self._merge_senders and row.sender != self._sender:
+            chunks = [unpack_payload(row.data, self._schema) if row.rows else (None, None) for row in rows]
+        for (sender, _), run in groupby(zip(rows, chunks, strict=True), key=self._run_of):
+            if sender != self._sender:
                 self._chunks.flush()
-                self._sender = row.sender
-            if chunk is not None:
+                self._sender = sender
+            self._add([(chunk, widths) for _, (chunk, widths) in run if chunk is not None])
+
+    def _run_of(self, pair: tuple[ChunkRow, tuple[Chunk | None, bytes | None]]) -> tuple[int, bytes | None]:
+        """Return the sender, if chunks of several must not be merged, and the widths of the columns of a message."""
+        row, (_, widths) = pair
+        return -1 if self._merge_senders else row.sender, widths
+
+    def _add(self, run: list[tuple[Chunk, bytes | None]]) -> None:
+        """Add chunks of the same widths; narrow ones are widened together."""
+        if run and run[0][1] is not None:
+            narrow = pa.concat_batches([chunk for chunk, _ in run])
+            self._chunks.add(widen(narrow, self._schema))
+        else:
+            for chunk, _ in run:
                 self._chunks.add(chunk)
 
     def is_finished(self) -> bool:

@@ -5,7 +5,7 @@ delivers it:
 
 * :class:`StreamTransport`: all payloads go to the instance's one output queue, which Spark drains. Only that queue
   blocks: the worker has one pipe to the JVM, so there is no window, no acknowledgement and no end-of-stream message
-  (Spark's stage barrier replaces it).
+  (Spark's stage barrier replaces it). If the worker writes the map task's file, it drains the queue into that.
 * :class:`~pyspark_pipeline.local.transport.sink_buffer.SinkBuffer`:
   requests to other instances in the same process, acknowledged one by one.
 
@@ -44,6 +44,10 @@ class Transport(Protocol):
     def room(self) -> WaiterQueue:
         """The drivers that wait because the transport is full."""
 
+    @property
+    def narrows(self) -> bool:
+        """Whether the chunks of an exchange leave in their narrow form (:mod:`~.narrow_form`)."""
+
     def is_full(self) -> bool:
         """Return whether sinks should take no input now."""
 
@@ -72,11 +76,14 @@ class Transport(Protocol):
 class StreamTransport:
     """Numbers payloads per destination, from 0, and puts them in the output queue in that order: one atomic step."""
 
-    def __init__(self, queue: OutputQueue, *, sender: int = 0, pack: Pack = encode_chunk) -> None:
+    def __init__(
+        self, queue: OutputQueue, *, sender: int = 0, pack: Pack = encode_chunk, narrows: bool = False
+    ) -> None:
         self.changed = Event("output ends with its drivers")
         self.room = queue.room
         self.is_full = queue.is_full
         self.pack = pack
+        self.narrows = narrows
         self._next: dict[int, int] = {}
         self._queue = queue
         self._sender = sender

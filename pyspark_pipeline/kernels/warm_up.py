@@ -21,11 +21,13 @@ from pyspark_pipeline.kernels.join_pairs import flagged_rows, set_flags
 from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
 from pyspark_pipeline.kernels.key_filter import KeyFilter, KeyFilterProbe
 from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_ids
+from pyspark_pipeline.kernels.narrow_words import long_bounds, narrow_decimals
 from pyspark_pipeline.kernels.normalized_key import normalized_keys
 from pyspark_pipeline.kernels.partition import group_rows
 from pyspark_pipeline.kernels.sort_fields import SortColumn
 from pyspark_pipeline.kernels.sort_order import order_rows
 from pyspark_pipeline.kernels.value_frames import value_frames
+from pyspark_pipeline.kernels.xxhash32 import xxhash32
 from pyspark_pipeline.kernels.xxhash64 import xxhash64_rows
 
 _LONGS = pa.array([3, None, 2**40, 3], pa.int64())
@@ -57,6 +59,14 @@ def _hashes() -> None:
     hashes = hash_rows(_hash_columns(), 4)
     group_rows(partition_ids(hashes, 3), 3)
     driver_ids(hashes, 3)
+
+
+def _messages() -> None:
+    words = decimal_words(_SMALL)
+    long_bounds(words)
+    for width in (np.int8, np.int16, np.int32, np.int64):
+        narrow_decimals(words, np.empty(len(_SMALL), dtype=width))
+    xxhash32(np.zeros(5, dtype=np.uint32), np.zeros(1, dtype=np.uint8), np.uint32(0))
 
 
 def _other_hashes() -> None:
@@ -148,7 +158,7 @@ def _value_frames() -> None:
 
 
 #: Kernels that most queries use.
-FIRST_STEPS = (_groups, _hashes, _joins, _ranges, _orders)
+FIRST_STEPS = (_groups, _hashes, _messages, _joins, _ranges, _orders)
 
 #: Kernels that few queries use.
 LATER_STEPS = (_other_hashes, _elements, _nested_keys, _samples, _value_frames)
@@ -165,9 +175,11 @@ COMMON_MODULES = frozenset(
         "join_strings",
         "key_filter",
         "murmur3",
+        "narrow_words",
         "partition",
         "row_ranges",
         "sort_text",
         "text_match",
+        "xxhash32",
     }
 )

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.exchange import ChunkRow, StreamTransport, Transport, encode_chunk, plain_schema
 from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, ReadBroadcast, no_broadcast
-from pyspark_pipeline.exchange.codec import unpack_payload
+from pyspark_pipeline.exchange.codec import read_payload
 from pyspark_pipeline.exchange.query_statistics import NO_STATISTICS, QueryStatistics, QueryStatisticsReporter
 from pyspark_pipeline.exchange.source import ExchangeSourceFactory
 from pyspark_pipeline.exchange.transport import pack_by_reference
@@ -129,7 +129,7 @@ class LocalQuery:
         schema = plain_schema([field.type for field in self._wiring.root.plan.root.output])
         with closing(self.rows()) as rows:
             for row in rows:
-                yield unpack_payload(row.data, schema)
+                yield read_payload(row.data, schema)
 
     def table(self) -> pa.Table:
         """Run the query; return its result with the names of the root's columns."""

@@ -4,6 +4,9 @@ The first row is the control message; the others are the inputs' chunks. The out
 destinations, with a statistics message before the last batch, and before batches 1, 2, 4, 8 … of some MiB, for a
 reader that stops early. An error that Spark must raise as its own is the last message; every other error is raised
 here and reaches the user with its traceback. Statistics precede either.
+
+If the control message names a map file, the data for destinations is written to it instead, and the last message says
+what was written.
 """
 
 from __future__ import annotations
@@ -25,13 +28,17 @@ from pyspark_pipeline.errors import (
     FooterError,
     MissingFileError,
     ResourceExhaustedError,
+    ShuffleBlockError,
     SparkConditionError,
 )
 from pyspark_pipeline.exchange import (
     ERROR,
     STATISTICS,
+    WRITTEN,
     ChunkRow,
     ExchangeClient,
+    MapFile,
+    MapOutput,
     StreamTransport,
     encode_chunk,
     pack_rows,
@@ -145,7 +152,14 @@ def _run_within(
         del builder
         where = {name: control.get(name) for name in ("stage", "partition", "attempt")}
         reporter = StatisticsReporter(instance, where | {"process": os.getpid()}, began)
-        for number, (pack, is_last) in enumerate(_output_batches(instance, int(control.get("cpus", 1))), start=1):
+        threads = int(control.get("cpus", 1))
+        file = MapFile.of(control)
+        if file is None:
+            output = _output_batches(instance, threads)
+        else:
+            buffer_bytes = fragment.settings.options.exchange_buffer_bytes
+            output = _written_output(instance, threads, MapOutput(file, memory, buffer_bytes))
+        for number, (pack, is_last) in enumerate(output, start=1):
             if is_last and instance.feed is None:
                 client.expect_end()
             if is_last or should_report(number):
@@ -173,7 +187,7 @@ def make_builder(
     broadcasts = Broadcasts(fragment.broadcasts, read_broadcast, _BROADCASTS)
     cache = control.get("cache")
     pack = encode_chunk if cache is None else partial(encode_columns, codec=cache["codec"])
-    transport = StreamTransport(queue, sender=control["partition"], pack=pack)
+    transport = StreamTransport(queue, sender=control["partition"], pack=pack, narrows=cache is None)
     cpus = int(control.get("cpus", 1))
     dop = 1 if cpus > 1 and depends_on_row_order(fragment) else cpus
     return FragmentBuilder(fragment, control, transport, dop=dop, broadcasts=broadcasts)
@@ -216,6 +230,17 @@ def _output_batches(instance: FragmentInstance, threads: int) -> Iterator[tuple[
         raise ResourceExhaustedError(f"no memory left to move chunks between Spark and the engine: {error}") from error
 
 
+def _written_output(
+    instance: FragmentInstance, threads: int, output: MapOutput
+) -> Iterator[tuple[pa.RecordBatch | None, bool]]:
+    """Run the instance and write its output to the map file; yield the message about it, and that it is the last."""
+    with closing(output):
+        with closing(execute(instance, threads)) as rows:
+            for row in rows:
+                output.add(row)
+        yield pack_rows([_row(WRITTEN, output.finish())]), True
+
+
 def _row(kind: int, content: Mapping[str, Any]) -> ChunkRow:
     return ChunkRow(partition=kind, rows=0, data=pa.py_buffer(json.dumps(content).encode()))
 
@@ -226,6 +251,9 @@ def _error_content(error: Exception) -> Mapping[str, Any] | None:
         return condition_content(error)
     if isinstance(error, CorruptFileError):
         return _file_content(error)
+    if isinstance(error, ShuffleBlockError):
+        block = {"shuffle": error.shuffle, "map": error.map_id, "mapIndex": error.map_index, "reduce": error.reduce}
+        return {"kind": "shuffleBlock", "message": str(error)} | block
     return None
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.exchange.cached_columns import decode_columns, encode_columns
-from pyspark_pipeline.exchange.codec import decode_result, encode_chunk, unpack_payload
+from pyspark_pipeline.exchange.codec import decode_result, encode_chunk, read_payload
 
 _DAY = datetime.date(2024, 2, 29)
 _COLUMNS: dict[str, tuple[pa.DataType, list[Any], list[Any]]] = {
@@ -48,7 +48,7 @@ def test_columns_return_unchanged(codec: str | None, first: int) -> None:
     chunk = _chunk().slice(first)
     _, streams = _header(encode_columns(chunk, codec), chunk.schema.types)
     assert decode_columns(streams, chunk.schema).equals(chunk)
-    assert unpack_payload(streams, chunk.schema).equals(chunk)
+    assert read_payload(streams, chunk.schema).equals(chunk)
 
 
 def test_result_for_the_cache_and_plain_result_are_decoded() -> None:

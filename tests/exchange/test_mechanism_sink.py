@@ -85,7 +85,10 @@ def test_result_messages_have_at_most_max_rows(max_rows: int | None, sent: list[
 
 def test_channel_sends_chunk_at_once_and_buffers_rows() -> None:
     queue = OutputQueue()
-    channel = Channel(destinations=(0,), transport=StreamTransport(queue), chunk_rows=100, chunk_bytes=240)
+    transport = StreamTransport(queue)
+    channel = Channel(
+        destinations=(0,), transport=transport, pack=transport.pack, chunk_rows=100, chunk_bytes=240
+    )
     channel.add_rows(chunk(0, 10), 80)
     channel.add_rows(chunk(10, 19), 152)
     assert not len(queue) and (channel.rows, channel.nbytes) == (29, 232)

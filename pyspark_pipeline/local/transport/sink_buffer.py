@@ -71,6 +71,7 @@ class SinkBuffer:
         self.changed = Event("sink buffer has ended")
         self.room = WaiterQueue("sink buffer has room")
         self.pack = pack
+        self.narrows = False
         self.full_times = 0
         self._wire = wire
         self._fail = fail

@@ -13,6 +13,7 @@ import org.apache.parquet.hadoop.util.HadoopInputFile
 
 import org.apache.spark._
 import org.apache.spark.deploy.SparkHadoopUtil
+import org.apache.spark.shuffle.FetchFailedException
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.trees.Origin
 import org.apache.spark.sql.errors.QueryExecutionErrors
@@ -68,6 +69,9 @@ object ErrorBridge {
       val (column, expected, found) = (text(error, "column"), text(error, "expected"), text(error, "found"))
       QueryExecutionErrors.parquetColumnDataTypeMismatchError(file(error), column, expected, found,
         new SchemaColumnConvertNotSupportedException(column, found, expected))
+    case "shuffleBlock" => // its constructor registers the failure with the task
+      new FetchFailedException(SparkEnv.get.blockManager.shuffleServerId, error.path("shuffle").asInt,
+        error.path("map").asLong, error.path("mapIndex").asInt, error.path("reduce").asInt, message(error))
     case _ => new SparkException(message(error))
   }
 

@@ -28,12 +28,20 @@ class FragmentRDD(
     if (level == DeterministicLevel.DETERMINATE && launch.isParallel) DeterministicLevel.UNORDERED else level
   }
 
-  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
+  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = output(split, context, None)
+
+  /** Run the instance of a partition; its worker writes the chunks to `file`. Return what it wrote. */
+  def write(split: Partition, context: TaskContext, file: ObjectNode): JsonNode = output(split, context, Some(file)).written()
+
+  private def output(split: Partition, context: TaskContext, file: Option[ObjectNode]): WorkerOutput = {
     val part = split.asInstanceOf[FragmentPartition]
-    val control = new ChunkRowWriter().write(ChunkRow.Control, 0, 0, 0L, 0L, controlMessage(part, context))
+    val message = controlMessage(part, context)
+    file.foreach(message.set[ObjectNode]("mapFile", _))
+    val control = new ChunkRowWriter()
+      .write(ChunkRow.Control, 0, 0, 0L, 0L, Manifest.mapper.writeValueAsBytes(message))
     val data = launch.inputOrder.iterator.flatMap { i =>
       val parent = dependencies(i).rdd.asInstanceOf[RDD[InternalRow]]
-      part.inputs.getOrElse(i, Nil).iterator.flatMap(parent.iterator(_, context)).map { row =>
+      part.inputs.getOrElse(i, Nil).iterator.flatMap(chunks(parent, _, context)).map { row =>
         row.setInt(ChunkRow.Partition, i)
         row
       }
@@ -43,7 +51,12 @@ class FragmentRDD(
     new WorkerOutput(LiveWorker.run(launch.on(context), groups, context), launch)
   }
 
-  private def controlMessage(part: FragmentPartition, context: TaskContext): Array[Byte] = {
+  private def chunks(input: RDD[InternalRow], split: Partition, context: TaskContext): Iterator[InternalRow] = input match {
+    case shuffle: ChunkShuffleRDD if launch.readsFiles => shuffle.files(split, context)
+    case _ => input.iterator(split, context)
+  }
+
+  private def controlMessage(part: FragmentPartition, context: TaskContext): ObjectNode = {
     val node = Json.obj().put("version", PlanJson.Version)
       .put("partition", part.index).put("instances", launch.instances)
       .put("stage", context.stageId()).put("attempt", context.attemptNumber())
@@ -62,7 +75,7 @@ class FragmentRDD(
     node.set[ObjectNode]("partitions", byNumber(part.assignment.partitions))
     if (launch.maxRows > 0) node.put("maxRows", launch.maxRows)
     launch.cache.foreach(codec => node.set[ObjectNode]("cache", Json.obj().put("codec", codec.orNull)))
-    Manifest.mapper.writeValueAsBytes(node)
+    node
   }
 
   private def byNumber(values: Map[Int, Int]): ObjectNode = {

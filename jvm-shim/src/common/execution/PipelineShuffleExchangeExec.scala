@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.Statistics
 import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, HashPartitioningLike, Partitioning, RangePartitioning, RoundRobinPartitioning}
 import org.apache.spark.sql.execution._
-import org.apache.spark.sql.execution.exchange.{Exchange, ShuffleExchangeExec, ShuffleExchangeLike, ShuffleOrigin}
+import org.apache.spark.sql.execution.exchange.{Exchange, ShuffleExchangeLike, ShuffleOrigin}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics, SQLShuffleReadMetricsReporter, SQLShuffleWriteMetricsReporter}
 
 /**
@@ -44,7 +44,9 @@ case class PipelineShuffleExchangeExec(
 
   private lazy val serializer: Serializer = new UnsafeRowSerializer(ChunkRow.NumFields, longMetric("dataSize"))
 
-  @transient lazy val inputRDD: RDD[InternalRow] = Fusion.fragment(child).chunks(sink)
+  @transient lazy val inputRDD: FragmentRDD = Fusion.fragment(child).chunks(sink)
+
+  private def usesFiles: Boolean = Settings.flag(conf, "exchange.workerFiles")
 
   private def sink: ObjectNode = {
     val node = Json.obj().put("numPartitions", outputPartitioning.numPartitions)
@@ -67,7 +69,7 @@ case class PipelineShuffleExchangeExec(
   override def numPartitions: Int = shuffleDependency.partitioner.numPartitions
 
   override def getShuffleRDD(partitionSpecs: Array[ShufflePartitionSpec]): RDD[InternalRow] =
-    new DecodedChunkRDD(new ShuffledRowRDD(shuffleDependency, readMetrics, partitionSpecs), schema)
+    new DecodedChunkRDD(new ChunkShuffleRDD(shuffleDependency, readMetrics, partitionSpecs, usesFiles), schema)
 
   override def runtimeStatistics: Statistics = Statistics(
     sizeInBytes = metrics("dataSize").value,
@@ -80,20 +82,19 @@ case class PipelineShuffleExchangeExec(
     val rows = longMetric("numOutputRows")
     // The destinations of a round robin depend on the order of the input: Spark must know this to retry correctly.
     val isOrderSensitive = outputPartitioning.isInstanceOf[RoundRobinPartitioning]
-    val keyed = inputRDD.mapPartitionsWithIndexInternal((_, iterator) =>
-      iterator.map { row =>
-        rows += row.getLong(ChunkRow.Rows)
-        (row.getInt(ChunkRow.Partition), row): Product2[Int, InternalRow]
-      }, isOrderSensitive = isOrderSensitive)
     val dependency = ChunkDependency(
-      keyed, outputPartitioning.numPartitions, serializer, ShuffleExchangeExec.createShuffleWriteProcessor(writeMetrics))
+      new MapOutputRDD(inputRDD, rows, isOrderSensitive),
+      outputPartitioning.numPartitions,
+      serializer,
+      new ChunkWriteProcessor(writeMetrics, rows, longMetric("dataSize"), usesFiles))
     metrics("numPartitions").set(dependency.partitioner.numPartitions)
     SQLMetrics.postDriverMetricUpdates(
       sparkContext, sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY), metrics("numPartitions") :: Nil)
     dependency
   }
 
-  private lazy val cached = new DecodedChunkRDD(new ShuffledRowRDD(shuffleDependency, readMetrics), schema)
+  private lazy val cached = getShuffleRDD(
+    Array.tabulate(numPartitions)(i => CoalescedPartitionSpec(i, i + 1)))
 
   override protected def doExecute(): RDD[InternalRow] = cached
 

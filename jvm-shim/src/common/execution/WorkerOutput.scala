@@ -1,5 +1,7 @@
 package org.apache.spark.sql.pysparkpipeline
 
+import com.fasterxml.jackson.databind.JsonNode
+
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch}
@@ -15,6 +17,7 @@ class WorkerOutput(batches: Iterator[ColumnarBatch], launch: Launch) extends Ite
   private var columns: ChunkVectors = _
   private var position = 0
   private var current: InternalRow = _
+  private var lastMessage: Option[JsonNode] = None
   private val slot = launch.profiles.reserve()
   Option(TaskContext.get()).foreach(_.addTaskFailureListener { (context, _) =>
     launch.profiles.fail(slot, killed = context.isInterrupted())
@@ -31,10 +34,17 @@ class WorkerOutput(batches: Iterator[ColumnarBatch], launch: Launch) extends Ite
           launch.profiles.put(slot, statistics.path("profile").asText)
         case ChunkRow.Error =>
           throw ErrorBridge.exception(Manifest.mapper.readTree(columns.data.get(i)), launch.contexts)
+        case ChunkRow.Written => lastMessage = Some(Manifest.mapper.readTree(columns.data.get(i)))
         case _ => current = writer.write(columns, i)
       }
     }
     current != null
+  }
+
+  /** Read the output of a worker that writes its chunks to a file; return its message about it. */
+  def written(): JsonNode = {
+    if (hasNext) throw new IllegalStateException("the worker sent a chunk that it should have written")
+    lastMessage.getOrElse(throw new IllegalStateException("the worker ended without a message about its output"))
   }
 
   private def advance(): Boolean = {

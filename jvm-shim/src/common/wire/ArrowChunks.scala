@@ -50,6 +50,12 @@ object ArrowChunks {
     ArrowUtils.toArrowSchema(renamed, "UTC", true, false)
   }
 
+  /** Read a record batch message into the vectors of `loader`. */
+  def load(loader: VectorLoader, channel: ReadChannel, allocator: BufferAllocator): Unit = {
+    val batch = MessageSerializer.deserializeRecordBatch(channel, allocator)
+    try loader.load(batch) finally batch.close()
+  }
+
   def allocator(name: String): BufferAllocator = ArrowUtils.rootAllocator.newChildAllocator(name, 0, Long.MaxValue)
 
   def allocator(name: String, context: TaskContext): BufferAllocator = {
@@ -66,18 +72,25 @@ class ChunkReader(schema: StructType, allocator: BufferAllocator) extends AutoCl
   private val columns: Array[ColumnVector] =
     root.getFieldVectors.asScala.map(v => new ArrowColumnVector(v): ColumnVector).toArray
 
-  def read(data: Array[Byte]): ColumnarBatch = readFirst(data)._1
+  private var narrow = Map.empty[Seq[Byte], NarrowReader]
+
+  def read(data: Array[Byte]): ColumnarBatch = NarrowForm.widths(data) match {
+    case Some(widths) =>
+      if (!narrow.contains(widths)) narrow += widths -> new NarrowReader(schema, widths, allocator)
+      narrow(widths).read(data)
+    case None => readFirst(data)._1
+  }
 
   /** Return the batch of the first message in `data`, and the position of the next one. */
   def readFirst(data: Array[Byte]): (ColumnarBatch, Int) = {
     val channel = new ReadChannel(new ByteArrayReadableSeekableByteChannel(data))
-    val batch = MessageSerializer.deserializeRecordBatch(channel, allocator)
-    try loader.load(batch) finally batch.close()
+    ArrowChunks.load(loader, channel, allocator)
     new ColumnarBatch(columns, root.getRowCount) -> channel.bytesRead().toInt
   }
 
   override def close(): Unit = {
     root.close()
+    narrow.values.foreach(_.close())
     allocator.close()
   }
 }

@@ -12,7 +12,7 @@ import org.apache.spark.unsafe.array.ByteArrayMethods
  * The row that carries one chunk in either direction: (partition, driver, sender, sequence, rows, data). `data` is the
  * bytes of one Arrow IPC record batch message without its schema, which the plan defines. In a row for a worker,
  * `partition` is the number of the input, or -1 for the task's control message. In a row from a worker it is the
- * destination, -1 for statistics, or -2 for an error (both JSON in `data`).
+ * destination, -1 for statistics, -2 for an error, or -3 for the map output that the worker wrote (JSON in `data`).
  */
 object ChunkRow {
   val Partition = 0
@@ -22,6 +22,9 @@ object ChunkRow {
   val Control: Int = -1
   val Statistics: Int = -1
   val Error: Int = -2
+  val Written: Int = -3
+  /** The driver of a row for a worker that stands for the chunk rows of blocks of a shuffle in files. */
+  val Blocks: Int = -2
 
   val schema: StructType = new StructType()
     .add("partition", IntegerType, nullable = false)

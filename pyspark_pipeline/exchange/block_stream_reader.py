@@ -1,0 +1,197 @@
+"""Reads the streams of :mod:`~.block_stream` from files of Spark's shuffle on this machine.
+
+A row with ``driver`` :data:`~.chunk_row.BLOCKS` stands for the chunk rows of blocks of map outputs: its data is JSON
+with the codec and, for each block, its file, its offset there and its length. Every part is checked as Spark checks it.
+A missing or damaged block raises :class:`ShuffleBlockError`; Spark then computes it again.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import struct
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, BinaryIO, TypeAlias
+
+import pyarrow as pa
+
+from pyspark_pipeline.errors import ShuffleBlockError
+from pyspark_pipeline.exchange.block_stream import (
+    DATA_START,
+    LZ4_COMPRESSED,
+    LZ4_HEADER,
+    LZ4_MAGIC,
+    LZ4_PLAIN,
+    ROW_SIZE,
+    ROW_WORDS,
+    lz4_checksum,
+)
+from pyspark_pipeline.exchange.chunk_row import ChunkRow
+
+_BUFFER_BYTES = 1 << 18
+_SHORT_BYTES = 1 << 20
+_LEVEL_BITS = 0x0F
+
+#: Returns the next part of a stream, uncompressed; None at its end.
+_NextBlock: TypeAlias = Callable[[], "pa.Buffer | None"]
+
+
+def read_blocks(row: ChunkRow) -> Iterator[ChunkRow]:
+    """Yield the chunk rows of the blocks that ``row`` names, with its partition, block by block.
+
+    Raises :class:`ShuffleBlockError` for a block that is missing or damaged.
+    """
+    message = json.loads(row.data.to_pybytes())
+    for block in message["blocks"]:
+        try:
+            with _open_at(block["path"], block["offset"], block["length"]) as file:
+                for made in _rows(_STREAMS[message["codec"]](file, block["length"])):
+                    yield replace(made, partition=row.partition)
+        except (OSError, EOFError, ValueError, struct.error, pa.ArrowInvalid) as error:
+            raise _block_error(message, block, error) from error
+
+
+def _block_error(message: Mapping[str, Any], block: Mapping[str, Any], error: Exception) -> ShuffleBlockError:
+    text = f"{block['path']}, {block['length']} bytes from {block['offset']}: {error or type(error).__name__}"
+    return ShuffleBlockError(text, message["shuffle"], block["map"], block["mapIndex"], block["reduce"])
+
+
+def _open_at(path: str, offset: int, length: int) -> BinaryIO:
+    """Open a part of a file; a short one is read at once."""
+    file = open(path, "rb", buffering=0)
+    if length <= _SHORT_BYTES:
+        with file:
+            return io.BytesIO(os.pread(file.fileno(), length, offset))
+    file.seek(offset)
+    return io.BufferedReader(file, _BUFFER_BYTES)
+
+
+class _Part:
+    """A part of a file, read from its start to its end."""
+
+    def __init__(self, file: BinaryIO, length: int) -> None:
+        self._file = file
+        self.left = length
+
+    def read(self, size: int) -> bytes:
+        """Return ``size`` bytes; raise :class:`EOFError` if the part has fewer."""
+        self._take(size)
+        data = self._file.read(size)
+        if len(data) != size:
+            raise EOFError("the file ends before the block")
+        return data
+
+    def read_buffer(self, size: int) -> pa.Buffer:
+        """Return ``size`` bytes in aligned memory; see :meth:`read`."""
+        self._take(size)
+        buffer = pa.allocate_buffer(size)
+        if self._file.readinto(memoryview(buffer)) != size:  # type: ignore[attr-defined]
+            raise EOFError("the file ends before the block")
+        return buffer
+
+    def _take(self, size: int) -> None:
+        if not 0 <= size <= self.left:
+            raise EOFError(f"{size} bytes are expected where the block has {self.left}")
+        self.left -= size
+
+
+def _lz4(file: BinaryIO, length: int) -> _NextBlock:
+    part = _Part(file, length)
+    codec = pa.Codec("lz4_raw")
+
+    def read() -> pa.Buffer | None:
+        while part.left:
+            magic, token, stored, size, checksum = LZ4_HEADER.unpack(part.read(LZ4_HEADER.size))
+            method = token & ~_LEVEL_BITS
+            if magic != LZ4_MAGIC or method not in (LZ4_PLAIN, LZ4_COMPRESSED) or size < 0:
+                raise ValueError("the LZ4 stream is corrupted")
+            if not size:  # ends a stream; another may follow
+                continue
+            data = part.read_buffer(stored)
+            if method == LZ4_COMPRESSED:
+                data = codec.decompress(data, size)
+            if data.size != size or lz4_checksum(data) != checksum:
+                raise ValueError("the LZ4 stream is corrupted")
+            return data
+        return None
+
+    return read
+
+
+def _zstd(file: BinaryIO, length: int) -> _NextBlock:
+    part = _Part(file, length)
+    stream = pa.CompressedInputStream(pa.BufferReader(part.read_buffer(length)), "zstd")
+
+    def read() -> pa.Buffer | None:
+        data = stream.read_buffer(_BUFFER_BYTES)
+        return data if data.size else None
+
+    return read
+
+
+def _plain(file: BinaryIO, length: int) -> _NextBlock:
+    part = _Part(file, length)
+
+    def read() -> pa.Buffer | None:
+        return part.read_buffer(min(part.left, _BUFFER_BYTES)) if part.left else None
+
+    return read
+
+
+_STREAMS: dict[str | None, Callable[[BinaryIO, int], _NextBlock]] = {
+    "lz4": _lz4,
+    "zstd": _zstd,
+    None: _plain,
+}
+
+
+class _Bytes:
+    """The bytes of a stream: of the blocks as they come, joined where a value spans several."""
+
+    def __init__(self, next_block: _NextBlock) -> None:
+        self._next_block = next_block
+        self._block = pa.py_buffer(b"")
+        self._at = 0
+
+    def is_at_end(self) -> bool:
+        """Return whether no byte is left."""
+        while self._at == self._block.size:
+            block = self._next_block()
+            if block is None:
+                return True
+            self._block, self._at = block, 0
+        return False
+
+    def take(self, size: int) -> pa.Buffer:
+        """Return the next ``size`` bytes; raise :class:`EOFError` if there are fewer."""
+        if size and self.is_at_end():
+            raise EOFError("the block ends within a row")
+        if self._at + size <= self._block.size:
+            self._at += size
+            return self._block.slice(self._at - size, size)
+        pieces = []
+        while size:
+            if self.is_at_end():
+                raise EOFError("the block ends within a row")
+            taken = min(size, self._block.size - self._at)
+            pieces.append(memoryview(self._block)[self._at : self._at + taken])
+            self._at += taken
+            size -= taken
+        return pa.py_buffer(b"".join(pieces))
+
+
+def _rows(next_block: _NextBlock) -> Iterator[ChunkRow]:
+    """Yield the chunk rows of a stream, with the partition in which they were written."""
+    stream = _Bytes(next_block)
+    while not stream.is_at_end():
+        (row_size,) = ROW_SIZE.unpack(stream.take(ROW_SIZE.size))
+        _, partition, driver, sender, sequence, rows, place = ROW_WORDS.unpack(stream.take(DATA_START))
+        size = place & 0x7FFFFFFF
+        if place >> 32 != DATA_START or DATA_START + size > row_size:
+            raise ValueError("a row of the block is damaged")
+        data = stream.take(size)
+        stream.take(row_size - DATA_START - size)
+        signed = driver - (1 << 32) if driver >> 31 else driver
+        yield ChunkRow(partition=partition, driver=signed, sender=sender, sequence=sequence, rows=rows, data=data)

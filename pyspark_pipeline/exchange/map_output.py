@@ -1,0 +1,139 @@
+"""The output of a map task, written by the worker as the data file of Spark's sort shuffle.
+
+The file has the stream of each partition, one after the other (:mod:`~.block_stream`). Chunks come in any order, so
+they are held in memory by partition; if they exceed ``max_bytes``, the streams of those held are appended to a parts
+file, which is merged in the end. The JVM chooses the file's path, commits it with the lengths that
+:meth:`MapOutput.finish` returns, and removes what a failed task leaves.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from time import perf_counter_ns as clock
+from typing import Any, BinaryIO
+
+from pyspark_pipeline.exchange.block_stream import Piece, block_writer, blocks, row_bytes, row_pieces
+from pyspark_pipeline.exchange.chunk_row import ChunkRow
+from pyspark_pipeline.memory import BufferedBytes, MemoryTracker
+
+_BUFFER_BYTES = 1 << 20
+_CHECKSUMS: dict[str, Callable[[Any, int], int]] = {"ADLER32": zlib.adler32, "CRC32": zlib.crc32}
+_FIRST = {"ADLER32": 1, "CRC32": 0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapFile:
+    """The file that the JVM asks for: path, partitions, codec (lz4, zstd, None), checksum (ADLER32, CRC32, None)."""
+
+    path: str
+    partitions: int
+    codec: str | None
+    checksum: str | None
+
+    @staticmethod
+    def of(control: Mapping[str, Any]) -> MapFile | None:
+        """Return the file of a control message; None if the JVM writes the output."""
+        wanted = control.get("mapFile")
+        return None if wanted is None else MapFile(**wanted)
+
+
+class MapOutput:
+    """Collects the chunk rows of an instance and writes them to a :class:`MapFile`."""
+
+    def __init__(self, file: MapFile, memory: MemoryTracker, max_bytes: int) -> None:
+        self._file = file
+        self._rows: list[list[ChunkRow]] = [[] for _ in range(file.partitions)]
+        self._parts: list[list[tuple[int, int]]] = [[] for _ in range(file.partitions)]
+        self._write = block_writer(file.codec)
+        self._memory = BufferedBytes("map output")
+        self._memory.account_to(memory)
+        self._max_bytes = self._memory.bounded(max_bytes)
+        self._held = 0
+        self._parts_file: BinaryIO | None = None
+        self._counts = {"records": 0, "rows": 0, "bytes": 0, "ns": 0}
+
+    def add(self, row: ChunkRow) -> None:
+        """Add a chunk row to its partition."""
+        self._rows[row.partition].append(row)
+        nbytes = row_bytes(row.data.size)
+        self._counts["records"] += 1
+        self._counts["rows"] += row.rows
+        self._counts["bytes"] += nbytes
+        self._held += nbytes
+        if not self._memory.add_and_check(nbytes) or self._held >= self._max_bytes:
+            self._flush()
+
+    def finish(self) -> Mapping[str, Any]:
+        """Write the file, if there are chunks; return its lengths and checksums by partition, and what it holds."""
+        started = clock()
+        lengths = [0] * self._file.partitions
+        checksums = [_FIRST.get(self._file.checksum or "", 0)] * self._file.partitions
+        if self._counts["records"]:
+            with open(self._file.path, "wb", buffering=_BUFFER_BYTES) as file:
+                for partition in range(self._file.partitions):
+                    stream = chain(self._stored(partition), self._stream(partition))
+                    lengths[partition], checksums[partition] = self._append(file, stream)
+        self._counts["ns"] += clock() - started
+        return {"lengths": lengths, "checksums": checksums if self._file.checksum else []} | self._counts
+
+    def close(self) -> None:
+        """Drop the chunks and remove the parts file. Idempotent."""
+        self._rows = []
+        self._release()
+        if self._parts_file is not None:
+            self._parts_file.close()
+            self._parts_file = None
+            os.unlink(self._parts_path)
+
+    @property
+    def _parts_path(self) -> str:
+        return f"{self._file.path}.parts"
+
+    def _flush(self) -> None:
+        """Append the streams of all rows in memory to the parts file."""
+        started = clock()
+        if self._parts_file is None:
+            self._parts_file = open(self._parts_path, "w+b", buffering=_BUFFER_BYTES)
+        file: BinaryIO = self._parts_file
+        at = file.tell()
+        for partition, rows in enumerate(self._rows):
+            if rows:
+                length = sum(file.write(piece) for piece in self._stream(partition))
+                self._parts[partition].append((at, length))
+                at += length
+                rows.clear()
+        self._release()
+        self._counts["ns"] += clock() - started
+
+    def _release(self) -> None:
+        self._memory.release(self._held)
+        self._held = 0
+
+    def _append(self, file: BinaryIO, stream: Iterable[Piece]) -> tuple[int, int]:
+        """Append the stream of a partition to the file; return its length and its checksum."""
+        name = self._file.checksum
+        length, checksum = 0, _FIRST.get(name or "", 0)
+        for piece in stream:
+            length += file.write(piece)
+            if name is not None:
+                checksum = _CHECKSUMS[name](piece, checksum)
+        return length, checksum
+
+    def _stream(self, partition: int) -> Iterator[Piece]:
+        """Yield the stream of the rows of a partition in memory."""
+        pieces = chain.from_iterable(map(row_pieces, self._rows[partition]))
+        return blocks(pieces, self._write)
+
+    def _stored(self, partition: int) -> Iterator[Piece]:
+        """Yield the streams of a partition in the parts file."""
+        for at, length in self._parts[partition]:
+            assert self._parts_file is not None
+            self._parts_file.seek(at)
+            while length:
+                piece = self._parts_file.read(min(length, _BUFFER_BYTES))
+                length -= len(piece)
+                yield piece

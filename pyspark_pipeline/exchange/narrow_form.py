@@ -1,0 +1,149 @@
+"""Chunks of an exchange with narrow columns: integers, dates and decimals in the fewest bytes that hold the values.
+
+A narrow message is a header (magic, number of columns, the width of each column in bytes or 0 if it is plain, zeros to
+a whole word) and the record batch message of the narrow columns. The widths of a sink only grow, so that its buffered
+chunks differ rarely.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyspark_pipeline.kernels.buffers import decimal_words, values
+from pyspark_pipeline.kernels.decimal_words import bitmap_of, decimal_array, new_words
+from pyspark_pipeline.kernels.narrow_words import long_bounds, narrow_decimals
+from pyspark_pipeline.kernels.row_ranges import widen_ints, widen_longs
+
+MAGIC = 0x4E415252
+_HEADER = struct.Struct("<II")
+_INTEGERS = {1: pa.int8(), 2: pa.int16(), 4: pa.int32(), 8: pa.int64()}
+_PLAIN_WIDTHS = {pa.int16(): 2, pa.int32(): 4, pa.int64(): 8, pa.date32(): 4}
+
+
+@dataclass(frozen=True, slots=True)
+class NarrowMessage:
+    """A header and a record batch message."""
+
+    header: bytes
+    message: pa.Buffer
+
+    @property
+    def size(self) -> int:
+        """The bytes of both."""
+        return len(self.header) + int(self.message.size)
+
+
+class NarrowForm:
+    """The widths of the columns of a sink's chunks, ``schema`` if they were plain."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._plain = schema
+        self._widths = [1 if _plain_width(field.type) else 0 for field in schema]
+        self.schema = self._schema()
+
+    def narrow(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the chunk with columns as narrow as the values allow, at least as wide as those of earlier chunks."""
+        columns = chunk.columns
+        widths = [_wider(width, column) if width else 0 for width, column in zip(self._widths, columns, strict=True)]
+        if widths != self._widths:
+            self._widths = widths
+            self.schema = self._schema()
+        made = [
+            _narrow(column, _INTEGERS[width]) if width else column
+            for width, column in zip(widths, columns, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(made, names=self._plain.names)
+
+    def concat(self, parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+        """Return the rows of narrow chunks as one, as wide as the last."""
+        schema = self.schema
+        same = [part if part.schema.equals(schema) else widen(part, schema) for part in parts]
+        return same[0] if len(same) == 1 else pa.concat_batches(same)
+
+    def pack(self, chunk: pa.RecordBatch) -> NarrowMessage:
+        """Return the message of a chunk of :meth:`concat`."""
+        widths = bytes(self._widths)
+        header = _HEADER.pack(MAGIC, len(widths)) + widths
+        return NarrowMessage(header + bytes(-len(header) % 8), chunk.serialize())
+
+    def _schema(self) -> pa.Schema:
+        return _narrow_schema(self._plain, bytes(self._widths))
+
+
+@lru_cache(maxsize=256)
+def _narrow_schema(plain: pa.Schema, widths: bytes) -> pa.Schema:
+    return pa.schema(
+        [field.with_type(_INTEGERS[width]) if width else field for width, field in zip(widths, plain, strict=True)]
+    )
+
+
+def _plain_width(kind: pa.DataType) -> int:
+    """Return the bytes of a plain value of a type that has narrow columns; else 0."""
+    return 16 if pa.types.is_decimal128(kind) else _PLAIN_WIDTHS.get(kind, 0)
+
+
+def _wider(width: int, column: pa.Array) -> int:
+    """Return the width that holds the column's values, at least ``width``; 0 if it is that of plain values."""
+    if pa.types.is_decimal128(column.type):
+        fits, low, high = long_bounds(decimal_words(column))
+        if not fits:
+            return 0
+    else:
+        found = pc.min_max(column.view(pa.int32()) if pa.types.is_date32(column.type) else column)
+        low, high = found["min"].as_py() or 0, found["max"].as_py() or 0
+    while not -(1 << (8 * width - 1)) <= low <= high < 1 << (8 * width - 1):
+        width *= 2
+    return width if width < _plain_width(column.type) else 0
+
+
+def _narrow(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if not pa.types.is_decimal128(column.type):
+        plain = column.view(pa.int32()) if pa.types.is_date32(column.type) else column
+        return plain.cast(kind, safe=False)
+    rows = len(column)
+    data = pa.allocate_buffer(rows * kind.bit_width // 8)
+    narrow_decimals(decimal_words(column), np.frombuffer(data, dtype=kind.to_pandas_dtype()))
+    valid = bitmap_of(column.is_valid()) if column.null_count else None
+    return pa.Array.from_buffers(kind, rows, [valid, data], column.null_count)
+
+
+def is_narrow(data: pa.Buffer) -> bool:
+    """Return whether a message has narrow columns."""
+    return len(data) >= _HEADER.size and bool(_HEADER.unpack_from(data)[0] == MAGIC)
+
+
+def read_narrow(data: pa.Buffer, plain: pa.Schema) -> tuple[pa.RecordBatch, bytes]:
+    """Return the narrow chunk of a message and its widths; ``plain`` is the schema of its plain form."""
+    _, count = _HEADER.unpack_from(data)
+    start = _HEADER.size + count
+    widths = memoryview(data)[_HEADER.size : start].tobytes()
+    return pa.ipc.read_record_batch(data.slice(start + -start % 8), _narrow_schema(plain, widths)), widths
+
+
+def widen(chunk: pa.RecordBatch, plain: pa.Schema) -> pa.RecordBatch:
+    """Return a narrow chunk in the wider form of a schema, which may be the plain one."""
+    columns = [
+        column if column.type == kind else _widened(column, kind)
+        for column, kind in zip(chunk.columns, plain.types, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=plain)
+
+
+def _widened(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if not pa.types.is_decimal128(kind):
+        return column.cast(pa.int32()).view(kind) if pa.types.is_date32(kind) else column.cast(kind)
+    rows = len(column)
+    buffer, words = new_words(rows)
+    if column.type == pa.int64():
+        widen_longs(values(column), words.reshape(-1))
+    else:
+        widen_ints(values(column.cast(pa.int32())), words.reshape(-1))
+    valid = bitmap_of(column.is_valid()) if column.null_count else None
+    return decimal_array(kind, rows, valid, buffer)

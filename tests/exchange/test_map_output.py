@@ -1,0 +1,134 @@
+"""Map outputs that a worker writes: read back as they were written; a damaged block is named."""
+
+from __future__ import annotations
+
+import json
+import random
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pyspark_pipeline.errors import ShuffleBlockError
+from pyspark_pipeline.exchange import ChunkRow, MapFile, MapOutput
+from pyspark_pipeline.exchange.block_stream_reader import read_blocks
+from pyspark_pipeline.exchange.chunk_row import BLOCKS
+from pyspark_pipeline.kernels.xxhash32 import xxhash32
+from pyspark_pipeline.memory import MemoryTracker
+
+_CODECS = ("lz4", "zstd", None)
+_SIZES = (1, 7, 8, 60, 5000, 40_000, 300_000)
+
+
+def _rows(partitions: int) -> list[ChunkRow]:
+    """Return rows of all sizes for all partitions but the last; every other one does not compress."""
+    rows = []
+    for number, size in enumerate(_SIZES * 3):
+        for partition in range(partitions - 1):
+            text = (b"abcdefg" * size)[:size] if number % 2 else _noise(size, number)
+            rows.append(
+                ChunkRow(
+                    partition=partition, rows=number, data=pa.py_buffer(text), driver=-1, sender=3, sequence=number
+                )
+            )
+    return rows
+
+
+def _noise(size: int, seed: int) -> bytes:
+    return random.Random(seed).randbytes(size)
+
+
+def _written(path: Path, rows: list[ChunkRow], codec: str | None, max_bytes: int = 1 << 30) -> Mapping[str, Any]:
+    output = MapOutput(
+        MapFile(path=str(path), partitions=4, codec=codec, checksum="ADLER32"), MemoryTracker("task"), max_bytes
+    )
+    for row in rows:
+        output.add(row)
+    written = output.finish()
+    output.close()
+    return written
+
+
+def _read(path: Path, written: Mapping[str, Any], codec: str | None, partition: int) -> list[ChunkRow]:
+    lengths = written["lengths"]
+    block = {"path": str(path), "offset": sum(lengths[:partition]), "length": lengths[partition]}
+    return _read_block(block, codec)
+
+
+def _read_block(block: Mapping[str, Any], codec: str | None) -> list[ChunkRow]:
+    blocks = [{**block, "map": 11, "mapIndex": 2, "reduce": 5}]
+    message = json.dumps({"shuffle": 9, "codec": codec, "blocks": blocks})
+    return list(read_blocks(ChunkRow(partition=1, rows=0, data=pa.py_buffer(message.encode()), driver=BLOCKS)))
+
+
+@pytest.mark.parametrize("max_bytes", [1 << 30, 100_000, 1])
+@pytest.mark.parametrize("codec", _CODECS)
+def test_rows_return_in_order(tmp_path: Path, codec: str | None, max_bytes: int) -> None:
+    path, rows = tmp_path / "data", _rows(4)
+    written = _written(path, rows, codec, max_bytes)
+    assert path.stat().st_size == sum(written["lengths"]) and written["lengths"][3] == 0
+    assert (written["records"], written["rows"]) == (len(rows), sum(row.rows for row in rows))
+    assert [entry.name for entry in tmp_path.iterdir()] == ["data"]
+    for partition in range(4):
+        expected = [row for row in rows if row.partition == partition]
+        found = _read(path, written, codec, partition)
+        assert [row.data.to_pybytes() for row in found] == [row.data.to_pybytes() for row in expected]
+        assert all(row.partition == 1 for row in found)
+        names = ("rows", "driver", "sender", "sequence")
+        assert [[getattr(row, name) for name in names] for row in found] == [
+            [getattr(row, name) for name in names] for row in expected
+        ]
+
+
+@pytest.mark.parametrize("codec", _CODECS)
+def test_checksums_are_those_of_the_stored_bytes(tmp_path: Path, codec: str | None) -> None:
+    written = _written(tmp_path / "data", _rows(4), codec)
+    data, at = (tmp_path / "data").read_bytes(), 0
+    for length, checksum in zip(written["lengths"], written["checksums"], strict=True):
+        assert checksum == zlib.adler32(data[at : at + length])
+        at += length
+
+
+def test_output_without_rows_writes_no_file(tmp_path: Path) -> None:
+    written = _written(tmp_path / "data", [], "lz4")
+    assert written["lengths"] == [0] * 4 and written["checksums"] == [1] * 4
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("partition", [0, 2])
+def test_damaged_block_is_named(tmp_path: Path, partition: int) -> None:
+    path = tmp_path / "data"
+    written = _written(path, _rows(4), "lz4")
+    first, length = sum(written["lengths"][:partition]), written["lengths"][partition]
+    whole = path.read_bytes()
+    for at in (0, 9, 13, 17, 22, length // 2, length - 1):
+        damaged = bytearray(whole)
+        damaged[first + at] ^= 0xFF
+        path.write_bytes(damaged)
+        with pytest.raises(ShuffleBlockError, match="data") as raised:
+            _read(path, written, "lz4", partition)
+        assert (raised.value.shuffle, raised.value.map_id, raised.value.map_index, raised.value.reduce) == (9, 11, 2, 5)
+
+
+@pytest.mark.parametrize("codec", _CODECS)
+def test_short_or_missing_file_is_named(tmp_path: Path, codec: str | None) -> None:
+    path = tmp_path / "data"
+    written = _written(path, _rows(4), codec)
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(ShuffleBlockError, match="data"):
+        _read(path, written, codec, 2)
+    path.unlink()
+    with pytest.raises(ShuffleBlockError, match="No such file"):
+        _read(path, written, codec, 2)
+
+
+def test_xxhash32_is_that_of_the_specification() -> None:
+    texts = {b"": 0x02CC5D05, b"a": 0x550D7456, b"Nobody inspects the spammish repetition": 0xE2293B2F}
+    for text, expected in texts.items():
+        data = np.frombuffer(text, np.uint8)
+        whole = len(text) // 4 * 4
+        assert xxhash32(data[:whole].view(np.uint32), data[whole:], np.uint32(0)) == expected
