@@ -7,7 +7,8 @@ the pairs to the queues of the sources.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
@@ -22,6 +23,7 @@ class ExchangeClient:
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
         self._rows_left = 0
         self._is_in_blocks = False
+        self._from_blocks: Counter[int] = Counter()
         self._rows = self._read(batches)
 
     def _read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[ChunkRow]:
@@ -49,10 +51,17 @@ class ExchangeClient:
             if row.driver == BLOCKS:
                 self._is_in_blocks = True
                 for read in read_blocks(row):
+                    self._from_blocks[row.partition] += 1
                     yield row.partition, read
                 self._is_in_blocks = False
             else:
                 yield row.partition, row
+
+    def take_counts(self) -> Mapping[str, int]:
+        """Return the number of chunk rows read from blocks since the last call, by input id."""
+        counts = {str(number): count for number, count in self._from_blocks.items()}
+        self._from_blocks = Counter()
+        return counts
 
     def expect_end(self) -> None:
         """Read a stream without chunks to its end: Spark reuses a worker only if its input was consumed."""

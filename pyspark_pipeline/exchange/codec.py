@@ -78,7 +78,9 @@ def read_payload(payload: Payload, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def decode_result(data: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
-    """Return the chunk of a message of a result, also of one that Spark caches."""
+    """Return the chunk of a message of a result or an exchange, also of one that Spark caches."""
+    if is_narrow(data):
+        return read_payload(data, schema)
     source = pa.BufferReader(data)
     pa.ipc.read_message(source)
     streams = data.slice(source.tell())
@@ -89,6 +91,11 @@ def payload_bytes(payload: Payload) -> int:
     """Return the bytes of a message, or those of the rows of a chunk."""
     nbytes: int = payload.nbytes if isinstance(payload, pa.RecordBatch) else payload.size
     return nbytes
+
+
+def plain_bytes(payload: Payload) -> int:
+    """Return the bytes of a message if its columns were plain."""
+    return payload.plain_bytes if isinstance(payload, NarrowMessage) else int(payload.size)
 
 
 def payload_pieces(payload: Payload) -> tuple[Any, ...]:

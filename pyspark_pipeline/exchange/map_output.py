@@ -18,6 +18,7 @@ from typing import Any, BinaryIO
 
 from pyspark_pipeline.exchange.block_stream import Piece, block_writer, blocks, row_bytes, row_pieces
 from pyspark_pipeline.exchange.chunk_row import ChunkRow
+from pyspark_pipeline.exchange.codec import plain_bytes
 from pyspark_pipeline.memory import BufferedBytes, MemoryTracker
 
 _BUFFER_BYTES = 1 << 20
@@ -42,7 +43,10 @@ class MapFile:
 
 
 class MapOutput:
-    """Collects the chunk rows of an instance and writes them to a :class:`MapFile`."""
+    """Collects the chunk rows of an instance and writes them to a :class:`MapFile`.
+
+    The bytes that it reports are those of plain columns: the planner compares them with sizes of rows.
+    """
 
     def __init__(self, file: MapFile, memory: MemoryTracker, max_bytes: int) -> None:
         self._file = file
@@ -62,7 +66,7 @@ class MapOutput:
         nbytes = row_bytes(row.data.size)
         self._counts["records"] += 1
         self._counts["rows"] += row.rows
-        self._counts["bytes"] += nbytes
+        self._counts["bytes"] += row_bytes(plain_bytes(row.data))
         self._held += nbytes
         if not self._memory.add_and_check(nbytes) or self._held >= self._max_bytes:
             self._flush()

@@ -29,10 +29,11 @@ _PLAIN_WIDTHS = {pa.int16(): 2, pa.int32(): 4, pa.int64(): 8, pa.date32(): 4}
 
 @dataclass(frozen=True, slots=True)
 class NarrowMessage:
-    """A header and a record batch message."""
+    """A header and a record batch message; ``plain_bytes`` is the size of a message of the plain columns."""
 
     header: bytes
     message: pa.Buffer
+    plain_bytes: int
 
     @property
     def size(self) -> int:
@@ -71,7 +72,10 @@ class NarrowForm:
         """Return the message of a chunk of :meth:`concat`."""
         widths = bytes(self._widths)
         header = _HEADER.pack(MAGIC, len(widths)) + widths
-        return NarrowMessage(header + bytes(-len(header) % 8), chunk.serialize())
+        message = chunk.serialize()
+        saved = sum(_plain_width(field.type) - width for field, width in zip(self._plain, widths, strict=True) if width)
+        plain_bytes = message.size + saved * chunk.num_rows
+        return NarrowMessage(header + bytes(-len(header) % 8), message, plain_bytes)
 
     def _schema(self) -> pa.Schema:
         return _narrow_schema(self._plain, bytes(self._widths))

@@ -163,7 +163,7 @@ def _run_within(
             if is_last and instance.feed is None:
                 client.expect_end()
             if is_last or should_report(number):
-                yield pack_rows([_row(STATISTICS, reporter.delta())])
+                yield pack_rows([_row(STATISTICS, reporter.delta() | {"chunksRead": client.take_counts()})])
             if pack is not None:
                 yield pack
     except Exception as error:

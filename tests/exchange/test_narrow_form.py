@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyspark_pipeline.exchange.codec import payload_pieces, read_payload
+from pyspark_pipeline.exchange.codec import decode_result, payload_pieces, read_payload
 from pyspark_pipeline.exchange.narrow_form import NarrowForm
 
 _TYPES = {
@@ -31,6 +31,7 @@ def _returned(form: NarrowForm, parts: list[pa.RecordBatch], plain: pa.Schema) -
     message = form.pack(form.concat([form.narrow(part) for part in parts]))
     data = pa.py_buffer(b"".join(map(memoryview, payload_pieces(message))))
     assert data.size == message.size
+    assert decode_result(data, plain).equals(read_payload(data, plain))
     return read_payload(data, plain)
 
 

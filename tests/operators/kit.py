@@ -13,9 +13,9 @@ from pyspark_pipeline.exchange import (
     ExchangeSourceFactory,
     SinkFactory,
     StreamTransport,
-    decode_chunk,
     plain_schema,
 )
+from pyspark_pipeline.exchange.codec import read_payload
 from pyspark_pipeline.exec.execute import execute
 from pyspark_pipeline.exec.input_queue import InputFeed, InputQueue
 from pyspark_pipeline.exec.instance import FragmentInstance
@@ -170,7 +170,7 @@ def run_rows(
 def to_table(node: Node, rows: Sequence[ChunkRow]) -> pa.Table:
     """Decode chunk rows to a table with the names of ``node``'s output."""
     schema = plain_schema([f.type for f in node.output])
-    chunks = [decode_chunk(row.data, schema) for row in rows]
+    chunks = [read_payload(row.data, schema) for row in rows]
     return pa.Table.from_batches(chunks, schema).rename_columns([f.name for f in node.output])
 
 

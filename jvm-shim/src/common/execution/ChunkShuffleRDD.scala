@@ -83,10 +83,16 @@ class ChunkShuffleRDD(
     }
   }
 
-  private def count(blocks: Seq[LocalBlock], context: TaskContext): Unit = {
-    val reporter = new SQLShuffleReadMetricsReporter(context.taskMetrics().createTempShuffleReadMetrics(), readMetrics)
+  private def count(blocks: Seq[LocalBlock], context: TaskContext): Unit = report(context) { reporter =>
     reporter.incLocalBlocksFetched(blocks.length)
     reporter.incLocalBytesRead(blocks.map(_.segment.getLength).sum)
+  }
+
+  /** Count chunks that the worker has read from files. */
+  def countChunks(chunks: Long, context: TaskContext): Unit = report(context)(_.incRecordsRead(chunks))
+
+  private def report(context: TaskContext)(add: SQLShuffleReadMetricsReporter => Unit): Unit = {
+    add(new SQLShuffleReadMetricsReporter(context.taskMetrics().createTempShuffleReadMetrics(), readMetrics))
     context.taskMetrics().mergeShuffleReadMetrics()
   }
 

@@ -48,7 +48,6 @@ object FragmentLaunch {
       contexts = json.contexts,
       instances = assignments.length,
       isParallel = PipelineShuffleExchangeExec.drivers(sc.conf) > 1,
-      readsFiles = Settings.text(conf, "capture.folder").isEmpty, // a captured task has its chunks themselves
       artifacts = if (layout.pythonFunctions.isEmpty) None else JobArtifactSet.getCurrentJobArtifactState.map(_.uuid))
     new FragmentRDD(sc, launch, assignments, inputs)
   }
@@ -78,7 +77,7 @@ object FragmentLaunch {
 /**
  * The parameters of all tasks of a fragment. Messages of a result have at most `maxRows` rows if it is above 0. If Spark
  * caches the result, `cache` has the codec of its columns, if any. `artifacts` is the id of the session whose files and
- * modules the user's functions read, if it has its own. `readsFiles`: the worker reads the files of a shuffle.
+ * modules the user's functions read, if it has its own.
  */
 case class Launch(
     functions: (Seq[ChainedPythonFunctions], Long),
@@ -91,7 +90,6 @@ case class Launch(
     contexts: Array[QueryContext],
     instances: Int,
     isParallel: Boolean,
-    readsFiles: Boolean = false,
     artifacts: Option[String] = None,
     maxRows: Int = 0,
     cache: Option[Option[String]] = None) {

@@ -48,11 +48,14 @@ class FragmentRDD(
     }
     val rows = Iterator.single[InternalRow](control) ++ data
     val groups = new RowGroups(new InterruptibleIterator(context, rows))
-    new WorkerOutput(LiveWorker.run(launch.on(context), groups, context), launch)
+    new WorkerOutput(LiveWorker.run(launch.on(context), groups, context), launch, (input, chunks) =>
+      dependencies(input).rdd match {
+        case shuffle: ChunkShuffleRDD => shuffle.countChunks(chunks, context)
+      })
   }
 
   private def chunks(input: RDD[InternalRow], split: Partition, context: TaskContext): Iterator[InternalRow] = input match {
-    case shuffle: ChunkShuffleRDD if launch.readsFiles => shuffle.files(split, context)
+    case shuffle: ChunkShuffleRDD => shuffle.files(split, context)
     case _ => input.iterator(split, context)
   }
 

@@ -46,7 +46,9 @@ case class PipelineShuffleExchangeExec(
 
   @transient lazy val inputRDD: FragmentRDD = Fusion.fragment(child).chunks(sink)
 
-  private def usesFiles: Boolean = Settings.flag(conf, "exchange.workerFiles")
+  /** A captured task has its chunks themselves, so that it can be replayed. */
+  private def usesFiles: Boolean =
+    Settings.flag(conf, "exchange.workerFiles") && Settings.text(conf, "capture.folder").isEmpty
 
   private def sink: ObjectNode = {
     val node = Json.obj().put("numPartitions", outputPartitioning.numPartitions)

@@ -9,9 +9,11 @@ import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch}
 /**
  * Returns the data rows of a worker's output. Statistics messages update the metrics and the profile, an error message
  * raises. Statistics precede rows, so that they arrive even if the reader stops early: metrics as increments, the profile
- * as a whole.
+ * as a whole. `countChunks` takes the number of chunks of an input that the worker has read from files.
  */
-class WorkerOutput(batches: Iterator[ColumnarBatch], launch: Launch) extends Iterator[InternalRow] {
+class WorkerOutput(batches: Iterator[ColumnarBatch], launch: Launch, countChunks: (Int, Long) => Unit)
+  extends Iterator[InternalRow] {
+
   private val writer = new ChunkRowWriter
   private var batch: ColumnarBatch = _
   private var columns: ChunkVectors = _
@@ -31,6 +33,7 @@ class WorkerOutput(batches: Iterator[ColumnarBatch], launch: Launch) extends Ite
         case ChunkRow.Statistics =>
           val statistics = Manifest.mapper.readTree(columns.data.get(i))
           FragmentMetrics.add(launch.metrics, statistics)
+          Manifest.fields(statistics.path("chunksRead")).foreach { case (input, n) => countChunks(input.toInt, n.asLong) }
           launch.profiles.put(slot, statistics.path("profile").asText)
         case ChunkRow.Error =>
           throw ErrorBridge.exception(Manifest.mapper.readTree(columns.data.get(i)), launch.contexts)
