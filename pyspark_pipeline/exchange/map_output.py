@@ -8,6 +8,7 @@ file, which is merged in the end. The JVM chooses the file's path, commits it wi
 
 from __future__ import annotations
 
+import contextlib
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,6 +17,7 @@ from itertools import chain
 from time import perf_counter_ns as clock
 from typing import Any, BinaryIO
 
+from pyspark_pipeline.errors import ResourceExhaustedError
 from pyspark_pipeline.exchange.block_stream import Piece, block_writer, blocks, row_bytes, row_pieces
 from pyspark_pipeline.exchange.chunk_row import ChunkRow
 from pyspark_pipeline.exchange.codec import plain_bytes
@@ -45,7 +47,8 @@ class MapFile:
 class MapOutput:
     """Collects the chunk rows of an instance and writes them to a :class:`MapFile`.
 
-    The bytes that it reports are those of plain columns: the planner compares them with sizes of rows.
+    The bytes that it reports are those of plain columns: the planner compares them with sizes of rows. ``add`` and
+    ``finish`` raise :class:`ResourceExhaustedError` if the file cannot be written, as on a full disk.
     """
 
     def __init__(self, file: MapFile, memory: MemoryTracker, max_bytes: int) -> None:
@@ -69,7 +72,8 @@ class MapOutput:
         self._counts["bytes"] += row_bytes(plain_bytes(row.data))
         self._held += nbytes
         if not self._memory.add_and_check(nbytes) or self._held >= self._max_bytes:
-            self._flush()
+            with self._on_disk():
+                self._flush()
 
     def finish(self) -> Mapping[str, Any]:
         """Write the file, if there are chunks; return its lengths and checksums by partition, and what it holds."""
@@ -77,7 +81,7 @@ class MapOutput:
         lengths = [0] * self._file.partitions
         checksums = [_FIRST.get(self._file.checksum or "", 0)] * self._file.partitions
         if self._counts["records"]:
-            with open(self._file.path, "wb", buffering=_BUFFER_BYTES) as file:
+            with self._on_disk(), open(self._file.path, "wb", buffering=_BUFFER_BYTES) as file:
                 for partition in range(self._file.partitions):
                     stream = chain(self._stored(partition), self._stream(partition))
                     lengths[partition], checksums[partition] = self._append(file, stream)
@@ -89,9 +93,17 @@ class MapOutput:
         self._rows = []
         self._release()
         if self._parts_file is not None:
-            self._parts_file.close()
+            with contextlib.suppress(OSError):  # of bytes that found no room
+                self._parts_file.close()
             self._parts_file = None
             os.unlink(self._parts_path)
+
+    @contextlib.contextmanager
+    def _on_disk(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise ResourceExhaustedError(f"the map output {self._file.path} cannot be written: {error}") from error
 
     @property
     def _parts_path(self) -> str:

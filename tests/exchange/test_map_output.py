@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pyspark_pipeline.errors import ShuffleBlockError
+from pyspark_pipeline.errors import ResourceExhaustedError, ShuffleBlockError
 from pyspark_pipeline.exchange import ChunkRow, MapFile, MapOutput
 from pyspark_pipeline.exchange.block_stream_reader import read_blocks
 from pyspark_pipeline.exchange.chunk_row import BLOCKS
@@ -97,6 +97,14 @@ def test_output_without_rows_writes_no_file(tmp_path: Path) -> None:
     written = _written(tmp_path / "data", [], "lz4")
     assert written["lengths"] == [0] * 4 and written["checksums"] == [1] * 4
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("max_bytes", [1 << 30, 1])
+def test_full_disk_is_named(tmp_path: Path, max_bytes: int) -> None:
+    for name in ("data", "data.parts"):
+        (tmp_path / name).symlink_to("/dev/full")
+    with pytest.raises(ResourceExhaustedError, match=r"the map output .*data cannot be written: .*No space left"):
+        _written(tmp_path / "data", _rows(4), "lz4", max_bytes)
 
 
 @pytest.mark.parametrize("partition", [0, 2])

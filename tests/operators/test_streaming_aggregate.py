@@ -13,6 +13,7 @@ from pyspark_pipeline.exec.states import TableMachine
 from pyspark_pipeline.local import LocalQuery
 from pyspark_pipeline.local.write import fields, fragment, select, source
 from pyspark_pipeline.operators import spill_partitions
+from pyspark_pipeline.operators.aggregation.aggregator import AggregateProgram
 from pyspark_pipeline.operators.aggregation.streaming import (
     ACCEPTING,
     EMITTING,
@@ -139,7 +140,7 @@ def test_table_has_every_state_and_only_the_final_one_has_no_moves() -> None:
 
 
 def test_forbidden_move_raises_with_the_recent_states() -> None:
-    operator = StreamingAggregateOperator(node(10)[0], settings())
+    operator = StreamingAggregateOperator(AggregateProgram(node(10)[0], settings()))
     operator.machine.move(PartialState.REDUCING)
     with pytest.raises(EngineBugError, match="from REDUCING to CONVERTED: DECIDING → REDUCING"):
         operator.machine.move(PartialState.CONVERTED)

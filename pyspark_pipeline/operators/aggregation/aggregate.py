@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyspark_pipeline.exec.operator import OperatorFactory
-from pyspark_pipeline.operators.aggregation.aggregator import Aggregator, is_partial
+from pyspark_pipeline.operators.aggregation.aggregator import AggregateProgram, is_partial
 from pyspark_pipeline.operators.aggregation.blocking import (
     AggregateContext,
     AggregateSinkFactory,
@@ -34,14 +34,14 @@ def decompose_aggregate(node: Aggregate, builder: PipelineBuilder) -> list[Opera
             node = merged
     below = builder.decompose(node.child)
     made, restored = with_normalized_keys(node)
-    Aggregator(made, builder.settings)  # raises for an unsupported node before execution starts
+    program = AggregateProgram(made, builder.settings)
     is_cut = any(function.is_cut_by_flush for function in _functions(node, builder))
     above = [] if restored is None else [ProjectFactory(restored, builder.settings)]
     if node.grouping and node.results is None and is_partial(node.calls) and not is_cut:
-        return [*builder.adapt_parallelism(below), StreamingAggregateFactory(made, builder.settings), *above]
+        return [*builder.adapt_parallelism(below), StreamingAggregateFactory(program), *above]
     if _needs_whole_groups(node):
         below = builder.local_shuffle(below, node.grouping) if node.grouping else builder.gather(below)
-    shared = AggregateContext(made, builder.settings)
+    shared = AggregateContext(program)
     return [*builder.break_pipeline(below, AggregateSinkFactory(shared), AggregateSourceFactory(shared)), *above]
 
 

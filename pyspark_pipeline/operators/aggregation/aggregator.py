@@ -1,6 +1,7 @@
 """The aggregator: a table of groups and the states of all calls, with chunks as input and output.
 
-The blocking and the streaming operators use it; it depends neither on execution modes nor on drivers.
+The blocking and the streaming operators use it; it depends neither on execution modes nor on drivers. The aggregators
+of all drivers share the compiled expressions of one :class:`AggregateProgram`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pyspark_pipeline.kernels.buffers import count_nulls, make_chunk
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators.aggregation.functions import build_function
+from pyspark_pipeline.operators.aggregation.functions.registry import AggregateFunction
 from pyspark_pipeline.operators.aggregation.functions.state import Groups, State, StateInput, StatePool
 from pyspark_pipeline.plan.expr import ColumnRef, Expr
 from pyspark_pipeline.plan.nodes import Aggregate, AggregateCall, Field, Node, Settings
@@ -33,9 +35,9 @@ _FilteredRows = tuple[BoolArray, list[pa.Array]]
 class _FilteredInputs:
     """The states updated under one filter: their arguments are evaluated only for rows that pass it."""
 
-    def __init__(self, condition: Expr, inputs: Sequence[StateInput], settings: ExpressionSettings) -> None:
-        self._condition = compile_expressions([condition], settings)
-        self._arguments = _Arguments((), inputs, settings)
+    def __init__(self, condition: CompiledExpressions, arguments: _Arguments) -> None:
+        self._condition = condition
+        self._arguments = arguments
 
     def evaluate(self, chunk: Chunk) -> _FilteredRows | None:
         """Return a mask of the rows that pass and their argument columns; None if no row passes."""
@@ -57,19 +59,50 @@ class _FilteredInputs:
             self._arguments.update(groups[rows], columns)
 
 
-class _Arguments:
+class _ArgumentProgram:
     """Grouping expressions and arguments compiled together, so that common subexpressions are computed once."""
 
     def __init__(self, grouping: Sequence[Expr], inputs: Sequence[StateInput], settings: ExpressionSettings) -> None:
-        self._keys = len(grouping)
-        self._inputs = inputs
+        self.keys = len(grouping)
         distinct: dict[Expr, int] = {}
         for state_input in inputs:
             for argument in state_input.arguments:
                 distinct.setdefault(argument, len(distinct))
-        self._argument_ordinals = [[distinct[argument] for argument in state_input.arguments] for state_input in inputs]
+        self.ordinals = [[distinct[argument] for argument in state_input.arguments] for state_input in inputs]
         exprs = [*grouping, *distinct]
-        self._compiled: CompiledExpressions | None = compile_expressions(exprs, settings) if exprs else None
+        self.compiled: CompiledExpressions | None = compile_expressions(exprs, settings) if exprs else None
+
+
+class AggregateProgram:
+    """The expressions of an :class:`Aggregate` node, compiled once; raises for an unsupported node."""
+
+    def __init__(self, node: Aggregate, settings: Settings) -> None:
+        self.node = node
+        self.settings = settings
+        compiled = ExpressionSettings.of(settings)
+        pool, _ = self.make_states()
+        self.arguments = _ArgumentProgram(node.grouping, pool.inputs.get(None, []), compiled)
+        self.filters = [
+            (condition, compile_expressions([condition], compiled), _ArgumentProgram((), fed, compiled))
+            for condition, fed in pool.inputs.items()
+            if condition
+        ]
+        self.results = None if node.results is None else compile_expressions(node.results, compiled)
+
+    def make_states(self) -> tuple[StatePool, list[AggregateFunction]]:
+        """Return new states and the functions over them."""
+        pool = StatePool(Groups.BY_KEYS if self.node.grouping else Groups.ONE)
+        return pool, [build_function(call, pool, self.settings) for call in self.node.calls]
+
+
+class _Arguments:
+    """The arguments of the states of one aggregator."""
+
+    def __init__(self, program: _ArgumentProgram, inputs: Sequence[StateInput]) -> None:
+        self._keys = program.keys
+        self._inputs = inputs
+        self._argument_ordinals = program.ordinals
+        self._compiled = program.compiled
 
     def evaluate(self, chunk: Chunk) -> tuple[list[pa.Array], list[pa.Array]]:
         """Return the key columns and the argument columns of a chunk."""
@@ -85,17 +118,17 @@ class _Arguments:
 class Aggregator:
     """Groups and accumulators of one :class:`Aggregate` node in one driver."""
 
-    def __init__(self, node: Aggregate, settings: Settings) -> None:
-        self._node = node
-        self._settings = settings
-        self._pool = StatePool(Groups.BY_KEYS if node.grouping else Groups.ONE)
-        self._functions = [build_function(call, self._pool, settings) for call in node.calls]
+    def __init__(self, program: AggregateProgram) -> None:
+        node = program.node
+        self._pool, self._functions = program.make_states()
         self._buffer_ordinals = _buffer_ordinals(node)
-        compiled = ExpressionSettings.of(settings)
-        inputs = dict(self._pool.inputs)
-        self._arguments = _Arguments(node.grouping, inputs.pop(None, []), compiled)
-        self._filtered = [_FilteredInputs(condition, fed, compiled) for condition, fed in inputs.items() if condition]
-        self._results = None if node.results is None else compile_expressions(node.results, compiled)
+        inputs = self._pool.inputs
+        self._arguments = _Arguments(program.arguments, inputs.get(None, []))
+        self._filtered = [
+            _FilteredInputs(compiled, _Arguments(arguments, inputs[condition]))
+            for condition, compiled, arguments in program.filters
+        ]
+        self._results = program.results
         self.table = GroupTable([expr.type.arrow for expr in node.grouping]) if node.grouping else None
         self.rows = 0
 

@@ -15,8 +15,8 @@ from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.event import Event, Waker
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.kernels.buffers import rows_only
+from pyspark_pipeline.operators.aggregation.aggregator import AggregateProgram
 from pyspark_pipeline.operators.aggregation.spill import SpillingAggregator
-from pyspark_pipeline.plan.nodes import Aggregate, Settings
 
 
 class AggregateBridge:
@@ -58,16 +58,15 @@ class AggregateBridge:
 class AggregateContext:
     """The bridges of one aggregation, by driver."""
 
-    def __init__(self, node: Aggregate, settings: Settings) -> None:
-        self.node = node
-        self.settings = settings
+    def __init__(self, program: AggregateProgram) -> None:
+        self._program = program
         self._bridges: dict[int, AggregateBridge] = {}
 
     def bridge(self, driver_sequence: int) -> AggregateBridge:
         """Return the bridge of a driver, created on first request."""
         made = self._bridges.get(driver_sequence)
         if made is None:
-            made = AggregateBridge(SpillingAggregator(self.node, self.settings), driver_sequence)
+            made = AggregateBridge(SpillingAggregator(self._program), driver_sequence)
             self._bridges[driver_sequence] = made
         return made
 

@@ -20,9 +20,8 @@ from pyspark_pipeline.memory import Reclaimable
 from pyspark_pipeline.memory.spill_files import SpillFile
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators import spill_partitions
-from pyspark_pipeline.operators.aggregation.aggregator import NULL_KEYS, Aggregator, merge_stage
+from pyspark_pipeline.operators.aggregation.aggregator import NULL_KEYS, AggregateProgram, Aggregator, merge_stage
 from pyspark_pipeline.operators.spill_partitions import LAST_LEVEL, SpillPartitions, first_columns, read_coalesced
-from pyspark_pipeline.plan.nodes import Aggregate, Settings
 
 GROUPS = declare_counter("groups", "Groups of an aggregation", unit="groups")
 
@@ -32,14 +31,13 @@ _SLICE_ROWS = 1024
 class SpillableGroups:
     """The groups of rows partitioned ``level`` times: in a table, and in spill partitions if they did not fit."""
 
-    def __init__(self, node: Aggregate, settings: Settings, level: int) -> None:
-        self.aggregator = Aggregator(node, settings)
+    def __init__(self, program: AggregateProgram, level: int) -> None:
+        self.aggregator = Aggregator(program)
         self.partitions: SpillPartitions | None = None
-        self._node = node
-        self._settings = settings
+        self._program = program
         self._level = level
-        self._batch_rows: int = settings.options.batch_rows
-        self._can_spill = bool(node.grouping) and level <= LAST_LEVEL
+        self._batch_rows: int = program.settings.options.batch_rows
+        self._can_spill = bool(program.node.grouping) and level <= LAST_LEVEL
 
     def begin(self, context: OperatorContext) -> None:
         """Register the groups as reclaimable until :meth:`finish`."""
@@ -106,25 +104,25 @@ class SpillableGroups:
         if not self.aggregator.num_groups:
             return
         if self.partitions is None:
-            self.partitions = SpillPartitions(self._level, first_columns(len(self._node.grouping)), context.spill)
+            keys = first_columns(len(self._program.node.grouping))
+            self.partitions = SpillPartitions(self._level, keys, context.spill)
         full = self.aggregator
         at_once = spill_partitions.flush_threshold(context.memory)
         rows = max(_SLICE_ROWS, full.num_groups * at_once // max(full.nbytes, 1))
         rows = min(rows, self._batch_rows)
         for start in range(0, full.num_groups, rows):
             self.partitions.add(full.buffers(start, min(start + rows, full.num_groups)), context.memory)
-        self.aggregator = Aggregator(self._node, self._settings)
+        self.aggregator = Aggregator(self._program)
         context.memory.reserve_unchecked(self._nbytes)
 
 
 class SpillingAggregator:
     """Aggregates chunks to groups, limited only by disk space. ``context`` is that of the calling operator."""
 
-    def __init__(self, node: Aggregate, settings: Settings) -> None:
-        self._node = node
-        self._settings = settings
-        self._batch_rows: int = settings.options.batch_rows
-        self._groups = self._current = SpillableGroups(node, settings, 0)
+    def __init__(self, program: AggregateProgram) -> None:
+        self._program = program
+        self._batch_rows: int = program.settings.options.batch_rows
+        self._groups = self._current = SpillableGroups(program, 0)
         self._open = [self._groups]
 
     def begin(self, context: OperatorContext) -> None:
@@ -157,16 +155,16 @@ class SpillingAggregator:
         self._open = []
 
     def _merged_partitions(self, partitions: SpillPartitions, context: OperatorContext) -> Iterator[Chunk | None]:
-        node = merge_stage(self._node)
+        merging = AggregateProgram(merge_stage(self._program.node), self._program.settings)
         for file in partitions.files:
             if file is not None:
-                yield from self._merged_partition(node, file, partitions.level + 1, context)
+                yield from self._merged_partition(merging, file, partitions.level + 1, context)
 
     def _merged_partition(
-        self, node: Aggregate, file: SpillFile, level: int, context: OperatorContext
+        self, merging: AggregateProgram, file: SpillFile, level: int, context: OperatorContext
     ) -> Iterator[Chunk | None]:
         """Merge the buffers of one partition."""
-        groups = self._current = SpillableGroups(node, self._settings, level)
+        groups = self._current = SpillableGroups(merging, level)
         self._open.append(groups)
         groups.begin(context)
         for chunk in read_coalesced([file]):

@@ -24,8 +24,7 @@ from pyspark_pipeline.exec.states import TableMachine
 from pyspark_pipeline.kernels.buffers import count_nulls
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators import spill_partitions
-from pyspark_pipeline.operators.aggregation.aggregator import NULL_KEYS, Aggregator
-from pyspark_pipeline.plan.nodes import Aggregate, Settings
+from pyspark_pipeline.operators.aggregation.aggregator import NULL_KEYS, AggregateProgram, Aggregator
 
 FLUSHES = declare_counter("partial_flushes", "Times a partial aggregation flushed its groups", unit="times")
 UNREDUCED_ROWS = declare_counter("rows_passed_through", "Rows that a partial aggregation did not reduce", unit="rows")
@@ -64,14 +63,13 @@ TRANSITIONS: Mapping[PartialState, frozenset[PartialState]] = {
 class StreamingAggregateOperator(Operator):
     """Partial aggregation with keys, in the middle of a pipeline."""
 
-    def __init__(self, node: Aggregate, settings: Settings) -> None:
-        options = settings.options
-        self._node = node
-        self._settings = settings
+    def __init__(self, program: AggregateProgram) -> None:
+        options = program.settings.options
+        self._program = program
         self._batch_rows = options.batch_rows
         self._decide_at = options.aggregate_pass_through_rows
         self._ratio = options.aggregate_pass_through_ratio
-        self._aggregator = Aggregator(node, settings)
+        self._aggregator = Aggregator(program)
         self._flushed: Aggregator | None = None
         self._next = 0
         self._intermediate: Chunk | None = None
@@ -108,7 +106,7 @@ class StreamingAggregateOperator(Operator):
         """Convert each row to a group; the flushed groups, if any, are output first."""
         self._intermediate = intermediate = self._aggregator.to_intermediate(chunk)
         self.context.metrics.add(UNREDUCED_ROWS, chunk.num_rows)
-        self.context.metrics.add(NULL_KEYS, count_nulls(intermediate.columns[: len(self._node.grouping)]))
+        self.context.metrics.add(NULL_KEYS, count_nulls(intermediate.columns[: len(self._program.node.grouping)]))
         if self.machine.state is _S.ABANDONED:
             self.machine.move(_S.CONVERTED)
 
@@ -136,7 +134,7 @@ class StreamingAggregateOperator(Operator):
     def _replace_aggregator(self) -> None:
         self.context.metrics.add(FLUSHES)
         self._flushed, self._next = self._aggregator, 0
-        self._aggregator = Aggregator(self._node, self._settings)
+        self._aggregator = Aggregator(self._program)
 
     def _advance(self) -> None:
         """Move on if everything is output that the current state outputs."""
@@ -193,9 +191,8 @@ class StreamingAggregateFactory(OperatorFactory):
 
     name = "StreamingAggregate"
 
-    def __init__(self, node: Aggregate, settings: Settings) -> None:
-        self._node = node
-        self._settings = settings
+    def __init__(self, program: AggregateProgram) -> None:
+        self._program = program
 
     def create(self, dop: int, driver_sequence: int) -> StreamingAggregateOperator:
-        return StreamingAggregateOperator(self._node, self._settings)
+        return StreamingAggregateOperator(self._program)
