@@ -1,7 +1,8 @@
 """The time of one execution as Spark measures it: planning, stages, gaps between them, their tasks.
 
 The times of the engine's operators are in ``breakdown_s`` of the extension's summary. Seconds of tasks
-and operators are sums over all tasks, so on several cores they exceed the elapsed time.
+and operators are sums over all tasks, so on several cores they exceed the elapsed time. ``shuffled_mib`` is what they
+wrote for shuffles.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Watch:
             found[name] = sum(getattr(stage, getter)() for stage in stages) / 1e3
         for name, getter in _TASK_NANOS.items():
             found[name] = sum(getattr(stage, getter)() for stage in stages) / 1e9
+        found["shuffled_mib"] = sum(stage.shuffleWriteBytes() for stage in stages) / 2**20
         return {name: round(value, 4) for name, value in found.items()} | {"stage_count": len(stages)}
 
     def _stages(self) -> list[Any]:
