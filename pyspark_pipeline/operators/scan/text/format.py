@@ -14,8 +14,8 @@ from pyspark_pipeline.operators.scan.text.lines import LineCutter
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import ScanSplit
 
-#: The bytes of a row group: many lines for a chunk, and several row groups for the drivers of a split.
-_GROUP_BYTES = 2 << 20
+#: The bytes of a row group: thousands of lines for a chunk, in buffers that allocators reuse (larger ones they return).
+_GROUP_BYTES = 512 << 10
 _COMPRESSED = ".gz"
 
 

@@ -9,7 +9,6 @@ So the reader of a part skips what precedes the first end of a line in it, and r
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -28,7 +27,6 @@ class LineCutter:
     def __init__(self, separator: bytes | None) -> None:
         self._is_any = separator is None
         self._separator = separator or b"\n"
-        self._end = re.compile(b"\r\n|\r|\n" if separator is None else re.escape(separator))
 
     def part(self, file: BinaryIO, start: int, stop: int) -> bytes:
         """Return the lines that belong to the bytes ``start`` to ``stop`` of a file."""
@@ -63,8 +61,12 @@ class LineCutter:
 
     def _stop(self, text: bytes, at: int) -> int | None:
         """Return the offset after the first end of a line from ``at`` on; None if there is none."""
-        found = self._end.search(text, at)
-        return None if found is None else found.end()
+        last = text.find(self._separator, at)
+        if self._is_any:
+            first = text.find(b"\r", at, len(text) if last < 0 else last)
+            if first >= 0:
+                return first + (2 if text.startswith(b"\n", first + 1) else 1)
+        return last + 1 if last >= 0 else None
 
     def _last_end(self, piece: bytes) -> int:
         """Return the offset after the last line that certainly ends in ``piece``; 0 if none does.
