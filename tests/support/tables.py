@@ -1,4 +1,4 @@
-"""The tables of the gold files: each written as Parquet once per session, and a view of the same name.
+"""The tables of the gold files: each written once per session, and a view of the same name. Most are Parquet.
 
 ``@table`` declares a builder of one table: it writes files below the folder it is given and returns
 a schema for Spark. Files differ on purpose: several per table, several row groups, with and without
@@ -18,6 +18,8 @@ from pyspark.sql import SparkSession
 Builder = Callable[[SparkSession, Path], str | None]
 
 TABLES: dict[str, Builder] = {}
+#: The formats of tables that are not Parquet.
+_FORMATS: dict[str, str] = {}
 
 _STYLES: tuple[dict[str, Any], ...] = (
     {"use_dictionary": True, "compression": "snappy", "data_page_version": "1.0"},
@@ -31,6 +33,12 @@ def table(builder: Builder) -> Builder:
     """Register ``builder`` under its function name; it may return a schema (DDL) to read the files with."""
     TABLES[builder.__name__] = builder
     return builder
+
+
+def text_table(builder: Builder) -> Builder:
+    """Register ``builder`` of a table whose files are text."""
+    _FORMATS[builder.__name__] = "text"
+    return table(builder)
 
 
 def write(folder: Path, data: pa.Table, *, files: int = 3, row_group: int = 40) -> None:
@@ -71,4 +79,4 @@ class TableShelf:
         reader = self._spark.read
         if schema is not None:
             reader = reader.schema(schema)
-        reader.parquet(str(folder)).createOrReplaceTempView(name)
+        reader.format(_FORMATS.get(name, "parquet")).load(str(folder)).createOrReplaceTempView(name)

@@ -3,6 +3,6 @@
 Importing a format's package registers its reader.
 """
 
-from pyspark_pipeline.operators.scan import parquet
+from pyspark_pipeline.operators.scan import parquet, text
 
-__all__ = ["parquet"]
+__all__ = ["parquet", "text"]

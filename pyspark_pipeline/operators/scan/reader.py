@@ -1,7 +1,8 @@
 """The contract of a format's reader: the calls that a scan makes for each of its splits.
 
 A *row group* is the unit of a file that one driver reads and that pruning skips as a whole: a row group of Parquet, a
-stripe of ORC, a record batch of Arrow. The scan knows it by the number that the reader returns. The calls, in order::
+stripe of ORC, a record batch of Arrow, a part of a text file. The scan knows it by the number that the reader returns.
+The calls, in order::
 
     open → row_groups → (may_match)* → (may_match | num_rows | num_bytes | chunks)* → close
 
