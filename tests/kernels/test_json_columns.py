@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.expressions import ExpressionSettings
 from pyspark_pipeline.expressions.json_read import Leaves, Schema
+from pyspark_pipeline.expressions.json_reader import Features
 
 _NAMES = st.sampled_from(["a", "b", "c", "é"])
 _TEXTS = st.sampled_from(["", "x", "é\U0001f600", 'q"\\', "1.5", "NaN", "-INF", "2020-01-02", "2020-01-02 03:04:05Z"])
@@ -38,11 +39,13 @@ _SCHEMAS = (
 @given(texts=st.lists(_DOCUMENTS, min_size=1, max_size=100))
 def test_columns_have_the_values_of_single_documents(kind: str, texts: list[str]) -> None:
     schema = Schema(parse_type(kind), Leaves(ExpressionSettings(), "UTC"))
-    found, is_other = schema.read(pa.array(texts))
-    others = pa.array(schema.read_others(texts), found.type)
-    for text, value, other, is_undecided in zip(texts, found, others, is_other, strict=True):
-        if not is_undecided:
-            assert _comparable(value) == _comparable(other), text
+    found, has_error, is_other = schema.read(pa.array(texts))
+    documents = schema.read_others(texts, Features())
+    others = pa.array([document.value for document in documents], found.type)
+    for row, document in enumerate(documents):
+        if not is_other[row]:
+            assert _comparable(found[row]) == _comparable(others[row]), texts[row]
+            assert has_error[row] == (document.error is not None), texts[row]
 
 
 def _comparable(value: pa.Scalar) -> Any:
