@@ -67,14 +67,14 @@ class Leaves:
     """The conversions of tokens to values that are not nested."""
 
     def __init__(
-        self, settings: ExpressionSettings, zone: str, *, has_infinities: bool = True,
-        formats: Mapping[str, str] | None = None,
-    ) -> None:  # fmt: skip
+        self, settings: ExpressionSettings, zone: str, features: Features, formats: Mapping[str, str]
+    ) -> None:
         self._settings = settings
         self._zone = zone
+        self.features = features
         #: The patterns of dates and timestamps, by the kind of the type.
-        self._formats = formats or {}
-        self._words = INFINITIES if has_infinities else {}
+        self._formats = formats
+        self._words = INFINITIES if features.non_numeric_numbers else {}
         self.print_double = double_printer(settings.prints_shortest_digits)
 
     def of(self, kind: DataType) -> Convert:
@@ -229,7 +229,7 @@ class Leaves:
         return pc.replace_with_mask(found, pa.array(chosen), texts)
 
     def _one_text(self, text: str) -> str:
-        reader = Reader(text, Features())
+        reader = Reader(text, self.features)
         reader.next()
         return read_text(reader, self.print_double)
 
@@ -322,11 +322,12 @@ class Schema:
         statuses = np.empty(rows, dtype=np.uint8)
         bases = self._bases(capacities)
         columns = self._columns(bases)
-        row = 0
+        row, features = 0, self._leaves.features
         while True:
             row = json_columns.read_documents(
-                offsets, data, *self._tree, self._names, bases, capacities, used, *columns, statuses, row
-            )
+                offsets, data, *self._tree, self._names, bases, capacities, used, *columns, statuses, row,
+                features.unquoted_field_names, features.numeric_leading_zeros,
+            )  # fmt: skip
             if row == rows:
                 break
             larger = np.where(np.arange(self.levels) > 0, 2 * capacities, capacities)
@@ -390,11 +391,11 @@ class Schema:
         elements = arrays[0] if node.kind.kind == "array" else map_pairs(node.kind.arrow, arrays)
         return list_array(node.kind.arrow, counts, elements, valid), wrong, has_error
 
-    def read_others(self, texts: Sequence[str], features: Features) -> list[Document]:
+    def read_others(self, texts: Sequence[str]) -> list[Document]:
         """Return documents that are read one by one."""
         scalars = Scalars(self._leaves.print_double)
         while True:
-            documents = [Document(self.root, scalars, text, features) for text in texts]
+            documents = [Document(self.root, scalars, text, self._leaves.features) for text in texts]
             if not scalars.convert():
                 return documents
 
@@ -485,9 +486,7 @@ class _Parser:
         found, has_error, is_other = self._schema.read(texts)
         is_other &= flags(texts.is_valid())
         if is_other.any():
-            documents = self._schema.read_others(
-                texts.filter(pa.array(is_other)).to_pylist(), self._options.features
-            )
+            documents = self._schema.read_others(texts.filter(pa.array(is_other)).to_pylist())
             place = np.arange(rows)
             place[is_other] = rows + np.arange(len(documents))
             others = [document.value for document in documents]
@@ -516,7 +515,7 @@ class _Parser:
         return _struct_array(self._kind.arrow, columns, flags(found.is_valid()))
 
     def _failure(self, text: str) -> SparkConditionError:
-        (document,) = self._schema.read_others([text], self._options.features)
+        (document,) = self._schema.read_others([text])
         error = document.error
         if isinstance(error, WrongTextError):
             return conditions.malformed_number(text, error.name, error.text, error.kind)
@@ -569,7 +568,6 @@ def _case(fails: bool, has_formats: bool) -> Case:
 def _from_json(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the values of documents; NULL for an empty one, or fields that are NULL for one with an error."""
     options = _Options.of(call.fields["options"])
-    has_infinities = options.features.non_numeric_numbers
-    leaves = Leaves(settings, call.fields["timeZoneId"], has_infinities=has_infinities, formats=options.formats)
+    leaves = Leaves(settings, call.fields["timeZoneId"], options.features, options.formats)
     parser = _Parser(call.type, options, leaves, settings)
     return Kernel(run=parser.run, can_raise=parser.can_raise)
