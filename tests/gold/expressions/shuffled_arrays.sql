@@ -12,6 +12,7 @@ SELECT id, i FROM nests WHERE id % 2 = 1 AND get(shuffle(array(i, 5, NULL), 4), 
 SELECT id, array_sort(shuffle(ai)) AS a, size(shuffle(at)) AS s FROM nests;
 SELECT id, shuffle(array(1, 20, 3, 5, 6, 7), 4) AS a, shuffle(array(id, NULL, 0L), 4) AS b FROM range(0, 20000, 1, 5);
 SELECT id, shuffle(sequence(1, 100), 4) AS a FROM range(0, 300, 1, 2);
+SELECT id, shuffle(array(id, i, NULL), 4) AS a FROM nests;
 SELECT id, shuffle(ai, 5) AS a FROM nests WHERE id < 0;
 SELECT id, shuffle(array(id, id), 5) AS a FROM empty;
 SELECT id, a, shuffle(a, 3) AS b FROM (SELECT id, shuffle(ai, 4) AS a FROM nests);

@@ -39,8 +39,13 @@ object NondeterministicCalls {
    * one that can raise an error is not supported.
    */
   private def argumentReason(e: Expression, support: Support): Option[String] =
-    if (e.children.isEmpty || e.isInstanceOf[CreateArray] && e.children.forall(_.children.isEmpty)) support.argumentReason(e)
+    if (e.children.isEmpty || e.isInstanceOf[CreateArray] && e.children.forall(isColumnOrConstant)) support.argumentReason(e)
     else Some("shuffle of a computed array is not supported")
+
+  private def isColumnOrConstant(e: Expression): Boolean = e match {
+    case c: Cast => c.child.children.isEmpty && Cast.canUpCast(c.child.dataType, c.dataType)
+    case other => other.children.isEmpty
+  }
 
   /** Return a call in `e` that Spark may not evaluate for every row for which it evaluates `e`. */
   private def skipped(e: Expression): Option[Expression] =
