@@ -56,11 +56,21 @@ def _broken(chunk: Chunk) -> str:
 
 def _as_bytes(column: pa.Array) -> pa.Array:
     """View strings as bytes: as in Spark they may be invalid UTF-8 (a binary column read as string)."""
-    if pa.types.is_string(column.type):
-        return column.view(pa.binary())
+    if pa.types.is_string(column.type) or pa.types.is_nested(column.type):
+        return column.view(_bytes_type(column.type))
     if isinstance(column, pa.DictionaryArray) and pa.types.is_string(column.dictionary.type):
         return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.view(pa.binary()), safe=False)
     return column
+
+
+def _bytes_type(type_: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(type_):
+        return pa.struct([(field.name, _bytes_type(field.type)) for field in type_])
+    if pa.types.is_map(type_):
+        return pa.map_(_bytes_type(type_.key_type), _bytes_type(type_.item_type))
+    if pa.types.is_list(type_):
+        return pa.list_(_bytes_type(type_.value_type))
+    return pa.binary() if pa.types.is_string(type_) else type_
 
 
 def _misfit(chunk: Chunk, forms: Sequence[ColumnForm] | None) -> str:

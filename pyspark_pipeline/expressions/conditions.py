@@ -394,6 +394,34 @@ def cannot_parse_timestamp(message: str, function: str) -> SparkConditionError:
     return SparkConditionError("SparkDateTimeException", "CANNOT_PARSE_TIMESTAMP", parameters)
 
 
+def malformed_record(row: str) -> SparkConditionError:
+    """Build the error of a document that Spark reads as ``row`` and something is wrong with."""
+    return _malformed("SparkException", "WITHOUT_SUGGESTION", {"badRecord": row})
+
+
+def malformed_array(document: str) -> SparkConditionError:
+    """Build the error of a document that is an array where a struct should be."""
+    return _malformed("SparkRuntimeException", "CANNOT_PARSE_JSON_ARRAYS_AS_STRUCTS", {"badRecord": document})
+
+
+def malformed_number(document: str, name: str, text: str, type_: DataType) -> SparkConditionError:
+    """Build the error of a document whose field ``name`` is a string instead of a double or float."""
+    parameters = {"fieldName": f"`{name}`", "fieldValue": _quoted(text), "inputType": "StringType"}
+    parameters |= {"badRecord": document, "targetType": f"{type_.kind.capitalize()}Type"}
+    return _malformed("SparkRuntimeException", "CANNOT_PARSE_STRING_AS_DATATYPE", parameters)
+
+
+def corrupt_record_type(name: str, type_: DataType) -> SparkConditionError:
+    """Build the error of a field for documents with an error that is no string."""
+    parameters = {"columnName": f"`{name}`", "actualType": sql_type(type_)}
+    return SparkConditionError("AnalysisException", "INVALID_CORRUPT_RECORD_TYPE", parameters)
+
+
+def _malformed(exception: str, condition: str, parameters: dict[str, str]) -> SparkConditionError:
+    parameters["failFastMode"] = "FAILFAST"
+    return SparkConditionError(exception, f"MALFORMED_RECORD_IN_PARSING.{condition}", parameters)
+
+
 def plain_decimal(value: int, scale: int) -> str:
     """Format ``value`` * 10**-scale without an exponent, with ``scale`` fraction digits."""
     return format(Decimal(value).scaleb(-scale, _EXACT), "f")

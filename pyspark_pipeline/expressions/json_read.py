@@ -1,34 +1,50 @@
-"""JSON documents as structs, arrays and maps (Spark: JsonToStructs, JacksonParser) in the mode PERMISSIVE.
+"""JSON documents as structs, arrays and maps (Spark: JsonToStructs, JacksonParser).
 
 A compiled kernel reads documents of plain grammar into columns of tokens, which are converted as whole columns; the
-others are read one by one, as Jackson does (``json_reader.py``). A value of a wrong type is NULL, and so is an array or
-map with an element of a wrong type. Fields of a struct count one by one.
+others are read one by one (``json_documents.py``), as Jackson does (``json_reader.py``). A value of a wrong type is
+NULL, and so is an array or map with an element of a wrong type. Fields of a struct count one by one.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_pipeline.datatypes import DataType
+from pyspark_pipeline.errors import SparkConditionError
+from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.cast_numeric import BITS
 from pyspark_pipeline.expressions.cast_text import java_double
-from pyspark_pipeline.expressions.json_parse import JsonError, java_text_of, written
-from pyspark_pipeline.expressions.json_reader import FLOAT, INTEGER, NAME, STRING, Reader
+from pyspark_pipeline.expressions.java_numbers import Digits
+from pyspark_pipeline.expressions.json_documents import (
+    INFINITIES,
+    MOST_DIGITS,
+    ArrayAsStructError,
+    Cells,
+    Convert,
+    Document,
+    Flags,
+    Node,
+    Scalars,
+    WrongTextError,
+    read_text,
+)
+from pyspark_pipeline.expressions.json_reader import Features, Reader
 from pyspark_pipeline.expressions.json_text import double_printer, printed_numbers
 from pyspark_pipeline.expressions.nested import list_array, map_pairs
 from pyspark_pipeline.expressions.per_value import java_text
-from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, build, case, function
+from pyspark_pipeline.expressions.registry import Case, ExpressionSettings, Kernel, Value, build, case, function
 from pyspark_pipeline.expressions.text_arrays import string_array
 from pyspark_pipeline.expressions.values import flags, from_numbers, to_array
-from pyspark_pipeline.kernels import json_columns, json_scan, text_slices
+from pyspark_pipeline.kernels import json_columns, json_scan
 from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.chosen_elements import has_chosen
 from pyspark_pipeline.kernels.decimal_words import pack_flags
@@ -36,52 +52,29 @@ from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.julian import rebase_differences
 from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.eval_mode import EvalMode, fields_of_mode
-from pyspark_pipeline.plan.expr import Call, ColumnRef
+from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
 
-Flags: TypeAlias = Any
-#: Converts the tokens of a node to values; the tokens that are wrong are NULL.
-Convert: TypeAlias = "Callable[[Cells], pa.Array]"
-
-_INFINITIES = {"NaN": "nan", **dict.fromkeys(("+INF", "+Infinity", "Infinity"), "inf"),
-               **dict.fromkeys(("-INF", "-Infinity"), "-inf")}  # fmt: skip
 _JAVA_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?0*\d{1,9})?")
 _JAVA_INT = re.compile(r"[+-]?\d+")
-_LITERALS = {"true": json_columns.TRUE, "false": json_columns.FALSE}
-_MOST_DIGITS, _FIRST_SLOTS = 40, 64
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cells:
-    """The tokens of a node: uint8, and int32 starts and ends in the documents' bytes, shape (slots,) each."""
-
-    data: Any
-    tokens: Any
-    starts: Any
-    ends: Any
-
-    def among(self, *kinds: int) -> Flags:
-        """Return which tokens are of some kinds."""
-        found = self.tokens == kinds[0]
-        for kind in kinds[1:]:
-            found |= self.tokens == kind
-        return found
-
-    def texts(self, chosen: Flags, margin: int = 0) -> pa.Array:
-        """Return the texts of the ``chosen`` tokens, without ``margin`` bytes at both ends; the others are NULL."""
-        starts = np.where(chosen, self.starts + np.int32(margin), np.int32(0))
-        ends = np.zeros(len(starts) + 1, dtype=np.int32)
-        np.cumsum(np.where(chosen, self.ends - margin - starts, 0), out=ends[1:])
-        out = allocate(int(ends[-1]), np.uint8)
-        text_slices.copy_slices(self.data, starts, ends, out)
-        return string_array(ends, out, None if chosen.all() else pack_flags(chosen))
+#: A date, or a date and a time, without a time zone.
+_LOCAL = (
+    r"^[\x00-\x20\x7f]*[+-]?\d+(-\d+(-\d+([ T](\d+:\d+(:\d+(\.\d*)?)?)?)?)?)?[\x00-\x20\x7f]*$"
+)
+_FIRST_SLOTS = 64
 
 
 class Leaves:
     """The conversions of tokens to values that are not nested."""
 
-    def __init__(self, settings: ExpressionSettings, zone: str) -> None:
+    def __init__(
+        self, settings: ExpressionSettings, zone: str, features: Features, formats: Mapping[str, str]
+    ) -> None:
         self._settings = settings
         self._zone = zone
+        self.features = features
+        #: The patterns of dates and timestamps, by the kind of the type.
+        self._formats = formats
+        self._words = INFINITIES if features.non_numeric_numbers else {}
         self.print_double = double_printer(settings.prints_shortest_digits)
 
     def of(self, kind: DataType) -> Convert:
@@ -96,6 +89,8 @@ class Leaves:
             return _boolean
         if kind.kind == "string":
             return self._string
+        if kind.kind == "timestamp_ntz":
+            return self._local_timestamp(kind)
         return self._date(kind) if kind.kind == "date" else self._timestamp(kind)
 
     def _integral(self, kind: DataType) -> Convert:
@@ -122,7 +117,7 @@ class Leaves:
             strings = self._contents(cells)
             for row in rest.tolist():
                 odd = texts[row].as_py()
-                word = _INFINITIES.get(strings[row].as_py()) if odd is None else odd
+                word = self._words.get(strings[row].as_py()) if odd is None else odd
                 plain[row] = word is not None
                 values[row] = java_double(word, is_single) if word is not None else 0.0
             return from_numbers(values, kind.arrow, pack_flags(plain))
@@ -146,6 +141,9 @@ class Leaves:
         return convert
 
     def _date(self, kind: DataType) -> Convert:
+        if kind.kind in self._formats:
+            parse = self._parse(DataType("timestamp_ntz"), self._formats[kind.kind])
+            return lambda cells: pc.floor_temporal(parse(self._contents(cells)), unit="day").cast(kind.arrow)
         cast = self._cast(kind)
 
         def convert(cells: Cells) -> pa.Array:
@@ -155,27 +153,48 @@ class Leaves:
         return convert
 
     def _timestamp(self, kind: DataType) -> Convert:
-        cast = self._cast(kind)
+        pattern = self._formats.get(kind.kind)
+        parse = self._cast(kind) if pattern is None else self._parse(kind, pattern)
 
         def again(rest: list[str]) -> list[Any]:
-            values: list[Any] = cast(pa.array([text.replace("GMT", "") for text in rest])).view(pa.int64()).to_pylist()
+            values: list[Any] = parse(pa.array([text.replace("GMT", "") for text in rest])).view(pa.int64()).to_pylist()
             return values
 
         def convert(cells: Cells) -> pa.Array:
             texts = self._contents(cells)
-            found = cast(texts)
+            found = parse(texts)
             if cells.among(json_columns.INTEGER).any():
                 seconds, fits = _integers(cells, -(2**63), 2**63 - 1)
                 found = pc.coalesce(found, from_numbers(seconds * 1_000_000, found.type, pack_flags(fits)))
-            return _retried(texts, found, again)
+            return found if pattern is not None else _retried(texts, found, again)
+
+        return convert
+
+    def _local_timestamp(self, kind: DataType) -> Convert:
+        cast = self._cast(kind)
+
+        def convert(cells: Cells) -> pa.Array:
+            texts = self._contents(cells)
+            is_local = pc.match_substring_regex(texts, _LOCAL)
+            return cast(pc.if_else(is_local, texts, pa.scalar(None, pa.string())))
 
         return convert
 
     def _cast(self, kind: DataType) -> Callable[[pa.Array], pa.Array]:
         """Return the cast of strings that returns NULL for invalid ones."""
-        text = ColumnRef(type=DataType("string"), ordinal=0)
-        fields = {**fields_of_mode(EvalMode.TRY), "timeZoneId": self._zone}
-        kernel = build(Call(name="Cast", type=kind, args=(text,), fields=fields), self._settings)
+        return self._converter("Cast", kind, (), fields_of_mode(EvalMode.TRY))
+
+    def _parse(self, kind: DataType, pattern: str) -> Callable[[pa.Array], pa.Array]:
+        """Return the conversion of strings by a pattern that returns NULL for others."""
+        literal = Literal(type=DataType("string"), value=pattern)
+        return self._converter("GetTimestamp", kind, (literal,), {"failOnError": False, "suggestedFuncOnFail": ""})
+
+    def _converter(
+        self, name: str, kind: DataType, constants: tuple[Expr, ...], fields: Mapping[str, Any]
+    ) -> Callable[[pa.Array], pa.Array]:
+        args = (ColumnRef(type=DataType("string"), ordinal=0), *constants)
+        call = Call(name=name, type=kind, args=args, fields={**fields, "timeZoneId": self._zone})
+        kernel = build(call, self._settings)
         assert isinstance(kernel, Kernel)
         return lambda texts: to_array(kernel.run([texts], len(texts)), len(texts))
 
@@ -210,7 +229,7 @@ class Leaves:
         return pc.replace_with_mask(found, pa.array(chosen), texts)
 
     def _one_text(self, text: str) -> str:
-        reader = Reader(text)
+        reader = Reader(text, self.features)
         reader.next()
         return read_text(reader, self.print_double)
 
@@ -251,54 +270,12 @@ def _java_decimal(text: str | None, kind: DataType) -> Decimal | None:
     if text is None or _JAVA_DECIMAL.fullmatch(text) is None or max(text) > "\uffff":
         return None
     value = Decimal(text)
-    if value and value.adjusted() >= _MOST_DIGITS:
+    if value and value.adjusted() >= MOST_DIGITS:
         return None
     if not value or value.adjusted() < -kind.scale - 1:
         return Decimal(0)
-    rounded = value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP, Context(prec=2 * _MOST_DIGITS))
+    rounded = value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP, Context(prec=2 * MOST_DIGITS))
     return rounded if rounded.copy_abs() < Decimal(1).scaleb(kind.precision - kind.scale) else None
-
-
-def read_text(reader: Reader, print_double: Callable[[float], str]) -> str:
-    """Return the current value of a reader as a string; raise :class:`JsonError` for a wrong token."""
-    token = reader.token
-    if token == STRING:
-        return java_text_of(reader.text())
-    if token is None or token in ("}", "]", NAME):
-        raise JsonError("no value")
-    read: list[tuple[str, str]] = []
-    depth = 0
-    while True:
-        if token in ("{", "["):
-            depth += 1
-        elif token in ("}", "]"):
-            depth -= 1
-        text = reader.text() if token in (STRING, INTEGER, FLOAT) else (reader.name or "") if token == NAME else ""
-        read.append(("literal", token) if token in ("true", "false", "null") else _item(token, text))
-        if depth == 0:
-            return java_text_of(written(read, print_double))
-        token = reader.next()
-        if token is None:
-            raise JsonError("the end of the document")
-
-
-def _item(token: str, text: str) -> tuple[str, str]:
-    if token == FLOAT and text in _INFINITIES:
-        value = float(_INFINITIES[text])
-        return STRING, "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
-    return token, text
-
-
-@dataclass(slots=True)
-class _Node:
-    """A node of the schema: its number, the level of its slots, and the level of its elements."""
-
-    kind: DataType
-    number: int
-    level: int
-    inner: int = 0
-    children: list[_Node] = field(default_factory=list)
-    convert: Convert | None = None
 
 
 class Schema:
@@ -306,7 +283,7 @@ class Schema:
 
     def __init__(self, kind: DataType, leaves: Leaves) -> None:
         self._leaves = leaves
-        self.root = _Node(kind, 0, 0)
+        self.root = Node(kind, 0, 0)
         self.levels = 1
         nodes, names = [self.root], [""]
         for node in nodes:
@@ -315,7 +292,7 @@ class Schema:
                 node.inner = child_level = self.levels
                 self.levels += 1
             for place, child in enumerate(node.kind.children):
-                node.children.append(_Node(child, len(nodes), child_level))
+                node.children.append(Node(child, len(nodes), child_level))
                 nodes.append(node.children[-1])
                 names.append(node.kind.names[place] if node.kind.kind == "struct" else "")
             if not node.kind.is_nested:
@@ -336,8 +313,8 @@ class Schema:
         )
         self._names = frozen(np.frombuffer(b"".join(encoded) or b"\0", dtype=np.uint8))
 
-    def read(self, texts: pa.Array) -> tuple[pa.Array, Flags]:
-        """Return the values of documents, and which documents are not decided."""
+    def read(self, texts: pa.Array) -> tuple[pa.Array, Flags, Flags]:
+        """Return the values of documents, which documents have an error, and which ones are not decided."""
         rows, (offsets, data) = len(texts), text_of(pc.fill_null(texts, ""))
         capacities = np.full(self.levels, max(2 * rows, _FIRST_SLOTS), dtype=np.int64)
         capacities[0] = rows
@@ -345,22 +322,23 @@ class Schema:
         statuses = np.empty(rows, dtype=np.uint8)
         bases = self._bases(capacities)
         columns = self._columns(bases)
-        row = 0
+        row, features = 0, self._leaves.features
         while True:
             row = json_columns.read_documents(
-                offsets, data, *self._tree, self._names, bases, capacities, used, *columns, statuses, row
-            )
+                offsets, data, *self._tree, self._names, bases, capacities, used, *columns, statuses, row,
+                features.unquoted_field_names, features.numeric_leading_zeros,
+            )  # fmt: skip
             if row == rows:
                 break
             larger = np.where(np.arange(self.levels) > 0, 2 * capacities, capacities)
             capacities, old_bases, bases = larger, bases, self._bases(larger)
             columns = self._moved(columns, old_bases, bases, used)
         used[0] = rows
-        found, _ = self._values(self.root, data, bases, columns, used)
+        found, _, has_error = self._values(self.root, data, bases, columns, used)
         is_other = statuses == json_columns.OTHER
         if self.root.kind.kind == "array" and self.root.children[0].kind.kind == "struct":
             is_other |= columns[0][:rows] == json_columns.OBJECT
-        return found, is_other
+        return found, has_error, is_other
 
     def _bases(self, capacities: Any) -> Any:
         sizes = [int(capacities[node.level]) for node in self._nodes]
@@ -380,8 +358,8 @@ class Schema:
                 after[new[node.number] : new[node.number] + count] = before[old[node.number] : old[node.number] + count]
         return moved
 
-    def _values(self, node: _Node, data: Any, bases: Any, columns: Any, used: Any) -> tuple[pa.Array, Flags]:
-        """Return the values of a node, and which of its tokens are wrong."""
+    def _values(self, node: Node, data: Any, bases: Any, columns: Any, used: Any) -> tuple[pa.Array, Flags, Flags]:
+        """Return the values of a node, which of its tokens are wrong, and in which something is wrong."""
         first = int(bases[node.number])
         chosen = slice(first, first + int(used[node.level]))
         tokens, starts, ends = (frozen(column[chosen]) for column in columns)
@@ -389,167 +367,47 @@ class Schema:
         if node.convert is not None:
             found = node.convert(Cells(data=data, tokens=tokens, starts=starts, ends=ends))
             wrong = is_given & flags(found.is_null()) if found.null_count else np.zeros(len(tokens), dtype=np.bool_)
-            return found, wrong
+            return found, wrong, wrong
         parts = [self._values(child, data, bases, columns, used) for child in node.children]
-        arrays = [part for part, _ in parts]
+        arrays = [part for part, _, _ in parts]
         if node.kind.kind == "struct":
-            valid = tokens > json_columns.ABSENT if node is self.root else tokens == json_columns.OBJECT
-            nulls = None if valid.all() else pa.array(~valid)
-            return pa.StructArray.from_arrays(arrays, fields=list(node.kind.arrow), mask=nulls), is_given & ~valid
+            valid = tokens == json_columns.OBJECT
+            wrong = has_error = is_given & ~valid
+            for _, _, has_inner in parts:
+                has_error = has_error | has_inner
+            if node is self.root:
+                valid |= tokens > json_columns.ABSENT
+            return _struct_array(node.kind.arrow, arrays, valid), wrong, has_error
         valid = tokens == (json_columns.OBJECT if node.kind.kind == "map" else json_columns.ARRAY)
         counts = np.where(valid, ends - starts, 0).astype(np.int64)
-        wrong = parts[-1][1]
-        if wrong.any():
+        wrong = has_error = is_given & ~valid
+        _, wrong_inner, has_inner = parts[-1]
+        if has_inner.any():
             bounds = np.zeros(len(counts) + 1, dtype=np.int64)
             np.cumsum(counts, out=bounds[1:])
-            valid &= ~has_chosen(bounds, wrong)
+            has_error = has_error | has_chosen(bounds, has_inner)
+            is_lost = has_chosen(bounds, wrong_inner)
+            valid, wrong = valid & ~is_lost, wrong | is_lost
         elements = arrays[0] if node.kind.kind == "array" else map_pairs(node.kind.arrow, arrays)
-        return list_array(node.kind.arrow, counts, elements, valid), is_given & ~valid
+        return list_array(node.kind.arrow, counts, elements, valid), wrong, has_error
 
-    def read_others(self, texts: Sequence[str]) -> list[Any]:
-        """Return the values of documents that are read one by one, as Python objects."""
-        scalars = _Scalars(self._leaves)
+    def read_others(self, texts: Sequence[str]) -> list[Document]:
+        """Return documents that are read one by one."""
+        scalars = Scalars(self._leaves.print_double)
         while True:
-            values = [_Document(self.root, scalars, text).value() for text in texts]
+            documents = [Document(self.root, scalars, text, self._leaves.features) for text in texts]
             if not scalars.convert():
-                return values
+                return documents
 
 
-class _Scalars:
-    """The values of tokens that are not nested, which are converted together when documents have been read.
-
-    Until then a token without a value counts as right, and the documents are read again after it is converted.
-    """
-
-    def __init__(self, leaves: Leaves) -> None:
-        self.print_double = leaves.print_double
-        self._known: dict[tuple[int, int, str], Any] = {}
-        self._missing: dict[int, tuple[_Node, dict[tuple[int, str], None]]] = {}
-
-    def find(self, node: _Node, token: int, text: str) -> Any:
-        """Return the value of a token of a node; raise :class:`JsonError` for a wrong one."""
-        key = (node.number, token, text)
-        if key not in self._known:
-            self._missing.setdefault(node.number, (node, {}))[1][token, text] = None
-            return None
-        value = self._known[key]
-        if value is None:
-            raise JsonError("a value of another type")
-        return value
-
-    def convert(self) -> bool:
-        """Convert the tokens that had no value; return whether there were any."""
-        for node, tokens in self._missing.values():
-            encoded = [text.encode() for _, text in tokens]
-            ends = np.cumsum([len(text) for text in encoded], dtype=np.int32)
-            starts = np.concatenate([np.zeros(1, dtype=np.int32), ends[:-1]])
-            cells = Cells(
-                data=frozen(np.frombuffer(b"".join(encoded), dtype=np.uint8)), starts=frozen(starts), ends=frozen(ends),
-                tokens=frozen(np.array([token for token, _ in tokens], dtype=np.uint8)),
-            )  # fmt: skip
-            assert node.convert is not None, "a value that is not nested has a conversion"
-            found = node.convert(cells)
-            number = {"date": pa.int32(), "timestamp": pa.int64()}.get(node.kind.kind)
-            values = (found if number is None else found.view(number)).to_pylist()
-            keys = ((node.number, token, text) for token, text in tokens)
-            self._known.update(zip(keys, values, strict=True))
-        had_missing = bool(self._missing)
-        self._missing = {}
-        return had_missing
-
-
-class _Document:
-    """One document that is read into Python objects."""
-
-    def __init__(self, root: _Node, scalars: _Scalars, text: str) -> None:
-        self._root = root
-        self._scalars = scalars
-        self._reader = Reader(text)
-
-    def value(self) -> Any:
-        """Return the value of the document; of one with an error NULL, or a struct of NULLs."""
-        root, reader = self._root, self._reader
-        nothing = {f"c{place}": None for place in range(len(root.children))} if root.kind.kind == "struct" else None
-        try:
-            token = reader.next()
-            if token is None:
-                return None
-            if token == "null":
-                return nothing
-            is_one = root.kind.kind == "array" and root.children[0].kind.kind == "struct" and token == "{"
-            return [self._object(root.children[0])] if is_one else self._one(root)
-        except JsonError:
-            return nothing
-
-    def _one(self, node: _Node) -> Any:
-        reader = self._reader
-        token = reader.token
-        if token == NAME:
-            token = reader.next()
-        if token is None or token == "null":
-            return None
-        opening = {"struct": "{", "map": "{", "array": "["}.get(node.kind.kind)
-        if opening is None:
-            return self._scalar(node, token)
-        if token != opening:
-            if token == STRING:
-                reader.text()
-            raise JsonError("a value of another type")
-        if node.kind.kind == "struct":
-            return self._object(node)
-        return self._array(node) if node.kind.kind == "array" else self._map(node)
-
-    def _object(self, node: _Node) -> dict[str, Any]:
-        reader, places = self._reader, {name: place for place, name in enumerate(node.kind.names)}
-        values: dict[str, Any] = {f"c{place}": None for place in range(len(node.children))}
-        while reader.next() not in (None, "}"):
-            place = None if reader.name is None else places.get(java_text_of(reader.name))
-            try:
-                if place is not None:
-                    values[f"c{place}"] = self._one(node.children[place])
-                    continue
-            except JsonError:
-                pass
-            reader.skip_children()
-        return values
-
-    def _array(self, node: _Node) -> list[Any]:
-        values = []
-        while self._reader.next() not in (None, "]"):
-            values.append(self._one(node.children[0]))
-        return values
-
-    def _map(self, node: _Node) -> list[tuple[str, Any]]:
-        reader, entries, is_wrong = self._reader, [], False
-        while reader.next() not in (None, "}"):
-            name = reader.name or ""
-            try:
-                entries.append((java_text_of(name), self._one(node.children[1])))
-            except JsonError:
-                is_wrong = True
-                reader.skip_children()
-        if is_wrong:
-            raise JsonError("a value of a map")
-        return entries
-
-    def _scalar(self, node: _Node, token: str) -> Any:
-        reader = self._reader
-        if node.kind.kind == "string":
-            return read_text(reader, self._scalars.print_double)
-        if token == STRING:
-            return self._scalars.find(node, json_columns.STRING, f'"{java_text_of(reader.text())}"')
-        if token in (INTEGER, FLOAT):
-            text = reader.text()
-            is_plain = token == INTEGER and len(text) <= _MOST_DIGITS
-            number = json_columns.INTEGER if is_plain else json_columns.ODD
-            return self._scalars.find(node, number, "0" if text == "-0" else text)
-        if token in _LITERALS:
-            return self._scalars.find(node, _LITERALS[token], token)
-        raise JsonError("a value of another type")
+def _struct_array(type_: pa.DataType, children: list[pa.Array], valid: Flags) -> pa.Array:
+    if not children:
+        return pa.Array.from_buffers(type_, len(valid), [None if valid.all() else pack_flags(valid)])
+    return pa.StructArray.from_arrays(children, fields=list(type_), mask=None if valid.all() else pa.array(~valid))
 
 
 #: Types that Spark reads with other rules than those of its casts.
-_OTHER_TYPES = r"_corrupt_record:|(?:interval|time\(|timestamp_ntz|timestamp_ltz|binary|void|char\(|variant)(?!\w*:)"
+_OTHER_TYPES = r"(?:interval|time\(|timestamp_ltz|timestamp_ntz\(|binary|void|char\(|variant)(?!\w*:)"
 _SETTINGS = {
     "spark.sql.json.enablePartialResults": ["true"],
     "spark.sql.legacy.json.allowEmptyString.enabled": ["false"],
@@ -557,27 +415,159 @@ _SETTINGS = {
     "spark.sql.legacy.json.enableDateTimeParsingFallback": ["<undefined>", "true"],
     "spark.sql.columnNameOfCorruptRecord": ["_corrupt_record"],
 }
+_FEATURES = {f"allow{field.name.replace('_', '')}".lower(): field.name for field in fields(Features)}
+_CORRUPT_NAME = "columnnameofcorruptrecord"
+#: Options that decide which types Spark infers, of no effect here.
+_OF_INFERENCE = ("primitivesasstring", "prefersdecimal", "dropfieldifallnull", "infertimestamp")
+_FLAGS = f"(?:{'|'.join((*_FEATURES, *_OF_INFERENCE))})=(?:true|false)"
+_OPTION = f"(?i:{_FLAGS}|{_CORRUPT_NAME}=(?!value\n)[^\n]*|mode=PERMISSIVE)"
+_DATE = "(?:yyyy[-/. ]MM[-/. ]dd|(?:dd[-/. ]MM|MM[-/. ]dd)[-/. ]yyyy)"
+_TIME = r"(?: |'T')HH:mm(?::ss(?:\.SSS(?:SSS)?)?)?(?:XXX|'Z')?"
+_FORMAT = f"(?i:dateFormat)={_DATE}|(?i:timestampFormat)={_DATE}(?:{_TIME})?"
+_SAME_TWICE = r"(?!(?:[^\n]*\n)*(?i:(\w+)=[^\n]*\n(?:[^\n]*\n)*\1=))"
+#: Schemas of which an error would name a field by a name that Spark parses, or by none.
+_UNNAMED = r"[`.]|array<(?:float|double)>"
 
 
-@function("JsonToStructs", [
-    case(
-        ["string"], result=["struct", "array", "map"], settings=_SETTINGS,
-        field_matches={"schema": f"(?!.*(?:{_OTHER_TYPES})).*", "options": "(?:(?i:mode)=(?i:PERMISSIVE)\n)?"},
-    ),
-])  # fmt: skip
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    """The options of a call: what readers accept, the field of documents with an error, and whether one raises."""
+
+    features: Features
+    corrupt_name: str
+    fails: bool
+    formats: Mapping[str, str]
+
+    @classmethod
+    def of(cls, text: str) -> _Options:
+        """Read lines ``name=value``; Spark's names have no case."""
+        values = {name.lower(): value for name, value in (line.split("=", 1) for line in text.split("\n") if line)}
+        features = {_FEATURES[name]: value.lower() == "true" for name, value in values.items() if name in _FEATURES}
+        return cls(
+            features=Features(**features),
+            corrupt_name=values.get(_CORRUPT_NAME, "_corrupt_record"),
+            fails=values.get("mode", "").upper() == "FAILFAST",
+            formats={name.removesuffix("format"): value for name, value in values.items() if name.endswith("format")},
+        )
+
+
+class _Parser:
+    """Reads documents by a schema, of which one field may be that of documents with an error."""
+
+    def __init__(self, kind: DataType, options: _Options, leaves: Leaves, settings: ExpressionSettings) -> None:
+        self._kind = kind
+        self._options = options
+        self._settings = settings
+        is_struct = kind.kind == "struct"
+        #: The position of each field in the schema that is read; None for one of documents with an error.
+        self._places: list[int | None] = []
+        names = [name for name in kind.names if name != options.corrupt_name] if is_struct else []
+        for name in kind.names if is_struct else ():
+            before = sum(place is not None for place in self._places)
+            self._places.append(None if name == options.corrupt_name else before)
+        self._has_corrupt = None in self._places
+        #: The type of the field of documents with an error, if it is none that Spark allows.
+        self._wrong_type: DataType | None = None
+        read = kind
+        if self._has_corrupt:
+            corrupt = kind.children[self._last_corrupt()]
+            self._wrong_type = None if corrupt.kind == "string" else corrupt
+            given = zip(kind.children, self._places, strict=True)
+            read = replace(kind, names=tuple(names), children=tuple(child for child, at in given if at is not None))
+        self._read_kind = read
+        self._schema = Schema(read, leaves)
+
+    def run(self, values: Sequence[Value], rows: int) -> Value:
+        """Return the values of documents; in the mode FAILFAST raise the error of the first one that has one."""
+        given = to_array(values[0], rows)
+        texts = java_text(given)
+        if self._wrong_type is not None and texts.null_count < rows:
+            raise conditions.corrupt_record_type(self._options.corrupt_name, self._wrong_type)
+        found, has_error, is_other = self._schema.read(texts)
+        is_other &= flags(texts.is_valid())
+        if is_other.any():
+            documents = self._schema.read_others(texts.filter(pa.array(is_other)).to_pylist())
+            place = np.arange(rows)
+            place[is_other] = rows + np.arange(len(documents))
+            others = [document.value for document in documents]
+            found = pa.concat_arrays([found, pa.array(others, self._read_kind.arrow)]).take(pa.array(place))
+            has_error[is_other] = [document.error is not None for document in documents]
+        if self._options.fails and has_error.any():
+            raise self._failure(texts[int(np.flatnonzero(has_error)[0])].as_py())
+        return self._with_corrupt(found, given, has_error) if self._has_corrupt else found
+
+    @property
+    def can_raise(self) -> bool:
+        """Whether some documents raise an error."""
+        return self._options.fails or self._wrong_type is not None
+
+    def _last_corrupt(self) -> int:
+        return len(self._places) - 1 - self._places[::-1].index(None)
+
+    def _with_corrupt(self, found: pa.Array, given: pa.Array, has_error: Flags) -> pa.Array:
+        corrupt = pc.if_else(pa.array(has_error), given, pa.scalar(None, pa.string()))
+        nothing = pa.nulls(len(given), pa.string())
+        last = self._last_corrupt()
+        columns = [
+            found.field(place) if place is not None else corrupt if at == last else nothing
+            for at, place in enumerate(self._places)
+        ]
+        return _struct_array(self._kind.arrow, columns, flags(found.is_valid()))
+
+    def _failure(self, text: str) -> SparkConditionError:
+        (document,) = self._schema.read_others([text])
+        error = document.error
+        if isinstance(error, WrongTextError):
+            return conditions.malformed_number(text, error.name, error.text, error.kind)
+        if isinstance(error, ArrayAsStructError):
+            return conditions.malformed_array(text)
+        print_value = partial(row_text, settings=self._settings)
+        if self._kind.kind != "struct":
+            return conditions.malformed_record(f"[{print_value(document.value, self._kind)}]")
+        values = list(document.value.values())
+        parts = [
+            print_value(values[place], child) if place is not None else text
+            for child, place in zip(self._kind.children, self._places, strict=True)
+        ]
+        return conditions.malformed_record(f"[{','.join(parts)}]")
+
+
+def row_text(value: Any, kind: DataType, settings: ExpressionSettings) -> str:
+    """Return a value of a document as Java prints the object that Spark has for it."""
+    if value is None:
+        return "null"
+    if kind.kind == "struct":
+        pairs = zip(value.values(), kind.children, strict=True)
+        parts = [row_text(item, child, settings) for item, child in pairs]
+        return f"[{','.join(parts)}]" if parts else "[empty row]"
+    if kind.kind == "array":
+        return f"[{','.join(row_text(item, kind.children[0], settings) for item in value)}]"
+    if kind.kind == "map":
+        names, items = ([pair[place] for pair in value] for place in (0, 1))
+        texts = [row_text(item, kind.children[1], settings) for item in items]
+        return f"keys: [{','.join(names)}], values: [{','.join(texts)}]"
+    if kind.kind == "boolean":
+        return "true" if value else "false"
+    if kind.is_floating:
+        number = np.array([value], dtype=np.float32 if kind.kind == "float" else np.float64)
+        return str(Digits.of(number, settings.prints_shortest_digits).texts(None)[0])
+    return str(value)
+
+
+def _case(fails: bool, has_formats: bool) -> Case:
+    schema = f"(?!.*(?:{_OTHER_TYPES}|{_UNNAMED})).*" if fails else f"(?!.*(?:{_OTHER_TYPES})).*"
+    options = "|".join([_OPTION, *(["(?i:mode=FAILFAST)"] if fails else []), *([_FORMAT] if has_formats else [])])
+    fallback = {"spark.sql.legacy.json.enableDateTimeParsingFallback": ["<undefined>"]}
+    return case(
+        ["string"], result=["struct", "array", "map"], settings=_SETTINGS | (fallback if has_formats else {}),
+        field_matches={"schema": schema, "options": f"{_SAME_TWICE}(?:(?:{options})\n)*"},
+    )  # fmt: skip
+
+
+@function("JsonToStructs", [_case(fails, has_formats) for fails in (False, True) for has_formats in (False, True)])
 def _from_json(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the values of documents; NULL for an empty one, or fields that are NULL for one with an error."""
-    schema = Schema(call.type, Leaves(settings, call.fields["timeZoneId"]))
-
-    def run(values: Sequence[Value], rows: int) -> Value:
-        texts = java_text(to_array(values[0], rows))
-        found, is_other = schema.read(texts)
-        is_other &= flags(texts.is_valid())
-        if not is_other.any():
-            return found
-        others = schema.read_others(texts.filter(pa.array(is_other)).to_pylist())
-        place = np.arange(rows)
-        place[is_other] = rows + np.arange(len(others))
-        return pa.concat_arrays([found, pa.array(others, call.type.arrow)]).take(pa.array(place))
-
-    return Kernel(run=run)
+    options = _Options.of(call.fields["options"])
+    leaves = Leaves(settings, call.fields["timeZoneId"], options.features, options.formats)
+    parser = _Parser(call.type, options, leaves, settings)
+    return Kernel(run=parser.run, can_raise=parser.can_raise)

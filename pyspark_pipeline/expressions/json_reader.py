@@ -16,12 +16,28 @@ LITERALS = ("true", "false", "null")
 
 _DEEPEST, _LONGEST_NUMBER, _LONGEST_NAME = 1000, 1000, 50_000
 _SPACE = re.compile("[ \t\n\r]*")
+_COMMENT = re.compile(r"(?:[ \t\n\r]|/\*.*?\*/|//[^\n\r]*)*", re.DOTALL)
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _PLAIN = {quote: re.compile(rf"[^\x00-\x1f\\{quote}]*") for quote in "\"'"}
-_SHORT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", '"': '"', "'": "'", "\\": "\\", "/": "/"}
+_ANY = {quote: re.compile(rf"[^\\{quote}]*") for quote in "\"'"}
+_SHORT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "/": "/"}
 _WORDS = {"t": "true", "f": "false", "n": "null", "N": "NaN", "I": "Infinity"}
+_WITHOUT_ZEROS = re.compile("^0+(?=[0-9])")
 _LONGEST_WORD = 256
 _BUFFER = 4000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Features:
+    """The forms beyond JSON that a reader accepts, by the names of Spark's options."""
+
+    comments: bool = False
+    unquoted_field_names: bool = False
+    single_quotes: bool = True
+    numeric_leading_zeros: bool = False
+    non_numeric_numbers: bool = True
+    backslash_escaping_any_character: bool = False
+    unquoted_control_chars: bool = False
 
 
 @dataclass(slots=True)
@@ -34,7 +50,8 @@ class _Context:
 class Reader:
     """A document, of which :meth:`next` reads token after token; raises :class:`JsonError` where Jackson does."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, features: Features) -> None:
+        self._features = features
         self._text = units(text)
         self._at = 0
         self._contexts = [_Context("")]
@@ -120,30 +137,42 @@ class Reader:
         return self._text[self._at - 1]
 
     def _skip_space(self) -> None:
-        found = _SPACE.match(self._text, self._at)
+        found = (_COMMENT if self._features.comments else _SPACE).match(self._text, self._at)
         assert found is not None, "the pattern matches the empty text"
         self._at = found.end()
+        if self._features.comments and self._text[self._at : self._at + 1] == "/":
+            is_open = self._text[self._at + 1 : self._at + 2] == "*"
+            self._at = len(self._text) if is_open else min(self._at + 2, len(self._text))
+            raise JsonError("a comment is wrong")
 
     def _after_space(self) -> str:
         self._skip_space()
         return self._take()
 
     def _name(self, character: str) -> str:
-        if character not in "\"'":
+        if character == '"' or (character == "'" and self._features.single_quotes):
+            name = self._contents(character)
+        elif self._features.unquoted_field_names and _is_in_name(character):
+            name = self._unquoted(self._at - 1)
+        else:
             raise JsonError("a name is missing")
-        name = self._contents(character)
         if len(name) > _LONGEST_NAME:
             raise JsonError("a name is too long")
         return name
+
+    def _unquoted(self, start: int) -> str:
+        while _is_in_name(self._text[self._at : self._at + 1]):
+            self._at += 1
+        return self._text[start : self._at]
 
     def _finish(self) -> None:
         self._is_open = False
         self._value = self._contents('"')
 
     def _contents(self, quote: str) -> str:
-        parts = []
+        parts, pattern = [], (_ANY if self._features.unquoted_control_chars else _PLAIN)[quote]
         while True:
-            found = _PLAIN[quote].match(self._text, self._at)
+            found = pattern.match(self._text, self._at)
             assert found is not None, "the pattern matches the empty text"
             parts.append(found[0])
             self._at = found.end()
@@ -157,9 +186,12 @@ class Reader:
     def _escaped(self) -> str:
         character = self._take()
         if character != "u":
-            if character not in _SHORT:
+            is_itself = (character == "'" and self._features.single_quotes) or (
+                character not in _SHORT and self._features.backslash_escaping_any_character
+            )
+            if not is_itself and character not in _SHORT:
                 raise JsonError("an escape is wrong")
-            return _SHORT[character]
+            return character if is_itself else _SHORT[character]
         unit = 0
         for _ in range(4):
             # Jackson looks at the lower byte of each digit.
@@ -176,7 +208,7 @@ class Reader:
         if character == '"':
             self._is_open = True
             return STRING
-        if character == "'":
+        if character == "'" and self._features.single_quotes:
             self._value = self._contents("'")
             return STRING
         if character in "-+":
@@ -186,8 +218,7 @@ class Reader:
         if character in _WORDS:
             word = _WORDS[character]
             self._match(word, 1)
-            self._value = word
-            return word if word in LITERALS else FLOAT
+            return word if word in LITERALS else self._not_finite(word)
         if _starts_word(character):
             self._pass_word()
         raise JsonError("a value is missing")
@@ -201,16 +232,25 @@ class Reader:
             word = {"N": "INF", "n": "Infinity"}.get(character)
             if word is not None:
                 self._match(sign + word, 3)
-                self._value = sign + word
-                return FLOAT
+                return self._not_finite(sign + word)
         raise JsonError("a digit is missing")
+
+    def _not_finite(self, word: str) -> str:
+        if not self._features.non_numeric_numbers:
+            raise JsonError("a number is not finite")
+        self._value = word
+        return FLOAT
 
     def _number(self, start: int) -> str:
         found = _NUMBER.match(self._text, start)
         assert found is not None, "the number has a digit"
         digits = found[0].lstrip("-")
         has_zero = digits[0] == "0"
-        if has_zero and digits[1:2].isdigit():
+        text = found[0]
+        if has_zero and digits[1:2].isdigit() and self._features.numeric_leading_zeros:
+            digits = _WITHOUT_ZEROS.sub("", digits)
+            text = "-" + digits if text[0] == "-" else digits
+        elif has_zero and digits[1:2].isdigit():
             self._at = start + len(found[0]) - len(digits) + 1
             raise JsonError("a zero before a number")
         end = found.end()
@@ -229,7 +269,7 @@ class Reader:
         parts = sum(part in digits for part in ".eE")
         if count - (has_zero and parts < 2) > _LONGEST_NUMBER:
             raise JsonError("a number is too long")
-        self._value = found[0]
+        self._value = text
         return FLOAT if is_float else INTEGER
 
     def _end_of_buffer(self, at: int) -> int:
@@ -258,6 +298,11 @@ class Reader:
             if not _continues_word(self._text[self._at : self._at + 1]):
                 return
             self._at += 1
+
+
+def _is_in_name(character: str) -> bool:
+    """Return whether a character may be in a name without quotes, also as the first one."""
+    return character > " " and (character in "@#*-+" or _continues_word(character))
 
 
 def _starts_word(character: str) -> bool:

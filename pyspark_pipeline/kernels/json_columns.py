@@ -64,6 +64,21 @@ def number_token(data: Any, at: int, stop: int) -> Any:
 
 
 @kernel
+def bare_name_end(data: Any, at: int, stop: int) -> int:
+    """Return the offset after a name without quotes; -1 if it is none, or not decided."""
+    first = at
+    while at < stop:
+        byte = data[at]
+        if not (
+            48 <= byte <= 57 or 65 <= byte <= 90 or 97 <= byte <= 122 or byte == 95
+            or byte == 36 or byte == 64 or byte == 35 or byte == 42 or byte == 43 or byte == 45
+        ):  # fmt: skip
+            break
+        at += 1
+    return at if first < at < stop and data[at] < 127 else -1
+
+
+@kernel
 def child_of(data: Any, at: int, end: int, first: int, count: int, guess: int, name_ends: Any, names: Any) -> int:
     """Return the child, of ``count`` from ``first`` on, whose name is between ``at`` and ``end``; -1 if none is."""
     size = end - at
@@ -88,9 +103,9 @@ def child_of(data: Any, at: int, end: int, first: int, count: int, guess: int, n
 def read_document(
     data: Any, at: int, stop: int, row: int, kinds: Any, levels: Any, firsts: Any, counts: Any, inner: Any,
     name_ends: Any, names: Any, bases: Any, capacities: Any, used: Any, tokens: Any, starts: Any, ends: Any,
-    stack: Any, closings: Any,
+    stack: Any, closings: Any, has_bare_names: bool, has_zeros: bool,
 ) -> int:  # fmt: skip
-    """Write the tokens of one document; return its status. Arrays are those of :func:`read_documents`.
+    """Write the tokens of one document; return its status. Other arguments are those of :func:`read_documents`.
 
     ``stack`` (int64, shape (containers, 3)) has a node or -1, a token's place or -1, and the child expected next.
     """
@@ -148,6 +163,9 @@ def read_document(
                 token = ESCAPED if contents & _ESCAPES else STRING
                 at = end + 1
             elif byte == 45 or 48 <= byte <= 57:
+                while has_zeros and data[at] == 48 and at + 1 < stop and 48 <= data[at + 1] <= 57:
+                    at += 1
+                first = at
                 at, token = number_token(data, at, stop)
                 if token == ABSENT:
                     return OTHER
@@ -188,9 +206,16 @@ def read_document(
                 used[level] += 1
                 node = np.int64(firsts[outer])
             continue
-        if at >= stop or data[at] != 34:
+        if at >= stop:
             return OTHER
-        end, contents = string_end(data, at + 1, stop)
+        is_bare = data[at] != 34
+        if is_bare:
+            if not has_bare_names:
+                return OTHER
+            end, contents = bare_name_end(data, at, stop), 0
+            at -= 1
+        else:
+            end, contents = string_end(data, at + 1, stop)
         if end < 0 or end - at > _LONGEST_NAME or contents & _CONTROLS:
             return OTHER
         if outer >= 0 and kinds[outer] == MAP:
@@ -213,7 +238,7 @@ def read_document(
             if found >= 0:
                 stack[depth - 1, 2] = found + 1
                 node = np.int64(firsts[outer]) + found
-        at = skip_space(data, end + 1, stop)
+        at = skip_space(data, end if is_bare else end + 1, stop)
         if at >= stop or data[at] != 58:
             return OTHER
         at = skip_space(data, at + 1, stop)
@@ -223,6 +248,7 @@ def read_document(
 def read_documents(
     offsets: Any, data: Any, kinds: Any, levels: Any, firsts: Any, counts: Any, inner: Any, name_ends: Any, names: Any,
     bases: Any, capacities: Any, used: Any, tokens: Any, starts: Any, ends: Any, statuses: Any, row: int,
+    has_bare_names: bool, has_zeros: bool,
 ) -> int:  # fmt: skip
     """Write the tokens (uint8) of documents from ``row`` on, their ``starts`` and ``ends`` (int32), and the statuses.
 
@@ -230,6 +256,7 @@ def read_documents(
     The nodes (int32 each) have ``kinds``, ``levels``, the first and the number of their children, the level of their
     elements, and, if they are fields, names between ``name_ends`` in ``names``. ``capacities`` and ``used`` (int64) are
     the slots of each level. The start and the end of an array or map are those of its elements.
+    Documents may have names without quotes (``has_bare_names``), and zeros before numbers (``has_zeros``).
     A document that is not decided, or is empty, has no tokens.
     """
     stack = np.empty((DEEPEST + 1, 3), dtype=np.int64)
@@ -239,6 +266,7 @@ def read_documents(
         status = read_document(
             data, np.int64(offsets[row]), np.int64(offsets[row + 1]), row, kinds, levels, firsts, counts, inner,
             name_ends, names, bases, capacities, used, tokens, starts, ends, stack, closings,
+            has_bare_names, has_zeros,
         )  # fmt: skip
         statuses[row] = status
         if status == OTHER or status == FULL:

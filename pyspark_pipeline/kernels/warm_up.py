@@ -11,12 +11,13 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels import row_ranges, xorshift
+from pyspark_pipeline.kernels import row_ranges, shuffled_places, xorshift
 from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.bloom import BloomFilter
 from pyspark_pipeline.kernels.buffers import decimal_words, validity, values
 from pyspark_pipeline.kernels.chosen_elements import count_chosen, first_chosen, has_chosen
 from pyspark_pipeline.kernels.group_table import GroupTable
+from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.join_pairs import flagged_rows, set_flags
 from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
 from pyspark_pipeline.kernels.key_filter import KeyFilter, KeyFilterProbe
@@ -149,6 +150,8 @@ def _samples() -> None:
     xorshift.draw_doubles(state, np.empty(4))
     xorshift.draw_gaussians(state, np.full(1, np.nan), np.empty(4))
     xorshift.draw_characters(state, np.empty(4, dtype=np.uint8))
+    place = frozen(np.zeros(1, dtype=np.int64))
+    shuffled_places.shuffle_places(place, place, frozen(np.zeros(1, dtype=np.uint32)), np.empty(1, dtype=np.int64))
 
 
 def _value_frames() -> None:

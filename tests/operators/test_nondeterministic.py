@@ -55,3 +55,10 @@ def test_chunks_and_partitions_continue_the_same_numbers(name: str, chunk_rows: 
 def test_partitions_are_counted() -> None:
     assert values(call("MonotonicallyIncreasingID", "bigint"), 3, partition=2) == [2**34, 2**34 + 1, 2**34 + 2]
     assert values(call("SparkPartitionID", "int"), 2, partition=3) == [3, 3]
+
+
+def test_arrays_have_the_order_of_spark() -> None:
+    array = Literal(type=parse_type("array<int>"), value=(1, 20, 3, 5))
+    made = replace(call("Shuffle", "array<int>"), args=(array,), fields={"randomSeed": 4})
+    assert values(made, 3) == [[20, 3, 5, 1], [5, 1, 3, 20], [20, 5, 1, 3]]
+    assert values(made, 40, 7) == values(made, 40, 40)

@@ -47,15 +47,110 @@ SELECT from_json(j, 'a INT, b ARRAY<INT>') AS a FROM documents WHERE id < 0;
 -- set: spark.sql.session.timeZone=America/Los_Angeles
 SELECT id, CAST(x.ts AS string) AS a, CAST(x.ts2 AS string) AS b, CAST(x.d AS string) AS c, CAST(x.d2 AS string) AS d FROM (SELECT id, from_json(to_json(struct(*)), 'ts TIMESTAMP, ts2 TIMESTAMP, d TIMESTAMP, d2 TIMESTAMP') AS x FROM times);
 SELECT id, from_json(j, 'a STRUCT<void: INT, interval_ms: INT>, binary STRING, b MAP<STRING, STRING>') AS a FROM documents;
--- Options, columns of errors and other types.
--- expect: partly
+-- Options: what readers accept, and the field of documents with an error.
+SELECT id, from_json(j, 'a INT, b STRUCT<a: ARRAY<INT>>, _corrupt_record STRING') AS a, from_json(j, 'a STRING, _corrupt_record STRING, b STRING') AS b, from_json(j, 'ARRAY<INT>') AS c FROM documents;
+SELECT id, from_json(j, 'a STRUCT<b: INT, c: DOUBLE>, _corrupt_record STRING') AS a, from_json(j, 'a DOUBLE, b DECIMAL(10, 3), _corrupt_record STRING') AS b, from_json(j, 'a MAP<STRING, INT>, b ARRAY<STRUCT<a: DOUBLE>>, _corrupt_record STRING') AS c FROM documents;
+SELECT id, from_json(j, 'a INT, b STRUCT<a: ARRAY<INT>>, _corrupt_record STRING', map('allowSingleQuotes', 'false')) AS a, from_json(j, 'a STRING, _corrupt_record STRING, b STRING', map('allowSingleQuotes', 'false')) AS b, from_json(j, 'ARRAY<INT>', map('allowSingleQuotes', 'false')) AS c FROM documents;
+SELECT id, from_json(j, 'a STRUCT<b: INT, c: DOUBLE>, _corrupt_record STRING', map('allowSingleQuotes', 'false')) AS a, from_json(j, 'a DOUBLE, b DECIMAL(10, 3), _corrupt_record STRING', map('allowSingleQuotes', 'false')) AS b, from_json(j, 'a MAP<STRING, INT>, b ARRAY<STRUCT<a: DOUBLE>>, _corrupt_record STRING', map('allowSingleQuotes', 'false')) AS c FROM documents;
+SELECT id, from_json(j, 'a INT, b STRUCT<a: ARRAY<INT>>, _corrupt_record STRING', map('allowUnquotedFieldNames', 'true')) AS a, from_json(j, 'a STRING, _corrupt_record STRING, b STRING', map('allowUnquotedFieldNames', 'true')) AS b, from_json(j, 'ARRAY<INT>', map('allowUnquotedFieldNames', 'true')) AS c FROM documents;
+SELECT id, from_json(j, 'a STRUCT<b: INT, c: DOUBLE>, _corrupt_record STRING', map('allowUnquotedFieldNames', 'true')) AS a, from_json(j, 'a DOUBLE, b DECIMAL(10, 3), _corrupt_record STRING', map('allowUnquotedFieldNames', 'true')) AS b, from_json(j, 'a MAP<STRING, INT>, b ARRAY<STRUCT<a: DOUBLE>>, _corrupt_record STRING', map('allowUnquotedFieldNames', 'true')) AS c FROM documents;
+SELECT id, from_json(j, 'a INT, b STRUCT<a: ARRAY<INT>>, _corrupt_record STRING', map('allowNumericLeadingZeros', 'TRUE')) AS a, from_json(j, 'a STRING, _corrupt_record STRING, b STRING', map('allowNumericLeadingZeros', 'TRUE')) AS b, from_json(j, 'ARRAY<INT>', map('allowNumericLeadingZeros', 'TRUE')) AS c FROM documents;
+SELECT id, from_json(j, 'a STRUCT<b: INT, c: DOUBLE>, _corrupt_record STRING', map('allowNumericLeadingZeros', 'TRUE')) AS a, from_json(j, 'a DOUBLE, b DECIMAL(10, 3), _corrupt_record STRING', map('allowNumericLeadingZeros', 'TRUE')) AS b, from_json(j, 'a MAP<STRING, INT>, b ARRAY<STRUCT<a: DOUBLE>>, _corrupt_record STRING', map('allowNumericLeadingZeros', 'TRUE')) AS c FROM documents;
+SELECT id, from_json(j, 'a INT, b STRUCT<a: ARRAY<INT>>, _corrupt_record STRING', map('allowComments', 'true')) AS a, from_json(j, 'a STRING, _corrupt_record STRING, b STRING', map('allowComments', 'true')) AS b, from_json(j, 'ARRAY<INT>', map('allowComments', 'true')) AS c FROM documents;
+SELECT id, from_json(j, 'a STRUCT<b: INT, c: DOUBLE>, _corrupt_record STRING', map('allowComments', 'true')) AS a, from_json(j, 'a DOUBLE, b DECIMAL(10, 3), _corrupt_record STRING', map('allowComments', 'true')) AS b, from_json(j, 'a MAP<STRING, INT>, b ARRAY<STRUCT<a: DOUBLE>>, _corrupt_record STRING', map('allowComments', 'true')) AS c FROM documents;
+SELECT id, from_json(j, 'a INT, b STRUCT<a: ARRAY<INT>>, _corrupt_record STRING', map('allowNonNumericNumbers', 'false')) AS a, from_json(j, 'a STRING, _corrupt_record STRING, b STRING', map('allowNonNumericNumbers', 'false')) AS b, from_json(j, 'ARRAY<INT>', map('allowNonNumericNumbers', 'false')) AS c FROM documents;
+SELECT id, from_json(j, 'a STRUCT<b: INT, c: DOUBLE>, _corrupt_record STRING', map('allowNonNumericNumbers', 'false')) AS a, from_json(j, 'a DOUBLE, b DECIMAL(10, 3), _corrupt_record STRING', map('allowNonNumericNumbers', 'false')) AS b, from_json(j, 'a MAP<STRING, INT>, b ARRAY<STRUCT<a: DOUBLE>>, _corrupt_record STRING', map('allowNonNumericNumbers', 'false')) AS c FROM documents;
+SELECT id, from_json(j, 'a INT, b STRUCT<a: ARRAY<INT>>, _corrupt_record STRING', map('allowBackslashEscapingAnyCharacter', 'true')) AS a, from_json(j, 'a STRING, _corrupt_record STRING, b STRING', map('allowBackslashEscapingAnyCharacter', 'true')) AS b, from_json(j, 'ARRAY<INT>', map('allowBackslashEscapingAnyCharacter', 'true')) AS c FROM documents;
+SELECT id, from_json(j, 'a STRUCT<b: INT, c: DOUBLE>, _corrupt_record STRING', map('allowBackslashEscapingAnyCharacter', 'true')) AS a, from_json(j, 'a DOUBLE, b DECIMAL(10, 3), _corrupt_record STRING', map('allowBackslashEscapingAnyCharacter', 'true')) AS b, from_json(j, 'a MAP<STRING, INT>, b ARRAY<STRUCT<a: DOUBLE>>, _corrupt_record STRING', map('allowBackslashEscapingAnyCharacter', 'true')) AS c FROM documents;
+SELECT id, from_json(j, 'a INT, b STRUCT<a: ARRAY<INT>>, _corrupt_record STRING', map('allowUnquotedControlChars', 'true')) AS a, from_json(j, 'a STRING, _corrupt_record STRING, b STRING', map('allowUnquotedControlChars', 'true')) AS b, from_json(j, 'ARRAY<INT>', map('allowUnquotedControlChars', 'true')) AS c FROM documents;
+SELECT id, from_json(j, 'a STRUCT<b: INT, c: DOUBLE>, _corrupt_record STRING', map('allowUnquotedControlChars', 'true')) AS a, from_json(j, 'a DOUBLE, b DECIMAL(10, 3), _corrupt_record STRING', map('allowUnquotedControlChars', 'true')) AS b, from_json(j, 'a MAP<STRING, INT>, b ARRAY<STRUCT<a: DOUBLE>>, _corrupt_record STRING', map('allowUnquotedControlChars', 'true')) AS c FROM documents;
+SELECT id, from_json(j, 'a INT, b STRUCT<a: ARRAY<INT>>, _corrupt_record STRING', map('ALLOWUNQUOTEDFIELDNAMES', 'true', 'allowSingleQuotes', 'false', 'allowNumericLeadingZeros', 'true', 'allowComments', 'true', 'allowBackslashEscapingAnyCharacter', 'true', 'allowUnquotedControlChars', 'true', 'primitivesAsString', 'true')) AS a, from_json(j, 'a STRING, _corrupt_record STRING, b STRING', map('ALLOWUNQUOTEDFIELDNAMES', 'true', 'allowSingleQuotes', 'false', 'allowNumericLeadingZeros', 'true', 'allowComments', 'true', 'allowBackslashEscapingAnyCharacter', 'true', 'allowUnquotedControlChars', 'true', 'primitivesAsString', 'true')) AS b, from_json(j, 'ARRAY<INT>', map('ALLOWUNQUOTEDFIELDNAMES', 'true', 'allowSingleQuotes', 'false', 'allowNumericLeadingZeros', 'true', 'allowComments', 'true', 'allowBackslashEscapingAnyCharacter', 'true', 'allowUnquotedControlChars', 'true', 'primitivesAsString', 'true')) AS c FROM documents;
+SELECT id, from_json(j, 'a STRUCT<b: INT, c: DOUBLE>, _corrupt_record STRING', map('ALLOWUNQUOTEDFIELDNAMES', 'true', 'allowSingleQuotes', 'false', 'allowNumericLeadingZeros', 'true', 'allowComments', 'true', 'allowBackslashEscapingAnyCharacter', 'true', 'allowUnquotedControlChars', 'true', 'primitivesAsString', 'true')) AS a, from_json(j, 'a DOUBLE, b DECIMAL(10, 3), _corrupt_record STRING', map('ALLOWUNQUOTEDFIELDNAMES', 'true', 'allowSingleQuotes', 'false', 'allowNumericLeadingZeros', 'true', 'allowComments', 'true', 'allowBackslashEscapingAnyCharacter', 'true', 'allowUnquotedControlChars', 'true', 'primitivesAsString', 'true')) AS b, from_json(j, 'a MAP<STRING, INT>, b ARRAY<STRUCT<a: DOUBLE>>, _corrupt_record STRING', map('ALLOWUNQUOTEDFIELDNAMES', 'true', 'allowSingleQuotes', 'false', 'allowNumericLeadingZeros', 'true', 'allowComments', 'true', 'allowBackslashEscapingAnyCharacter', 'true', 'allowUnquotedControlChars', 'true', 'primitivesAsString', 'true')) AS c FROM documents;
+SELECT id, from_json(j, 'a TIMESTAMP_NTZ, b BOOLEAN, _corrupt_record STRING') AS a, from_json(j, 'a TIMESTAMP, b DATE, _corrupt_record STRING') AS b, from_json(j, '_corrupt_record STRING') AS c FROM documents;
+SELECT id, from_json(j, 'a INT, _corrupt_record STRING, b STRING, `bad one` STRING', map('columnNameOfCorruptRecord', 'bad one')) AS a, from_json(j, 'a INT, _corrupt_record STRING')._corrupt_record AS b, from_json(j, 'ARRAY<STRUCT<a: INT, _corrupt_record: STRING>>') AS c FROM documents;
+SELECT id, from_json(j, 'a STRUCT<b: INT, _corrupt_record: STRING>, c INT, _corrupt_record STRING') AS a FROM documents;
+-- expect: error INVALID_CORRUPT_RECORD_TYPE
+SELECT id, from_json(j, 'a INT, _corrupt_record INT') AS a FROM documents;
+SELECT id, from_json(j, 'a INT, _corrupt_record INT') AS a FROM documents WHERE id < 0;
+-- Local timestamps have no time zone.
+SELECT v, CAST(from_json(concat('{"a":"', v, '"}'), 'a TIMESTAMP_NTZ, _corrupt_record STRING') AS string) AS a FROM (SELECT explode(array('2020-01-02', ' 2020-01-02 ', '2020-01-02 03:04:05', '2020-01-02T03:04:05.678901', '2020-01-02T03:04:05.6789019', '2020-01-02T3:4:5.', '2020-01-02 03:04', '2020-01-02T', '2020-01-02 ', '2020-01', '2020', '2020-01-02T03:04:05Z', '2020-01-02 03:04:05+01:00', '2020-01-02 03:04:05-8', '2020-01-02 03:04:05 Europe/Paris', '2020-01-02 03:04:05UTC', '03:04:05', 'T03:04', '', ' ', '+12020-01-02', '-0001-01-02 00:00:00', '294248-01-01', '2020-13-01', '2020-02-30', '2020-01-02 24:00:00', '20200102', '5')) AS v FROM range(1));
+SELECT id, CAST(from_json(to_json(struct(*)), 'd TIMESTAMP_NTZ, d2 TIMESTAMP_NTZ, ts TIMESTAMP_NTZ') AS string) AS x FROM times;
+-- Patterns of dates and timestamps.
+SELECT v, CAST(from_json(concat('{"a":"', v, '","b":"', v, '","c":["', v, '"]}'), 'a DATE, b TIMESTAMP, c ARRAY<TIMESTAMP>, _corrupt_record STRING', map('dateFormat', 'dd/MM/yyyy', 'timestampFormat', 'dd/MM/yyyy HH:mm:ss')) AS string) AS a, CAST(from_json(concat('{"a":"', v, '","b":"', v, '"}'), 'a DATE, b TIMESTAMP', map('DATEFORMAT', 'yyyy-MM-dd', 'TimestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSXXX")) AS string) AS b FROM (SELECT explode(array('26/08/2015', '26/08/2015 ', '26/08/2015 01:02:03', '1/2/2020', '31/02/2020', '29/02/2020', '2020-01-02', '2020-01-02T03:04:05.678Z', '2020-01-02T03:04:05.678+01:00', '2020-01-02T03:04:05.67Z', '12020-01-02', '', '26/08/0001', '26/08/0000', '26/08/1500 00:00:00', 'x', '18000')) AS v FROM range(1));
+SELECT id, CAST(from_json(j, 'a DATE, b TIMESTAMP, _corrupt_record STRING', map('dateFormat', 'yyyy/MM/dd', 'timestampFormat', 'yyyy/MM/dd')) AS string) AS a FROM documents;
+-- set: spark.sql.session.timeZone=America/Los_Angeles
+SELECT id, CAST(from_json(to_json(struct(*), map('timestampFormat', 'dd.MM.yyyy HH:mm:ss.SSSSSS', 'dateFormat', 'MM/dd/yyyy')), 'ts TIMESTAMP, d DATE, d2 DATE, ts2 TIMESTAMP', map('timestampFormat', 'dd.MM.yyyy HH:mm:ss.SSSSSS', 'dateFormat', 'MM/dd/yyyy')) AS string) AS a FROM (SELECT id, d, d2, ts, ts2 FROM times WHERE ts > TIMESTAMP'1000-01-01 00:00:00' AND d > DATE'1000-01-01');
+-- The mode FAILFAST.
+SELECT id, from_json(to_json(struct(*)), 'id BIGINT, k STRING, i INT, ai ARRAY<INT>, m MAP<STRING, BIGINT>', map('mode', 'failFast')) AS a FROM nests;
+SELECT from_json(v, 'a INT', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"a":1}', NULL, '', '{}', ' ', '{"a":null}', '{"b":["x"]} ]')) AS v FROM range(1));
 SELECT id, from_json(j, 'a INT', map('mode', 'FAILFAST')) AS a FROM documents WHERE id < 0;
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, 'a INT', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"a":"x"}')) AS v FROM range(1));
+-- errors: exact
+-- expect: error MALFORMED_RECORD_IN_PARSING.CANNOT_PARSE_STRING_AS_DATATYPE
+SELECT from_json(v, 'a DOUBLE', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"a":"x"}')) AS v FROM range(1));
+-- errors: exact
+-- expect: error MALFORMED_RECORD_IN_PARSING.CANNOT_PARSE_STRING_AS_DATATYPE
+SELECT from_json(v, 'a FLOAT', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"a":"x y\\""}')) AS v FROM range(1));
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, 'a DOUBLE', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"a":""}')) AS v FROM range(1));
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, 'a INT, b STRUCT<c: INT>', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"a":1,"b":{"c":"x"}}')) AS v FROM range(1));
+-- errors: exact
+-- expect: error MALFORMED_RECORD_IN_PARSING.CANNOT_PARSE_STRING_AS_DATATYPE
+SELECT from_json(v, 'a INT, b STRUCT<c: DOUBLE>', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"a":1,"b":{"c":"x"}}')) AS v FROM range(1));
+-- errors: exact
+-- expect: error MALFORMED_RECORD_IN_PARSING.CANNOT_PARSE_JSON_ARRAYS_AS_STRUCTS
+SELECT from_json(v, 'a INT', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('[{"a":1}]')) AS v FROM range(1));
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, 'a INT', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('x')) AS v FROM range(1));
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, 'a INT', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"a":1')) AS v FROM range(1));
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, 'a INT', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('null')) AS v FROM range(1));
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, 'a INT', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('5')) AS v FROM range(1));
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, 'MAP<STRING, INT>', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"a":1, "b":"x"}')) AS v FROM range(1));
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, 'ARRAY<INT>', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('[1,"x"]')) AS v FROM range(1));
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, 'b STRUCT<c: INT, d: DATE>, e BOOLEAN, f DECIMAL(3, 1)', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"b":{"c":1,"d":"2020-01-01"}, "e":2}')) AS v FROM range(1));
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, 'f DECIMAL(3, 1), g STRING, x DECIMAL(10, 5), y DOUBLE, z FLOAT, t BOOLEAN', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"g":"é😀","f":12345, "x":1.50, "y":1e10, "z":1.1, "t":true}')) AS v FROM range(1));
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, 'f INT, g ARRAY<INT>, h MAP<STRING, INT>, t TIMESTAMP, d DOUBLE', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"g":[1,null],"h":{"x":1,"y":null},"t":"2020-01-01","f":"q","d":1.5}')) AS v FROM range(1));
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, 'ARRAY<STRUCT<a: INT, b: INT>>', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('[{"a":1,"b":"x"}]')) AS v FROM range(1));
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, 'a ARRAY<INT>, b INT', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"a":[1,"x",3],"b":1}')) AS v FROM range(1));
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, 'm MAP<STRING, DOUBLE>, b INT', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"m":{"x":"q"},"b":1}')) AS v FROM range(1));
+-- errors: exact
+-- expect: error MALFORMED_RECORD_IN_PARSING.CANNOT_PARSE_STRING_AS_DATATYPE
+SELECT from_json(v, 'm MAP<STRING, STRUCT<y: DOUBLE>>, b INT', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"m":{"x":{"y":"q"}},"b":1}')) AS v FROM range(1));
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, 'a ARRAY<STRUCT<x: DOUBLE>>, b DOUBLE', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"a":[{"x":"q"},5],"b":"z"}')) AS v FROM range(1));
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, '_corrupt_record STRING, a INT, b INT', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"a":1,"b":"x"}')) AS v FROM range(1));
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, 'n DECIMAL(38, 30), a INT', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"n":1e-40,"a":"x"}')) AS v FROM range(1));
+-- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
+SELECT from_json(v, 'n DECIMAL(38, 20), a INT', map('mode', 'FAILFAST')) AS a FROM (SELECT explode(array('{"n":1e-10,"a":"x"}')) AS v FROM range(1));
+-- Names that the error would write in other ways, other modes, options of formats, and other types.
 -- expect: partly
-SELECT id, from_json(j, 'a INT, _corrupt_record STRING') AS a FROM documents;
+SELECT id, from_json(j, '`a.b` INT', map('mode', 'FAILFAST')) AS a FROM documents WHERE id < 0;
 -- expect: partly
-SELECT id, from_json(j, 'a INT', map('allowComments', 'true')) AS a FROM documents;
+SELECT id, from_json(j, 'a ARRAY<DOUBLE>', map('mode', 'FAILFAST')) AS a FROM documents WHERE id < 0;
 -- expect: partly
-SELECT id, from_json(j, 'a TIMESTAMP_NTZ') AS a FROM documents;
+SELECT id, from_json(j, 'a INT', map('mode', 'PERMISSIVE', 'MODE', 'FAILFAST')) AS a FROM documents WHERE id < 0;
+-- expect: partly
+SELECT id, from_json(j, 'a DATE', map('dateFormat', 'd MMM yyyy')) AS a FROM documents;
+-- expect: partly
+-- set: spark.sql.legacy.json.enableDateTimeParsingFallback=true
+SELECT id, from_json(j, 'a DATE', map('dateFormat', 'dd/MM/yyyy')) AS a FROM documents;
+-- expect: partly
+SELECT id, from_json(j, 'ARRAY<INT>', map('columnNameOfCorruptRecord', 'value')) AS a FROM documents WHERE id < 0;
 -- expect: partly
 SELECT id, from_json(j, 'a BINARY') AS a FROM documents;
 -- expect: partly

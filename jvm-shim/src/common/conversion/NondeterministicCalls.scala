@@ -25,12 +25,26 @@ object NondeterministicCalls {
   def reason(op: SparkPlan, es: Seq[Expression], support: Support): Option[String] = {
     val calls = es.flatMap(_.collect { case call if isCall(call) => call })
     calls.iterator.flatMap(support.matching(_, Manifest.nondeterministic)).nextOption()
+      .orElse(calls.iterator.flatMap(_.children).flatMap(argumentReason(_, support)).nextOption())
       .orElse(es.iterator.flatMap(skipped).nextOption().map { call =>
         s"${ExpressionJson.name(call)} is not evaluated for every row"
       })
       .orElse(calls.headOption.filter(_ => op.children.exists(Placement.readsUnion)).map { call =>
         s"${ExpressionJson.name(call)} above a union is not supported"
       })
+  }
+
+  /**
+   * Return the reason against an argument of a call: it is computed before the other expressions of the operator, so
+   * one that can raise an error is not supported.
+   */
+  private def argumentReason(e: Expression, support: Support): Option[String] =
+    if (e.children.isEmpty || e.isInstanceOf[CreateArray] && e.children.forall(isColumnOrConstant)) support.argumentReason(e)
+    else Some("shuffle of a computed array is not supported")
+
+  private def isColumnOrConstant(e: Expression): Boolean = e match {
+    case c: Cast => c.child.children.isEmpty && Cast.canUpCast(c.child.dataType, c.dataType)
+    case other => other.children.isEmpty
   }
 
   /** Return a call in `e` that Spark may not evaluate for every row for which it evaluates `e`. */
@@ -61,7 +75,7 @@ object NondeterministicCalls {
     val calls = ArrayBuffer.empty[(ExprId, Expression)]
     val rest = es.map(_.transformUp {
       case call if isCall(call) =>
-        val column = AttributeReference(ExpressionJson.name(call), call.dataType, nullable = false)()
+        val column = AttributeReference(ExpressionJson.name(call), call.dataType, call.nullable)()
         calls += column.exprId -> call
         column
     }.asInstanceOf[E])

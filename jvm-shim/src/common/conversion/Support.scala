@@ -13,7 +13,7 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
   def reason(e: Expression): Option[String] = typeReason(e).orElse(argumentReason(e))
 
   /** Return the reason against `e` as an argument of a function, which decides whether it takes nested types. */
-  private def argumentReason(e: Expression): Option[String] = {
+  def argumentReason(e: Expression): Option[String] = {
     val pending = mutable.Stack((e, 1, false))
     var found = Option.empty[String]
     while (found.isEmpty && pending.nonEmpty) {

@@ -40,6 +40,7 @@ object ErrorBridge {
     "MissingFormatArgumentException" -> ((_, p, _, _) => new MissingFormatArgumentException(p("specifier"))),
     "SparkArithmeticException" -> ((c, p, q, s) => new SparkArithmeticException(c, p, q, s)),
     "SparkDateTimeException" -> ((c, p, q, s) => new SparkDateTimeException(c, p, q, s)),
+    "SparkException" -> ((c, p, _, _) => new SparkException(c, p, null)),
     "SparkNumberFormatException" -> ((c, p, q, s) => new SparkNumberFormatException(c, p, q, s)),
     "SparkIllegalArgumentException" -> ((c, p, q, s) => new SparkIllegalArgumentException(c, p, q, s, null)),
     "SparkArrayIndexOutOfBoundsException" ->
