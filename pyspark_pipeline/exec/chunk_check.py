@@ -45,7 +45,7 @@ def _broken(chunk: Chunk) -> str:
     try:
         chunk.validate()
         for column in chunk.columns:
-            _as_bytes(column).validate(full=True)
+            _validate(column)
     except pa.ArrowInvalid as error:
         return str(error)
     for place, column in enumerate(chunk.columns):
@@ -54,23 +54,22 @@ def _broken(chunk: Chunk) -> str:
     return ""
 
 
+def _validate(column: pa.Array) -> None:
+    """Raise ``ArrowInvalid`` for a fault of a column; nested strings may be invalid UTF-8, too, but have no view."""
+    try:
+        _as_bytes(column).validate(full=True)
+    except pa.ArrowInvalid as error:
+        if not (pa.types.is_nested(column.type) and "Invalid UTF8" in str(error)):
+            raise
+
+
 def _as_bytes(column: pa.Array) -> pa.Array:
     """View strings as bytes: as in Spark they may be invalid UTF-8 (a binary column read as string)."""
-    if pa.types.is_string(column.type) or pa.types.is_nested(column.type):
-        return column.view(_bytes_type(column.type))
+    if pa.types.is_string(column.type):
+        return column.view(pa.binary())
     if isinstance(column, pa.DictionaryArray) and pa.types.is_string(column.dictionary.type):
         return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.view(pa.binary()), safe=False)
     return column
-
-
-def _bytes_type(type_: pa.DataType) -> pa.DataType:
-    if pa.types.is_struct(type_):
-        return pa.struct([(field.name, _bytes_type(field.type)) for field in type_])
-    if pa.types.is_map(type_):
-        return pa.map_(_bytes_type(type_.key_type), _bytes_type(type_.item_type))
-    if pa.types.is_list(type_):
-        return pa.list_(_bytes_type(type_.value_type))
-    return pa.binary() if pa.types.is_string(type_) else type_
 
 
 def _misfit(chunk: Chunk, forms: Sequence[ColumnForm] | None) -> str:

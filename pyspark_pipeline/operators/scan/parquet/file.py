@@ -61,6 +61,8 @@ class ParquetFileReader:
         self._unread_encodings = unread_encodings
         self._fields = fields
         self._idle: dict[tuple[str, ...], deque[pq.ParquetFile]] = {}
+        #: By the columns that are read as dictionaries.
+        self._readers: dict[tuple[str, ...], list[Column]] = {}
         known = os.stat(self.path)
         version = known.st_size, known.st_mtime_ns
         footer = read_footer(self.path, *version)
@@ -201,12 +203,15 @@ class ParquetFileReader:
         if not self._names:
             yield from null_chunks(self._fields, self.num_rows(index), batch_rows)
             return
-        encoded = [name for name in self._names if name in self._flat and self._reads_as_dictionary(index, name)]
-        with self._opened(tuple(encoded)) as file:
-            readers: list[Column] | None = None
+        encoded = tuple(name for name in self._names if name in self._flat and self._reads_as_dictionary(index, name))
+        with self._opened(encoded) as file:
+            is_checked = False
             for batch in self._batches(file, index, batch_rows):
                 if batch.num_rows:
-                    readers = readers or self._column_readers(index, batch.schema)
+                    readers = self._column_readers(encoded, batch.schema)
+                    if not is_checked:
+                        self._check_encodings(index)
+                        is_checked = True
                     yield make_chunk([read(batch) for read in readers], batch.num_rows)
 
     def close(self) -> None:
@@ -255,17 +260,27 @@ class ParquetFileReader:
         columns = (self.metadata.row_group(group).column(leaf) for group in range(self.metadata.num_row_groups))
         return any("DICTIONARY" in encoding for column in columns for encoding in column.encodings)
 
-    def _check_encodings(self, column: pq.ColumnChunkMetaData) -> None:
-        """Raise :class:`CorruptFileError` if the pages of a column have an encoding that Spark refuses."""
-        refused = [encoding for encoding in self._unread_encodings if encoding in column.encodings]
-        if refused:
-            message = f"{self.path}: this Spark does not read {refused[0]}, the encoding of {column.path_in_schema}"
-            raise CorruptFileError(message, self.path)
+    def _check_encodings(self, group: int) -> None:
+        """Raise :class:`CorruptFileError` if the pages of a column to read have an encoding that Spark refuses."""
+        for leaf in self._leaves_read if self._unread_encodings else ():
+            column = self.metadata.row_group(group).column(leaf)
+            refused = [encoding for encoding in self._unread_encodings if encoding in column.encodings]
+            if refused:
+                message = f"{self.path}: this Spark does not read {refused[0]}, the encoding of {column.path_in_schema}"
+                raise CorruptFileError(message, self.path)
 
-    def _column_readers(self, group: int, read: pa.Schema) -> list[Column]:
-        return [self._column_reader(number, group, read) for number in range(len(self._fields))]
+    def _column_readers(self, encoded: tuple[str, ...], read: pa.Schema) -> list[Column]:
+        """Return the readers of the columns of a batch; those of row groups of the same schema are the same.
 
-    def _column_reader(self, number: int, group: int, read: pa.Schema) -> Column:
+        A row group may be decoded in little more than the time to make them.
+        """
+        readers = self._readers.get(encoded)
+        if readers is None:
+            readers = [self._column_reader(number, read) for number in range(len(self._fields))]
+            self._readers[encoded] = readers
+        return readers
+
+    def _column_reader(self, number: int, read: pa.Schema) -> Column:
         field, place = self._fields[number], self._places[number]
         if place is None:
             nulls = field.type.arrow
@@ -275,7 +290,7 @@ class ParquetFileReader:
         shown = read.field(at).type
 
         def leaf_converter(leaf: int, shown: pa.DataType, wanted: DataType) -> Convert:
-            return self._leaf_converter(group, leaf, shown, replace(field, type=wanted), stored)
+            return self._leaf_converter(leaf, shown, replace(field, type=wanted), stored)
 
         if place in self._nested:
             whole = nested_converter(self._nested[place], shown, leaf_converter)
@@ -286,14 +301,12 @@ class ParquetFileReader:
             return lambda batch: batch.column(at)
         return lambda batch: convert(batch.column(at))
 
-    def _leaf_converter(self, group: int, leaf: int, shown: pa.DataType, field: Field, stored: pa.Field) -> Convert:
+    def _leaf_converter(self, leaf: int, shown: pa.DataType, field: Field, stored: pa.Field) -> Convert:
         """Return the function that converts a leaf, which pyarrow reads as ``shown``, to the type of ``field``."""
         column = self.metadata.schema.column(leaf)
         if not spark_reads(stored_type(column), field.type, self._exact_times):
             message, found = self._mismatch(field, stored, column.physical_type), stored_type(column).physical
             raise ColumnTypeError(message, self.path, f"[{column.path.replace('.', ', ')}]", str(field.type), found)
-        if self._unread_encodings:
-            self._check_encodings(self.metadata.row_group(group).column(leaf))
         int96 = column.physical_type == "INT96"
         convert: Convert | None
         if field.type.kind == "time" and not self._exact_times:
