@@ -13,13 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.kernels.arrays import Array
-from pyspark_pipeline.kernels.buffers import decimal_words, make_chunk, values
-from pyspark_pipeline.kernels.decimal_words import bitmap_of, decimal_array, new_words
+from pyspark_pipeline.exchange.narrow_form import narrowed, widened
+from pyspark_pipeline.kernels.buffers import make_chunk
 
 _INTEGERS = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
 _MAX_LONG_DIGITS = 18
@@ -57,7 +55,7 @@ def _physical(column: pa.Array) -> pa.Array:
     """Return the column's values as integers if its type has such, else the column; dictionaries have no NULL entry."""
     kind = column.type
     if pa.types.is_decimal(kind) and kind.precision <= _MAX_LONG_DIGITS:
-        return _with_validity(pa.int64(), column, np.ascontiguousarray(decimal_words(column)[::2]))
+        return narrowed(column, pa.int64())
     if pa.types.is_date32(kind):
         return column.view(pa.int32())
     if pa.types.is_timestamp(kind):
@@ -65,11 +63,6 @@ def _physical(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(kind) and (column.dictionary.null_count or len(column.dictionary) > len(column)):
         return column.dictionary_decode()
     return column
-
-
-def _with_validity(kind: pa.DataType, column: pa.Array, data: Array) -> pa.Array:
-    valid = bitmap_of(column.is_valid()) if column.null_count else None
-    return pa.Array.from_buffers(kind, len(column), [valid, pa.py_buffer(data)], column.null_count)
 
 
 def _bounds(column: pa.Array, physical: pa.Array) -> pa.Array:
@@ -125,18 +118,4 @@ def _widen(column: pa.Array, target: pa.DataType) -> pa.Array:
         return column
     if pa.types.is_dictionary(column.type):
         return pa.DictionaryArray.from_arrays(column.indices.cast(pa.int32()), column.dictionary, safe=False)
-    if pa.types.is_decimal(target):
-        return _decimals(column, target)
-    width = pa.int32() if pa.types.is_date32(target) else pa.int64() if pa.types.is_timestamp(target) else target
-    return column.cast(width).view(target)
-
-
-def _decimals(column: pa.Array, target: pa.DataType) -> pa.Array:
-    rows = len(column)
-    if not rows:
-        return pa.nulls(0, target)
-    buffer, words = new_words(rows)
-    words[:, 0] = values(column)
-    words[:, 1] = words[:, 0] >> 63
-    valid = bitmap_of(column.is_valid()) if column.null_count else None
-    return decimal_array(target, rows, valid, buffer)
+    return widened(column, target)

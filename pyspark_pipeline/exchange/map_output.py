@@ -24,8 +24,11 @@ from pyspark_pipeline.exchange.codec import plain_bytes
 from pyspark_pipeline.memory import BufferedBytes, MemoryTracker
 
 _BUFFER_BYTES = 1 << 20
-_CHECKSUMS: dict[str, Callable[[Any, int], int]] = {"ADLER32": zlib.adler32, "CRC32": zlib.crc32}
-_FIRST = {"ADLER32": 1, "CRC32": 0}
+#: Each returns the checksum of bytes that continue those of a checksum.
+_CHECKSUMS: dict[str | None, Callable[[Any, int], int]] = {
+    "ADLER32": zlib.adler32, "CRC32": zlib.crc32, None: lambda _piece, checksum: checksum
+}  # fmt: skip
+_FIRST = {"ADLER32": 1, "CRC32": 0, None: 0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +82,7 @@ class MapOutput:
         """Write the file, if there are chunks; return its lengths and checksums by partition, and what it holds."""
         started = clock()
         lengths = [0] * self._file.partitions
-        checksums = [_FIRST.get(self._file.checksum or "", 0)] * self._file.partitions
+        checksums = [_FIRST[self._file.checksum]] * self._file.partitions
         if self._counts["records"]:
             with self._on_disk(), open(self._file.path, "wb", buffering=_BUFFER_BYTES) as file:
                 for partition in range(self._file.partitions):
@@ -131,12 +134,11 @@ class MapOutput:
 
     def _append(self, file: BinaryIO, stream: Iterable[Piece]) -> tuple[int, int]:
         """Append the stream of a partition to the file; return its length and its checksum."""
-        name = self._file.checksum
-        length, checksum = 0, _FIRST.get(name or "", 0)
+        proceed = _CHECKSUMS[self._file.checksum]
+        length, checksum = 0, _FIRST[self._file.checksum]
         for piece in stream:
             length += file.write(piece)
-            if name is not None:
-                checksum = _CHECKSUMS[name](piece, checksum)
+            checksum = proceed(piece, checksum)
         return length, checksum
 
     def _stream(self, partition: int) -> Iterator[Piece]:

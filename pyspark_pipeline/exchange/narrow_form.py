@@ -57,7 +57,7 @@ class NarrowForm:
             self._widths = widths
             self.schema = self._schema()
         made = [
-            _narrow(column, _INTEGERS[width]) if width else column
+            narrowed(column, _INTEGERS[width]) if width else column
             for width, column in zip(widths, columns, strict=True)
         ]
         return pa.RecordBatch.from_arrays(made, names=self._plain.names)
@@ -107,7 +107,8 @@ def _wider(width: int, column: pa.Array) -> int:
     return width if width < _plain_width(column.type) else 0
 
 
-def _narrow(column: pa.Array, kind: pa.DataType) -> pa.Array:
+def narrowed(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return integers, days or unscaled decimals as integers of a type that holds them."""
     if not pa.types.is_decimal128(column.type):
         plain = column.view(pa.int32()) if pa.types.is_date32(column.type) else column
         return plain.cast(kind, safe=False)
@@ -134,16 +135,20 @@ def read_narrow(data: pa.Buffer, plain: pa.Schema) -> tuple[pa.RecordBatch, byte
 def widen(chunk: pa.RecordBatch, plain: pa.Schema) -> pa.RecordBatch:
     """Return a narrow chunk in the wider form of a schema, which may be the plain one."""
     columns = [
-        column if column.type == kind else _widened(column, kind)
+        column if column.type == kind else widened(column, kind)
         for column, kind in zip(chunk.columns, plain.types, strict=True)
     ]
     return pa.RecordBatch.from_arrays(columns, schema=plain)
 
 
-def _widened(column: pa.Array, kind: pa.DataType) -> pa.Array:
+def widened(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return a narrow column in the wider type ``kind``: integers, days, microseconds or decimals."""
     if not pa.types.is_decimal128(kind):
-        return column.cast(pa.int32()).view(kind) if pa.types.is_date32(kind) else column.cast(kind)
+        width = pa.int32() if pa.types.is_date32(kind) else pa.int64() if pa.types.is_timestamp(kind) else kind
+        return column.cast(width).view(kind)
     rows = len(column)
+    if not rows:
+        return pa.nulls(0, kind)
     buffer, words = new_words(rows)
     if column.type == pa.int64():
         widen_longs(values(column), words.reshape(-1))

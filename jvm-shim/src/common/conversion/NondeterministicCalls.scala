@@ -25,7 +25,7 @@ object NondeterministicCalls {
   def reason(op: SparkPlan, es: Seq[Expression], support: Support): Option[String] = {
     val calls = es.flatMap(_.collect { case call if isCall(call) => call })
     calls.iterator.flatMap(support.matching(_, Manifest.nondeterministic)).nextOption()
-      .orElse(calls.iterator.flatMap(_.children).flatMap(argumentReason(_, support)).nextOption())
+      .orElse(calls.iterator.flatMap(call => call.children.flatMap(argumentReason(call, _, support))).nextOption())
       .orElse(es.iterator.flatMap(skipped).nextOption().map { call =>
         s"${ExpressionJson.name(call)} is not evaluated for every row"
       })
@@ -38,9 +38,9 @@ object NondeterministicCalls {
    * Return the reason against an argument of a call: it is computed before the other expressions of the operator, so
    * one that can raise an error is not supported.
    */
-  private def argumentReason(e: Expression, support: Support): Option[String] =
+  private def argumentReason(call: Expression, e: Expression, support: Support): Option[String] =
     if (e.children.isEmpty || e.isInstanceOf[CreateArray] && e.children.forall(isColumnOrConstant)) support.argumentReason(e)
-    else Some("shuffle of a computed array is not supported")
+    else Some(s"${ExpressionJson.name(call)} of a computed ${e.dataType.typeName} is not supported")
 
   private def isColumnOrConstant(e: Expression): Boolean = e match {
     case c: Cast => c.child.children.isEmpty && Cast.canUpCast(c.child.dataType, c.dataType)

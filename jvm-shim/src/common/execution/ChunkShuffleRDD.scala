@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 
 import org.apache.spark.{Partition, ShuffleDependency, SparkEnv, TaskContext}
 import org.apache.spark.network.buffer.FileSegmentManagedBuffer
-import org.apache.spark.shuffle.sort.SortShuffleManager
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLShuffleReadMetricsReporter}
@@ -75,7 +74,7 @@ class ChunkShuffleRDD(
   /** Return where a block is; None leaves it to Spark's reader, also to report that it is missing. */
   private def located(block: (Int, ShuffleBlockBatchId)): Option[LocalBlock] = {
     val (mapIndex, id) = block
-    try SparkEnv.get.shuffleManager.asInstanceOf[SortShuffleManager].shuffleBlockResolver.getBlockData(id, None) match {
+    try MapFiles.manager.shuffleBlockResolver.getBlockData(id, None) match {
       case segment: FileSegmentManagedBuffer => Some(LocalBlock(mapIndex, id, segment))
       case _ => None
     } catch {

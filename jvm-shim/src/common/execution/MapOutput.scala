@@ -77,7 +77,7 @@ class ChunkWriteProcessor(
   private def writeFile(
       output: MapOutput, dependency: ShuffleDependency[_, _, _], mapId: Long, context: TaskContext): MapStatus = {
     val reporter = createMetricsReporter(context)
-    val manager = SparkEnv.get.shuffleManager.asInstanceOf[SortShuffleManager]
+    val manager = MapFiles.manager
     val resolver = manager.shuffleBlockResolver
     val shuffle = dependency.shuffleId
     // By its writer the manager learns of the map task, whose files it removes with the shuffle.
@@ -123,6 +123,9 @@ object MapFiles {
       !conf.get(config.IO_ENCRYPTION_ENABLED) &&
       codec(conf).forall(Codecs)
   }
+
+  /** Return Spark's manager of a shuffle whose files workers write or read. */
+  def manager: SortShuffleManager = SparkEnv.get.shuffleManager.asInstanceOf[SortShuffleManager]
 
   /** Return the description of the streams in map files for the worker. */
   def stream(): ObjectNode = Json.obj().put("codec", codec(SparkEnv.get.conf).orNull)
