@@ -19,7 +19,16 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 from pyspark.sql import SparkSession
 
-from tests.support import class_archive, file_tables, json_tables, nasty_tables, nested_tables, sessions, text_tables
+from tests.support import (
+    class_archive,
+    file_tables,
+    java_names,
+    json_tables,
+    nasty_tables,
+    nested_tables,
+    sessions,
+    text_tables,
+)
 from tests.support.tables import TableShelf
 
 __all__ = ["file_tables", "json_tables", "nasty_tables", "nested_tables", "text_tables"]
@@ -27,6 +36,7 @@ __all__ = ["file_tables", "json_tables", "nasty_tables", "nested_tables", "text_
 os.environ["TZ"] = "UTC"
 
 os.environ.setdefault("SPARK_SUBMIT_OPTS", class_archive.java_options())
+java_names.remember()
 
 hypothesis_settings.register_profile("explore", deadline=None)
 hypothesis_settings.register_profile("same", deadline=None, derandomize=True)

@@ -145,6 +145,7 @@ def _assert_whole(frame: DataFrame) -> None:
     assert found.converted == found.operators and found.transitions == 1, found
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("level", _LEVELS)
 def test_cached_chunks_are_read_by_both_engines(spark: SparkSession, rows: DataFrame, level: str) -> None:
     expected = [*_vanilla(spark, _grouped(rows)), *_vanilla(spark, _every(rows))]

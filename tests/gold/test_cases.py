@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,10 +67,16 @@ def _are_alike(name: str, left: int | None, right: int | None) -> bool:
     """Return whether two cases of a function differ at most in their settings, which only the shim reads."""
     if left is None or right is None:
         return left is right
-    cases = manifest()[name]["cases"]
+    cases = _manifest()[name]["cases"]
     return bool({**cases[left], "settings": None} == {**cases[right], "settings": None})
 
 
+@functools.cache
+def _manifest() -> dict[str, Any]:
+    return manifest()
+
+
+@pytest.mark.rotates
 @pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
 def test_the_worker_matches_the_case_that_the_shim_has_written(
     spark: SparkSession, tables: TableShelf, path: Path

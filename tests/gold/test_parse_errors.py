@@ -60,6 +60,7 @@ def _times(tables: TableShelf, vanilla_only: bool) -> None:
     tables.use(["times"])
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("pattern", list(_TEXTS))
 def test_errors_equal_spark(spark: SparkSession, pattern: str) -> None:
     for function in _functions(pattern):

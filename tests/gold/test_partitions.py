@@ -46,6 +46,7 @@ def _check(spark: SparkSession, frame: DataFrame, make: Make, aqe: str = "true")
     return found
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("fraction", [0.0, 1e-4, 0.5, 1.0])
 def test_sample_keeps_the_rows_of_spark(spark: SparkSession, tables: TableShelf, seed: int, fraction: float) -> None:
@@ -83,6 +84,7 @@ def _partitions(spark: SparkSession, frame: DataFrame, engine: str) -> list[list
         return made
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 100])
 def test_coalesced_partitions_are_those_of_spark(spark: SparkSession, tables: TableShelf, count: int) -> None:
     tables.use(["small_files", "empty"])

@@ -53,6 +53,7 @@ _MAY_RAISE = [
 ]  # fmt: skip
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("zone", ["Asia/Kathmandu", "-03:00"])
 def test_ends_of_the_range_of_timestamps_equal_spark(
     spark: SparkSession, tables: TableShelf, vanilla_only: bool, zone: str

@@ -41,8 +41,13 @@ object BroadcastFile {
 
   private val cleaner = Cleaner.create()
 
-  /** Compress the chunk rows of a partition in a task. As a function of this object it captures no large class. */
-  val pack: (TaskContext, Iterator[InternalRow]) => Array[Byte] = (_, chunks) => {
+  /** Compresses the chunk rows of a partition in a task. */
+  object Pack extends PartitionFunction[InternalRow, Array[Byte]] {
+    override def apply(context: TaskContext, chunks: Iterator[InternalRow]): Array[Byte] = pack(chunks)
+  }
+
+  /** Compress the chunk rows of a partition behind a header of their number and size. */
+  private def pack(chunks: Iterator[InternalRow]): Array[Byte] = {
     val bytes = new ByteArrayOutputStream()
     bytes.write(new Array[Byte](BroadcastPart.HeaderBytes))
     val out = codec.compressedOutputStream(bytes)

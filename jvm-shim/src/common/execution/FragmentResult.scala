@@ -8,6 +8,7 @@ import scala.util.Try
 
 import org.apache.arrow.vector.types.pojo.{ArrowType, Field, Schema}
 
+import org.apache.spark.{Partition, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.execution.metric.SQLMetric
@@ -27,7 +28,7 @@ class FragmentResultRDD(val fragment: FragmentRDD, schema: StructType, passedOn:
       f: Iterator[InternalRow] => Iterator[U], preservesPartitioning: Boolean): RDD[U] =
     ArrowRequest.of(f).filter(_.isMetBy(schema)) match {
       case Some(request) => batches(request).asInstanceOf[RDD[U]]
-      case None => super.mapPartitionsInternal(f, preservesPartitioning)
+      case None => new CollectedRDD(super.mapPartitionsInternal(f, preservesPartitioning))
     }
 
   private def batches(request: ArrowRequest): RDD[Array[Byte]] = {
@@ -38,6 +39,18 @@ class FragmentResultRDD(val fragment: FragmentRDD, schema: StructType, passedOn:
         row.getBinary(ChunkRow.Data)
       }
     }
+  }
+}
+
+/** The encoded rows of a result, which `collect` returns by a job without closures. */
+private class CollectedRDD[T: ClassTag](rows: RDD[T]) extends RDD[T](rows) {
+
+  override protected def getPartitions: Array[Partition] = rows.partitions
+
+  override def compute(split: Partition, context: TaskContext): Iterator[T] = firstParent[T].iterator(split, context)
+
+  override def collect(): Array[T] = withScope {
+    Array.concat(PartitionFunction.run(this, new ToArray[T]).toIndexedSeq: _*)
   }
 }
 

@@ -79,8 +79,7 @@ case class PipelineBroadcastExchangeExec(mode: BroadcastMode, child: SparkPlan) 
 
   private def broadcastChunks(): Broadcast[PythonBroadcast] = {
     val parts = timed("collectTime") {
-      val chunks = chunkRows()
-      sparkContext.runJob(chunks, BroadcastFile.pack, chunks.partitions.indices).map(new BroadcastPart(_))
+      PartitionFunction.run(chunkRows(), BroadcastFile.Pack).map(new BroadcastPart(_))
     }
     val rows = parts.map(_.rows).sum
     longMetric("numOutputRows") += rows

@@ -2,7 +2,7 @@ package org.apache.spark.sql.pysparkpipeline
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, BindReferences, InterpretedOrdering, SortOrder, UnsafeProjection}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.{SparkPlan, TakeOrderedAndProjectExec}
 import org.apache.spark.sql.execution.metric.SQLMetric
@@ -27,7 +27,22 @@ case class PipelineTakeOrderedExec(original: TakeOrderedAndProjectExec) extends 
 
   override def simpleString(maxFields: Int): String = "Pipeline" + original.simpleString(maxFields)
 
-  override def executeCollect(): Array[InternalRow] = original.executeCollect()
+  override def executeCollect(): Array[InternalRow] =
+    if (original.limit <= PipelineTakeOrderedExec.FewRows && original.subqueries.isEmpty) merged()
+    else original.executeCollect()
+
+  /** Return the first rows of all instances' few: without the jobs, functions and compiled order of an RDD's. */
+  private def merged(): Array[InternalRow] = {
+    val input = original.child.output
+    val rows = original.child.executeCollect()
+    java.util.Arrays.sort(rows, new InterpretedOrdering(BindReferences.bindReferences(original.sortOrder, input)))
+    val few = rows.slice(original.offset, original.limit)
+    if (original.projectList == input) few
+    else {
+      val project = UnsafeProjection.create(original.projectList, input)
+      few.map(project(_).copy())
+    }
+  }
 
   override protected def doExecute(): RDD[InternalRow] = original.execute()
 
@@ -39,6 +54,9 @@ case class PipelineTakeOrderedExec(original: TakeOrderedAndProjectExec) extends 
 }
 
 object PipelineTakeOrderedExec {
+
+  /** Up to so many rows of each instance are sorted on the driver at once. */
+  private val FewRows = 10000
 
   /** Return `top` over the part that each instance runs; `child` is its input in the engine. */
   def over(top: TakeOrderedAndProjectExec, child: SparkPlan): PipelineTakeOrderedExec = {

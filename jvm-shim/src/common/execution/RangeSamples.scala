@@ -4,6 +4,8 @@ import java.util.Base64
 
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning
 
 /**
@@ -32,6 +34,11 @@ object RangeSamples {
   private def sample(fragment: PipelineFragmentExec, keys: ArrayNode, rows: Long): Array[(Long, Array[Byte])] = {
     val sink = Json.obj().put("kind", Kind).put("rows", rows)
     sink.set[ObjectNode]("keys", keys)
-    fragment.chunks(sink).map(row => (row.getLong(ChunkRow.Rows), row.getBinary(ChunkRow.Data))).collect()
+    PartitionFunction.run(fragment.chunks(sink), Read).flatten
+  }
+
+  private object Read extends PartitionFunction[InternalRow, Array[(Long, Array[Byte])]] {
+    override def apply(context: TaskContext, rows: Iterator[InternalRow]): Array[(Long, Array[Byte])] =
+      rows.map(row => (row.getLong(ChunkRow.Rows), row.getBinary(ChunkRow.Data))).toArray
   }
 }

@@ -14,7 +14,7 @@ import org.apache.arrow.vector.util.ByteArrayReadableSeekableByteChannel
 import org.apache.spark.{Partition, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, InterpretedUnsafeProjection, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.execution.arrow.ArrowWriter
 import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.util.ArrowUtils
@@ -28,10 +28,26 @@ class DecodedChunkRDD(val chunks: RDD[InternalRow], schema: StructType) extends 
   override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
     val reader = new ChunkReader(schema, ArrowChunks.allocator("pysparkpipeline chunk reader"))
     context.addTaskCompletionListener[Unit](_ => reader.close())
-    val projection = UnsafeProjection.create(schema)
+    val projection = new RowProjection(schema)
     firstParent[InternalRow].iterator(split, context).flatMap { row =>
       reader.read(row.getBinary(ChunkRow.Data)).rowIterator().asScala.map(projection)
     }
+  }
+}
+
+/**
+ * Copies rows to UnsafeRows. The first rows are interpreted, the others run compiled code: most results are short, and
+ * compiling costs as much as interpreting some ten thousand rows.
+ */
+private class RowProjection(schema: StructType) extends (InternalRow => UnsafeRow) {
+  private val fields = schema.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, f.nullable) }
+  private var projection = InterpretedUnsafeProjection.createProjection(fields)
+  private var interpreted = 4096
+
+  override def apply(row: InternalRow): UnsafeRow = {
+    if (interpreted == 0) projection = UnsafeProjection.create(fields)
+    interpreted -= 1
+    projection(row)
   }
 }
 
