@@ -65,7 +65,10 @@ class CompiledPredicate:
     remaining rows only.
     """
 
-    __slots__ = ("nodes", "_selection", "_unscaled", "_unused_columns")
+    __slots__ = ("nodes", "_selection", "_unscaled", "_unused_columns", "_nulls_dropped")
+
+    #: Leave rows with NULL to the consumer if they are at most this share; below, copying the others costs more.
+    LEAVE_NULLS_BELOW = 0.3
 
     #: Evaluate on a subset if at most this share of rows remains; above, filtering columns costs more than it saves.
     SUBSET_BELOW = 0.5
@@ -76,20 +79,27 @@ class CompiledPredicate:
         selection: SelectionMask | None = None,
         unscaled: UnscaledTypes = (),
         unused_columns: Collection[int] = (),
+        nulls_dropped: Collection[int] = (),
     ) -> None:
-        """``nodes`` are the conjuncts that ``selection`` does not test."""
+        """``nodes`` are the conjuncts that ``selection`` does not test.
+
+        Rows with a NULL in the columns ``nulls_dropped`` do not pass either, but the consumer drops them too.
+        """
         self.nodes = tuple(nodes)
         self._selection = selection
         self._unscaled = unscaled
         self._unused_columns = unused_columns
+        self._nulls_dropped = tuple(nulls_dropped)
 
     def for_driver(self) -> CompiledPredicate:
         """Return the same predicate with scratch memory of its own."""
         selection = None if self._selection is None else self._selection.for_driver()
-        return CompiledPredicate(self.nodes, selection, self._unscaled, self._unused_columns)
+        return CompiledPredicate(self.nodes, selection, self._unscaled, self._unused_columns, self._nulls_dropped)
 
     def filter(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
         """Return the rows for which the predicate is true, as a chunk without unscaled decimals.
+
+        Few rows with NULLs that the consumer drops are left to it.
 
         Return the chunk itself if all rows pass, no column is unscaled and none is unused.
 
@@ -102,9 +112,18 @@ class CompiledPredicate:
 
     def _filtered(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
         if self._selection is None:
-            return self._evaluate(self.nodes, to_decimal128(chunk, self._unscaled))
+            return self._without_nulls(self._evaluate(self.nodes, to_decimal128(chunk, self._unscaled)))
         kept, remaining = self._selection.filter(chunk, self._unscaled)
-        return self._evaluate((*remaining, *self.nodes), kept)
+        return self._without_nulls(self._evaluate((*remaining, *self.nodes), kept))
+
+    def _without_nulls(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
+        columns = [column for column in map(chunk.column, self._nulls_dropped) if column.null_count]
+        if sum(column.null_count for column in columns) <= self.LEAVE_NULLS_BELOW * chunk.num_rows:
+            return chunk
+        mask = columns[0].is_valid()
+        for column in columns[1:]:
+            mask = pc.and_(mask, column.is_valid())
+        return self._selected(chunk, None, mask)
 
     def _evaluate(self, nodes: Sequence[Evaluable], chunk: pa.RecordBatch) -> pa.RecordBatch:
         if chunk.num_rows == 0 or not nodes:
@@ -226,25 +245,44 @@ def can_raise(exprs: Sequence[Expr], settings: ExpressionSettings) -> bool:
 
 
 def compile_predicate(
-    expr: Expr, settings: ExpressionSettings, unscaled: UnscaledTypes = (), unused_columns: Collection[int] = ()
+    expr: Expr,
+    settings: ExpressionSettings,
+    unscaled: UnscaledTypes = (),
+    unused_columns: Collection[int] = (),
+    nulls_dropped: Collection[int] = (),
 ) -> CompiledPredicate:
     """Compile a boolean expression to a filter; raise :class:`UnsupportedPlanError` if it is not supported.
 
     As in Spark's FilterExec, the conjuncts are evaluated one by one, a NULL drops the row at once, and ``IS NOT
     NULL`` checks come first. ``unscaled`` names the columns that may arrive as unscaled decimals; the caller does not
-    read ``unused_columns`` of the result.
+    read ``unused_columns`` of the result, and drops itself the rows with a NULL in the columns ``nulls_dropped``.
     """
     compiler = _Compiler(settings)
     conjuncts = _conjuncts(expr)
     conjuncts.sort(key=lambda part: not (isinstance(part, Call) and part.name == "IsNotNull"))
     nodes = [compiler.compile(part) for part in conjuncts]
     first_raising = next((index for index, node in enumerate(nodes) if node.can_raise), len(nodes))
+    left: set[int] = set()  # a check before a conjunct that can raise is needed
+    if first_raising == len(nodes):
+        checked = [_column_not_null(part) for part in conjuncts]
+        left = {column for column in checked if column is not None}.intersection(nulls_dropped)
+        conjuncts = [part for part, column in zip(conjuncts, checked, strict=True) if column not in left]
+        nodes = [node for node, column in zip(nodes, checked, strict=True) if column not in left]
+        first_raising = len(nodes)
     tests = column_tests(conjuncts[:first_raising], nodes)
     tested = {node for test in tests for node in test.nodes}
     others = [index for index in range(len(nodes)) if nodes[index] not in tested]
     read_later = columns_read([conjuncts[index] for index in others])
     selection = SelectionMask(tests, frozenset(unused_columns) - read_later) if tests else None
-    return CompiledPredicate([nodes[index] for index in others], selection, unscaled, unused_columns)
+    remaining = [nodes[index] for index in others]
+    return CompiledPredicate(remaining, selection, unscaled, unused_columns, sorted(left))
+
+
+def _column_not_null(expr: Expr) -> int | None:
+    """Return the column that ``expr`` checks for NULL; None for another expression."""
+    if not isinstance(expr, Call) or expr.name != "IsNotNull":
+        return None
+    return expr.args[0].ordinal if isinstance(expr.args[0], ColumnRef) else None
 
 
 def gains_from_unscaled(expr: Expr) -> bool:

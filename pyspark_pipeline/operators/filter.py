@@ -31,7 +31,7 @@ class FilterOperator(StreamingOperator):
 class FilterFactory(OperatorFactory):
     """Compiles the condition; drivers share it, each with scratch memory of its own.
 
-    Rows of the unused columns of ``required`` are not copied.
+    Rows of the unused columns of ``required`` are not copied; NULLs that the consumer drops may be left to it.
     """
 
     name = "Filter"
@@ -39,7 +39,9 @@ class FilterFactory(OperatorFactory):
     def __init__(self, node: Filter, settings: Settings, required: RequiredOutput) -> None:
         types = (field.type for field in node.child.output)
         unscaled = [type_.arrow if type_.is_decimal else None for type_ in types]
-        self._predicate = compile_predicate(node.condition, ExpressionSettings.of(settings), unscaled, required.unused)
+        self._predicate = compile_predicate(
+            node.condition, ExpressionSettings.of(settings), unscaled, required.unused, required.nulls_dropped
+        )
 
     def create(self, dop: int, driver_sequence: int) -> FilterOperator:
         return FilterOperator(self._predicate.for_driver())

@@ -51,9 +51,14 @@ class ProjectFactory(OperatorFactory):
         return SelectOperator(self._ordinals) if self._compiled is None else ProjectOperator(self._compiled)
 
 
-def _required_input(node: Project, _required: RequiredOutput) -> tuple[RequiredOutput]:
-    """Require the columns of all expressions: unused ones are evaluated too, since they may raise."""
-    return (RequiredOutput.of_columns(node.child.output, columns_read(node.exprs)),)
+def _required_input(node: Project, required: RequiredOutput) -> tuple[RequiredOutput]:
+    """Require the columns of all expressions: unused ones are evaluated too, since they may raise.
+
+    NULLs are dropped above of columns that pass, unless rows that should not be there could make an expression raise.
+    """
+    passed = [expr.ordinal for expr in node.exprs if isinstance(expr, ColumnRef)]
+    dropped = [node.exprs[i] for i in required.nulls_dropped] if len(passed) == len(node.exprs) else []
+    return (RequiredOutput.of_columns(node.child.output, columns_read(node.exprs), columns_read(dropped)),)
 
 
 def _lineage(node: Project, columns: Ordinals, settings: ExpressionSettings) -> tuple[Node, Ordinals] | None:

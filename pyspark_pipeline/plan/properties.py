@@ -18,20 +18,28 @@ class RequiredOutput:
     """The requirements of a consumer on a node's chunks, by ordinal of the output column; default: all columns, plain.
 
     ``unused``: columns that the consumer does not read, which may have any content of any type, e.g. the null type.
-    ``unscaled``: decimal columns that may be their unscaled integers as int32 or int64.
+    ``unscaled``: decimal columns that may be their unscaled integers as int32 or int64. ``nulls_dropped``: columns of
+    which the consumer drops the rows with NULL, so that a filter may leave these rows to it, whatever its fields state.
     """
 
     unused: frozenset[int] = frozenset()
     unscaled: frozenset[int] = frozenset()
+    nulls_dropped: frozenset[int] = frozenset()
 
     @classmethod
-    def of_columns(cls, output: Collection[Field], read: Iterable[int]) -> RequiredOutput:
-        """Return the requirement of the columns ``read`` of ``output``, plain."""
-        return cls(unused=frozenset(range(len(output))).difference(read))
+    def of_columns(
+        cls, output: Collection[Field], read: Iterable[int], nulls_dropped: Iterable[int] = ()
+    ) -> RequiredOutput:
+        """Return the requirement of the columns ``read`` of ``output``, plain; rows with some NULLs are dropped."""
+        return cls(unused=frozenset(range(len(output))).difference(read), nulls_dropped=frozenset(nulls_dropped))
 
     def meet(self, other: RequiredOutput) -> RequiredOutput:
         """Return the requirement that satisfies both consumers."""
-        return RequiredOutput(unused=self.unused & other.unused, unscaled=self.unscaled & other.unscaled)
+        return RequiredOutput(
+            unused=self.unused & other.unused,
+            unscaled=self.unscaled & other.unscaled,
+            nulls_dropped=self.nulls_dropped & other.nulls_dropped,
+        )
 
 
 #: The requirement of a consumer that declares none: all columns in plain form.

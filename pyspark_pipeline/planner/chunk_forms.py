@@ -33,10 +33,14 @@ def chunk_checker(pipelines: Iterable[Pipeline], outputs: Mapping[OperatorFactor
 
 
 def _forms(fields: Sequence[Field], required: RequiredOutput) -> list[ColumnForm]:
-    return [_form(field, i in required.unused, i in required.unscaled) for i, field in enumerate(fields)]
+    free = required.unused | required.nulls_dropped
+    return [
+        _form(field, i in required.unused, i in required.unscaled, nullable=field.nullable or i in free)
+        for i, field in enumerate(fields)
+    ]
 
 
-def _form(field: Field, is_unused: bool, may_be_unscaled: bool) -> ColumnForm:
+def _form(field: Field, is_unused: bool, may_be_unscaled: bool, *, nullable: bool) -> ColumnForm:
     """Return the allowed types of one column.
 
     These are its own type, a dictionary for strings, integers for decimals that may be unscaled, and the null type if
@@ -49,4 +53,4 @@ def _form(field: Field, is_unused: bool, may_be_unscaled: bool) -> ColumnForm:
         types.update(_UNSCALED)
     if is_unused:
         types.add(pa.null())
-    return ColumnForm(types=frozenset(types), nullable=field.nullable or is_unused)
+    return ColumnForm(types=frozenset(types), nullable=nullable)

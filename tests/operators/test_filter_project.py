@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.exec import Chunk, FragmentInstance, OutputQueue, execute
+from pyspark_pipeline.operators.filter import FilterFactory
 from pyspark_pipeline.plan.expr import Expr
+from pyspark_pipeline.plan.joins import JoinType
 from pyspark_pipeline.plan.nodes import Filter, Project
+from pyspark_pipeline.planner.properties import PlanProperties
 from tests.exec.kit import Made, Sink
-from tests.operators.kit import Builder, Chunks, call, column, fields, literal
+from tests.operators.join_kit import join
+from tests.operators.kit import Builder, Chunks, call, column, fields, literal, run
 
 ROWS = 1000
 TEXTS = pa.array([f"text {i}" for i in range(ROWS)])
@@ -65,3 +71,37 @@ def test_columns_unused_by_the_projection_are_not_filtered(name: str) -> None:
     assert [str(column.type) for column in seen["Filter"].columns] == ["null", "int64", "null"]
     kept = seen["Project"].column(0).to_pylist()
     assert kept == [7 * k for k in (range(300) if "range" in name else range(0, ROWS, 2))]
+
+
+def _without_nulls(values: pa.Array, *more: Expr) -> tuple[pa.Table, list[int]]:
+    """Join the rows whose key is not NULL (and ``more``); return the join and the rows that leave the filter."""
+    numbers = pa.array(range(len(values)), pa.int64())
+    leaf = Chunks(output=fields("k:bigint, v:bigint"), chunks=(pa.record_batch([values, numbers], names=["c0", "c1"]),))
+    conjuncts = [call("IsNotNull", "boolean", column(leaf, "k")), *more]
+    condition = functools.reduce(lambda left, right: call("And", "boolean", left, right), conjuncts)
+    probe = Filter(output=leaf.output, condition=condition, child=leaf)
+    keys = pa.record_batch([pa.array([0, 1, 2, None], pa.int64())], names=["c0"])
+    node = join(probe, Chunks(output=fields("k:bigint"), chunks=(keys,)), JoinType.INNER, False, ["k"])
+    builder = Builder()
+    table = run(node, builder=builder)
+    properties = PlanProperties()
+    properties.negotiate(node)
+    factory = FilterFactory(probe, builder.settings, properties.required_output(probe))
+    return table, factory.create(1, 0).transform(leaf.chunks[0]).column(1).to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("keys", "passing"), [([0, 1, None, 2, 9], [0, 1, 2, 3, 4]), ([0, None, None, 2, 9], [0, 3, 4]), ([None] * 5, [])]
+)
+def test_filter_leaves_few_nulls_to_the_join_above(keys: list[int | None], passing: list[int]) -> None:
+    table, left = _without_nulls(pa.array(keys, pa.int64()))
+    assert sorted(table.column(1).to_pylist()) == [i for i, key in enumerate(keys) if key in (0, 1, 2)]
+    assert left == passing
+
+
+def test_filter_drops_nulls_before_a_condition_that_can_raise() -> None:
+    leaf = Chunks(output=fields("k:bigint, v:bigint"), chunks=())
+    quotient = call("IntegralDivide", "bigint", literal(10, "bigint"), column(leaf, "v"), evalMode="ANSI")
+    raising = call("GreaterThan", "boolean", quotient, literal(0, "bigint"))
+    table, left = _without_nulls(pa.array([None, 1, 2, None, 9, 9, 9, 9], pa.int64()), raising)
+    assert sorted(table.column(1).to_pylist()) == [1, 2] and left == [1, 2, 4, 5, 6, 7]

@@ -90,11 +90,11 @@ def test_join_requires_keys_condition_and_columns_read_above(kind: JoinType, bui
     right = Chunks(output=OUTPUT)
     node = join(LEAF, right, kind, build_left, ["k"])
     read_above = unused(*set(range(8)) - {2, 5})
-    assert required(node, LEAF, read_above) == unused(1, 3)
-    assert required(node, right, read_above) == unused(2, 3)
+    assert required(node, LEAF, read_above).unused == {1, 3}
+    assert required(node, right, read_above).unused == {2, 3}
     node = join(LEAF, right, kind, build_left, ["k"], condition=less(LEAF, right, "n", "n"))
-    assert required(node, LEAF, read_above) == unused(1)
-    assert required(node, right, read_above) == unused(2)
+    assert required(node, LEAF, read_above).unused == {1}
+    assert required(node, right, read_above).unused == {2}
 
 
 @pytest.mark.parametrize("kind", [JoinType.LEFT_SEMI, JoinType.LEFT_ANTI, JoinType.EXISTENCE])
@@ -102,7 +102,34 @@ def test_join_of_left_rows_requires_only_keys_of_the_right(kind: JoinType) -> No
     right = Chunks(output=OUTPUT)
     node = join(LEAF, right, kind, False, ["k"])
     assert required(node, right) == unused(1, 2, 3)
-    assert required(node, LEAF, unused(1, 2, 4)) == unused(1, 2)
+    assert required(node, LEAF, unused(1, 2, 4)).unused == {1, 2}
+
+
+@pytest.mark.parametrize("build_left", [False, True])
+@pytest.mark.parametrize("kind", JoinType)
+def test_join_drops_nulls_of_probe_keys_unless_it_emits_rows_without_a_match(kind: JoinType, build_left: bool) -> None:
+    if kind is JoinType.EXISTENCE and build_left:
+        pytest.skip("builds the right side always")
+    right = Chunks(output=OUTPUT)
+    node = join(LEAF, right, kind, build_left, ["k"])
+    keeps_left = (JoinType.LEFT_OUTER, JoinType.FULL_OUTER, JoinType.LEFT_ANTI, JoinType.EXISTENCE)
+    keeping = (JoinType.RIGHT_OUTER, JoinType.FULL_OUTER) if build_left else keeps_left
+    assert required(node, node.probe).nulls_dropped == (set() if kind in keeping else {0})
+    assert required(node, node.build).nulls_dropped == set()
+
+
+def test_nulls_are_dropped_below_the_joins_and_columns_that_pass_them() -> None:
+    right = Chunks(output=OUTPUT)
+    dropped = RequiredOutput(nulls_dropped=frozenset({3, 6}))  # of the left and of the right side
+    assert required(join(LEAF, right, JoinType.INNER, False, ["k"]), by=dropped).nulls_dropped == {0, 3}
+    assert required(join(LEAF, right, JoinType.LEFT_OUTER, False, ["k"]), by=dropped).nulls_dropped == {3}
+    condition = less(LEAF, right, "n", "n")  # it might raise for rows that should not be there
+    node = join(LEAF, right, JoinType.INNER, False, ["k"], condition=condition)
+    assert required(node, by=dropped).nulls_dropped == {0}
+    assert required(project(LEAF, "n", "k"), by=RequiredOutput(nulls_dropped=frozenset({0}))).nulls_dropped == {3}
+    computed = Project(output=OUTPUT[:2], exprs=(RANGE, column(LEAF, "k")), child=LEAF)
+    assert required(computed, by=RequiredOutput(nulls_dropped=frozenset({1}))).nulls_dropped == set()
+    assert required(filtered(LEAF), by=dropped).nulls_dropped == set()
 
 
 def test_node_with_two_consumers_satisfies_both() -> None:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from pyspark_pipeline.plan.expr import Expr, columns_read, rebound
+from pyspark_pipeline.plan.expr import ColumnRef, Expr, columns_read, rebound
 from pyspark_pipeline.plan.joins import HashJoin, Join, JoinOutputKind
 from pyspark_pipeline.plan.properties import ALL_PLAIN, RequiredOutput
 
 _EMITS_BUILD = (JoinOutputKind.PAIRS, JoinOutputKind.BUILD_MATCHED, JoinOutputKind.BUILD_UNMATCHED)
+_EMITS_UNMATCHED_PROBE = (JoinOutputKind.PROBE_UNMATCHED, JoinOutputKind.PROBE_FLAGGED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +64,15 @@ class JoinColumns:
             residual=residual,
         )
 
-    def required_probe(self, join: Join) -> RequiredOutput:
-        """Return the requirement on the probe side of ``join``: output, condition and keys."""
+    def required_probe(self, join: Join, nulls_dropped: Collection[int] = ()) -> RequiredOutput:
+        """Return the requirement on the probe side of ``join``: output, condition and keys.
+
+        The join drops NULLs of its keys, its consumer those of the probe columns ``nulls_dropped``.
+        """
         read = {i for i, kind in enumerate(self.probe) if kind is not None}
         read |= columns_read(join.probe_keys) if isinstance(join, HashJoin) else set()
         read |= set(self.residual.probe) if self.residual is not None else set()
-        return RequiredOutput.of_columns(join.probe.output, read)
+        return RequiredOutput.of_columns(join.probe.output, read, {*_keys_without_nulls(join), *nulls_dropped})
 
     def required_build(self, join: Join) -> RequiredOutput:
         """Return the requirement on the build side of ``join``: kept columns and keys."""
@@ -79,8 +83,24 @@ class JoinColumns:
 def required_inputs(join: Join, required: RequiredOutput) -> tuple[RequiredOutput, RequiredOutput]:
     """Return the requirements of ``join`` on its left and its right side."""
     columns = JoinColumns.of(join, required)
-    probe, build = columns.required_probe(join), columns.required_build(join)
+    dropped_above = _by_side(join, required.nulls_dropped)[0] if _passes_nulls(join) else ()
+    probe, build = columns.required_probe(join, dropped_above), columns.required_build(join)
     return (build, probe) if join.build_left else (probe, build)
+
+
+def _keys_without_nulls(join: Join) -> set[int]:
+    """Return the probe columns that are keys of a join without probe rows that match nothing."""
+    emits_unmatched = join.shape.probe_outer or join.shape.output_kind in _EMITS_UNMATCHED_PROBE
+    if not isinstance(join, HashJoin) or emits_unmatched:
+        return set()
+    return {key.ordinal for key in join.probe_keys if isinstance(key, ColumnRef)}
+
+
+def _passes_nulls(join: Join) -> bool:
+    """Return whether probe rows with NULLs that are dropped above may go through ``join``: nothing in it can raise."""
+    if not isinstance(join, HashJoin) or join.condition is not None:
+        return False
+    return not join.null_aware and all(isinstance(key, ColumnRef) for key in join.probe_keys)
 
 
 def _by_side(join: Join, ordinals: Collection[int]) -> tuple[set[int], set[int]]:
