@@ -19,10 +19,19 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 from pyspark.sql import SparkSession
 
-from tests.support import class_archive, file_tables, json_tables, nasty_tables, nested_tables, sessions, text_tables
+from tests.support import (
+    class_archive,
+    csv_tables,
+    file_tables,
+    json_tables,
+    nasty_tables,
+    nested_tables,
+    sessions,
+    text_tables,
+)
 from tests.support.tables import TableShelf
 
-__all__ = ["file_tables", "json_tables", "nasty_tables", "nested_tables", "text_tables"]
+__all__ = ["csv_tables", "file_tables", "json_tables", "nasty_tables", "nested_tables", "text_tables"]
 
 os.environ["TZ"] = "UTC"
 

@@ -1,8 +1,10 @@
 """Scans of files: the operator (:mod:`~.file_scan`), its morsels, the contract of readers (:mod:`~.reader`), formats.
 
+Formats of lines share those of a file (:mod:`~.lines`) and its row groups (:mod:`~.line_parts`).
+
 Importing a format's package registers its reader.
 """
 
-from pyspark_pipeline.operators.scan import parquet, text
+from pyspark_pipeline.operators.scan import csv, parquet, text
 
-__all__ = ["parquet", "text"]
+__all__ = ["csv", "parquet", "text"]

@@ -1,0 +1,5 @@
+"""The reader of CSV files: the format and its reader (:mod:`~.format`), its options, and fields as values."""
+
+from pyspark_pipeline.operators.scan.csv.format import open_csv
+
+__all__ = ["open_csv"]
