@@ -11,8 +11,10 @@ import pytest
 
 from pyspark_pipeline.errors import CorruptFileError, MissingFileError
 from pyspark_pipeline.expressions.registry import ExpressionSettings
+from pyspark_pipeline.kernels import csv_scan
 from pyspark_pipeline.local import LocalQuery
 from pyspark_pipeline.local.write import fields, file_splits, fragment
+from pyspark_pipeline.operators.scan.csv import warm_up
 from pyspark_pipeline.operators.scan.csv.format import CsvFileReader
 from pyspark_pipeline.operators.scan.csv.options import CsvOptions
 from pyspark_pipeline.plan.nodes import FileScan, ScanSplit
@@ -128,6 +130,14 @@ def test_line_of_too_many_fields_fails(tmp_path: Path) -> None:
     assert read(tmp_path, most, "a:string", counts="false") == [(None,)]
     with pytest.raises(CorruptFileError, match=r"a\.csv could not be read as CSV: a line has too many fields"):
         read(tmp_path, most + b",", "a:string", counts="false")
+
+
+def test_kernels_have_one_form(tmp_path: Path) -> None:
+    warm_up()
+    read(tmp_path, b'a,"",b\n\'"a" \'x, y ,', "a:string,b:string", ignoreLeadingWhiteSpace="true", nullValue="a")
+    read(tmp_path, b"a,\xff\n", "a:string", counts="false", header="true", comment="35", emptyValue="x")
+    kernels = [value for value in vars(csv_scan).values() if hasattr(value, "signatures")]
+    assert kernels and all(len(kernel.signatures) <= 1 for kernel in kernels)
 
 
 def test_damaged_and_missing_files_raise(tmp_path: Path) -> None:

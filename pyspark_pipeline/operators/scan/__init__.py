@@ -5,6 +5,13 @@ Formats of lines share those of a file (:mod:`~.lines`) and its row groups (:mod
 Importing a format's package registers its reader.
 """
 
+from collections.abc import Callable, Sequence
+
 from pyspark_pipeline.operators.scan import csv, parquet, text
 
-__all__ = ["csv", "parquet", "text"]
+__all__ = ["csv", "parquet", "text", "warm_up_steps"]
+
+
+def warm_up_steps() -> Sequence[Callable[[], None]]:
+    """Return the functions that load the kernels of readers."""
+    return (csv.warm_up,)

@@ -26,6 +26,9 @@ _JAVA_INT = re.compile(r"[+-]?\d+")
 _LONG_S = "\u017f"
 
 
+_MOST_BYTES = 2**31 - 1
+
+
 class TooManyFieldsError(OSError):
     """A line has more fields than Spark parses."""
 
@@ -64,8 +67,9 @@ class Lines:
 
 
 def read_lines(text: bytes, options: CsvOptions, is_mark: bool = False) -> Lines:
-    """Return the fields of lines of UTF-8 that end with LF; raise :class:`TooManyFieldsError`.
+    """Return the fields of lines of UTF-8 that end with LF.
 
+    Raise :class:`TooManyFieldsError`, and OSError for lines of 700 MiB and more.
     If ``is_mark``, the first line is a mark of the byte order, for which Spark's parser reads a zero.
     """
     if not text.endswith(b"\n"):
@@ -74,6 +78,8 @@ def read_lines(text: bytes, options: CsvOptions, is_mark: bool = False) -> Lines
     size = len(text)
     extra = 2 * size + 16 if options.quote in text else 0
     zero = size + len(empty)
+    if zero + 1 + extra > _MOST_BYTES:
+        raise OSError("a line has 700 MiB or more")
     data = allocate(zero + 1 + extra, np.uint8)
     data[:size] = np.frombuffer(text, dtype=np.uint8)
     data[size : zero + 1] = np.frombuffer(empty + b"\0", dtype=np.uint8)
@@ -117,6 +123,27 @@ def read_lines(text: bytes, options: CsvOptions, is_mark: bool = False) -> Lines
         for slot in range(len(places)):
             csv_scan.null_equal(data, lines.starts[slot], lines.lengths[slot], null)
     return lines
+
+
+def warm_up() -> None:
+    """Load the kernels of fields."""
+    options = CsvOptions(
+        places=(0,),
+        width=1,
+        counts=True,
+        mode="PERMISSIVE",
+        header=False,
+        separator=ord(","),
+        quote=ord('"'),
+        escape=ord("\\"),
+        comment=-1,
+        leads=False,
+        trails=False,
+        null="a",
+        empty="",
+        words={},
+    )
+    read_lines(b'"a"b\n', options).texts(0)
 
 
 class Fields:

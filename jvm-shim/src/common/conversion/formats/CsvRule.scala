@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.csv.CSVOptions
 import org.apache.spark.sql.catalyst.util.{CaseInsensitiveMap, DateTimeUtils, FailFastMode}
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.internal.LegacyBehaviorPolicy
-import org.apache.spark.sql.types.{DataType, DateType, StructField, TimestampNTZType, TimestampType}
+import org.apache.spark.sql.types.{DataType, DateType, StringType, StructField, TimestampNTZType, TimestampType}
 
 /** CSV files of lines in UTF-8, whose marks are ASCII characters. */
 object CsvRule extends FileFormatRule {
@@ -89,6 +89,8 @@ object CsvRule extends FileFormatRule {
       () => s"${csv.emptyValueInRead} and ignoreLeadingWhiteSpace"))
 
   private def errors(scan: FileSourceScanExec, csv: CSVOptions): Refused = firstOf(
+    (scan.relation.dataSchema.exists(f => f.name == csv.columnNameOfCorruptRecord && f.dataType != StringType),
+      "a column of another type than string", () => csv.columnNameOfCorruptRecord),
     (scan.requiredSchema.map(_.name) == Seq(csv.columnNameOfCorruptRecord), "the only column",
       () => csv.columnNameOfCorruptRecord),
     (csv.headerFlag && !csv.enforceSchema, CSVOptions.ENFORCE_SCHEMA, () => false),
