@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 
 from tests.support import (
     class_archive,
+    csv_tables,
     file_tables,
     java_names,
     json_tables,
@@ -31,7 +32,7 @@ from tests.support import (
 )
 from tests.support.tables import TableShelf
 
-__all__ = ["file_tables", "json_tables", "nasty_tables", "nested_tables", "text_tables"]
+__all__ = ["csv_tables", "file_tables", "json_tables", "nasty_tables", "nested_tables", "text_tables"]
 
 os.environ["TZ"] = "UTC"
 

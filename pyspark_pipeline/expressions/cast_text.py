@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.cast_numeric import BITS
@@ -82,7 +84,7 @@ def _to_integral(call: Call, settings: ExpressionSettings) -> Kernel:
     def parse(array: pa.Array) -> Value:
         out = np.empty(len(array), dtype=info.dtype)
         status = np.empty(len(array), dtype=np.uint8)
-        text_parse.parse_integers(*text_parse.text_of(array), fraction, int(info.min), int(info.max), out, status)
+        text_parse.parse_integers(*text_parse.text_of(array), True, fraction, int(info.min), int(info.max), out, status)
         validity = parsed_validity(call, array, status == text_parse.PARSED, "SparkNumberFormatException")
         return from_numbers(out, call.type.arrow, validity)
 
@@ -119,6 +121,12 @@ _SPECIAL = {
 
 def java_double(text: str, single: bool) -> float | None:
     """Parse a text as Java's parseDouble (parseFloat) with Spark's special literals; None if it is not a number."""
+    number = java_number(text, single)
+    return _SPECIAL.get(text.strip().lower()) if number is None else number
+
+
+def java_number(text: str, single: bool) -> float | None:
+    """Parse a text as Java's parseDouble (parseFloat); None if it is not a number."""
     trimmed = text.strip(_CONTROL)
     body = trimmed[:-1] if trimmed[-1:] in ("d", "D", "f", "F") and not _JAVA_HEX.fullmatch(trimmed) else trimmed
     if body in ("NaN", "+NaN", "-NaN", "Infinity", "+Infinity", "-Infinity"):
@@ -129,9 +137,7 @@ def java_double(text: str, single: bool) -> float | None:
             with np.errstate(over="ignore", under="ignore"):
                 return float(np.float32(_round_to_odd(body, exact)))
         return exact
-    if _JAVA_HEX.fullmatch(body):
-        return float.fromhex(body)
-    return _SPECIAL.get(text.strip().lower())
+    return float.fromhex(body) if _JAVA_HEX.fullmatch(body) else None
 
 
 def _round_to_odd(text: str, nearest: float) -> float:
@@ -151,21 +157,32 @@ def _to_floating(call: Call, settings: ExpressionSettings) -> Kernel:
     single = call.type.kind == "float"
 
     def parse(array: pa.Array) -> Value:
-        plain = pc.match_substring_regex(array, pattern=_PLAIN_NUMBER)
-        easy = pc.if_else(plain, array, pa.scalar(None, pa.string())).cast(call.type.arrow)
-        odd = np.flatnonzero(~flags(pc.fill_null(plain, True)))
-        if not len(odd):
-            return easy
-        numbers = easy.to_numpy(zero_copy_only=False).copy()
-        fits = np.ones(len(array), dtype=np.bool_)
-        for row in odd:
-            number = java_double(array[int(row)].as_py(), single)
-            fits[row] = number is not None
-            numbers[row] = 0.0 if number is None else number
+        numbers, fits = parsed_numbers(array, call.type.arrow, lambda text: java_double(text, single))
+        if fits is None:
+            return numbers
         validity = parsed_validity(call, array, fits, "SparkNumberFormatException")
         return from_numbers(numbers, call.type.arrow, validity)
 
     return _kernel(call, parse)
+
+
+def parsed_numbers(array: pa.Array, target: pa.DataType, parse: Callable[[str], float | None]) -> tuple[Any, Any]:
+    """Parse strings to doubles or floats, the odd ones by ``parse``.
+
+    Return an array and None if none is odd, else numbers and whether the strings are numbers, NULL among these.
+    """
+    plain = pc.match_substring_regex(array, pattern=_PLAIN_NUMBER)
+    easy = pc.if_else(plain, array, pa.scalar(None, pa.string())).cast(target)
+    odd = np.flatnonzero(~flags(pc.fill_null(plain, True)))
+    if not len(odd):
+        return easy, None
+    numbers = easy.to_numpy(zero_copy_only=False).copy()
+    fits = np.ones(len(array), dtype=np.bool_)
+    for row in odd:
+        number = parse(array[int(row)].as_py())
+        fits[row] = number is not None
+        numbers[row] = 0.0 if number is None else number
+    return numbers, fits
 
 
 # BigDecimal accepts any Unicode digit of one UTF-16 unit, and an exponent of ten digits after leading zeros.
@@ -174,7 +191,7 @@ _JAVA_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?0*\d{1,10})?")
 
 @function("Cast", [case(["string"], result=["decimal"])])
 def _to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
-    return _kernel(call, _decimal_parser(call))
+    return _kernel(call, decimal_parser(call.type, lambda text: _slow_decimal(text, call)))
 
 
 #: The digits of decimals that fit into 64 bits.
@@ -185,7 +202,7 @@ _MOST_DIGITS = 18
 def _floating_to_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
     """Round the decimal number that Java prints for the double; NaN and infinities are NULL."""
     target = call.type
-    parse = _decimal_parser(call)
+    parse = decimal_parser(call.type, lambda text: _slow_decimal(text, call))
     limit = 10.0 ** (target.precision - target.scale) * 2  # above: overflow whatever the rounding
 
     def run(values: Sequence[Value], rows: int) -> Value:
@@ -220,8 +237,8 @@ def _raise_out_of_range(values: pa.Array, call: Call) -> None:
             raise conditions.decimal_out_of_range(unscaled, max(-int(digits.exponent), 0), call.type, call.context)
 
 
-def _decimal_parser(call: Call) -> Callable[[pa.Array], Value]:
-    target = call.type
+def decimal_parser(target: DataType, parse_one: Callable[[str], int | None]) -> Callable[[pa.Array], Value]:
+    """Return the conversion of strings to decimals; ``parse_one`` returns a rare text's unscaled value, or None."""
 
     def parse(array: pa.Array) -> Value:
         rows = len(array)
@@ -236,7 +253,7 @@ def _decimal_parser(call: Call) -> Callable[[pa.Array], Value]:
         validity = validity_of([array])
         valid = valid_flags(validity, rows)
         for row in np.flatnonzero(valid & ~fits):
-            value = _slow_decimal(array[int(row)].as_py(), call)
+            value = parse_one(array[int(row)].as_py())
             fits[row] = value is not None
             words[row] = split_words(value or 0)
         if not (fits | ~valid).all():

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import partial
 from typing import Any
 
@@ -26,7 +25,6 @@ from pyspark_pipeline.expressions.cast_text import java_double
 from pyspark_pipeline.expressions.java_numbers import Digits
 from pyspark_pipeline.expressions.json_documents import (
     INFINITIES,
-    MOST_DIGITS,
     ArrayAsStructError,
     Cells,
     Convert,
@@ -41,7 +39,8 @@ from pyspark_pipeline.expressions.json_reader import Features, Reader
 from pyspark_pipeline.expressions.json_text import double_printer, printed_numbers
 from pyspark_pipeline.expressions.nested import list_array, map_pairs
 from pyspark_pipeline.expressions.per_value import java_text
-from pyspark_pipeline.expressions.registry import Case, ExpressionSettings, Kernel, Value, build, case, function
+from pyspark_pipeline.expressions.registry import Case, ExpressionSettings, Kernel, Value, case, function
+from pyspark_pipeline.expressions.source_texts import SourceTexts, java_decimal, retried
 from pyspark_pipeline.expressions.text_arrays import string_array
 from pyspark_pipeline.expressions.values import flags, from_numbers, to_array
 from pyspark_pipeline.kernels import json_columns, json_scan
@@ -51,15 +50,9 @@ from pyspark_pipeline.kernels.decimal_words import pack_flags
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.julian import rebase_differences
 from pyspark_pipeline.kernels.text_parse import text_of
-from pyspark_pipeline.plan.eval_mode import EvalMode, fields_of_mode
-from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal
+from pyspark_pipeline.plan.expr import Call
 
-_JAVA_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?0*\d{1,9})?")
 _JAVA_INT = re.compile(r"[+-]?\d+")
-#: A date, or a date and a time, without a time zone.
-_LOCAL = (
-    r"^[\x00-\x20\x7f]*[+-]?\d+(-\d+(-\d+([ T](\d+:\d+(:\d+(\.\d*)?)?)?)?)?)?[\x00-\x20\x7f]*$"
-)
 _FIRST_SLOTS = 64
 
 
@@ -70,7 +63,7 @@ class Leaves:
         self, settings: ExpressionSettings, zone: str, features: Features, formats: Mapping[str, str]
     ) -> None:
         self._settings = settings
-        self._zone = zone
+        self._texts = SourceTexts(settings, zone)
         self.features = features
         #: The patterns of dates and timestamps, by the kind of the type.
         self._formats = formats
@@ -125,7 +118,7 @@ class Leaves:
         return convert
 
     def _decimal(self, kind: DataType) -> Convert:
-        cast = self._cast(kind)
+        cast = self._texts.cast(kind)
 
         def convert(cells: Cells) -> pa.Array:
             plain = cells.among(json_columns.INTEGER, json_columns.FLOAT)
@@ -135,68 +128,39 @@ class Leaves:
                 return found
             odd, strings = cells.texts(cells.among(json_columns.ODD)), self._contents(cells)
             texts = pc.coalesce(odd, pc.replace_substring(strings, ",", "")).filter(pa.array(rest))
-            values = pa.array([_java_decimal(text, kind) for text in texts.to_pylist()], kind.arrow)
+            values = pa.array([java_decimal(text, kind) for text in texts.to_pylist()], kind.arrow)
             return pc.replace_with_mask(found, pa.array(rest), values)
 
         return convert
 
     def _date(self, kind: DataType) -> Convert:
         if kind.kind in self._formats:
-            parse = self._parse(DataType("timestamp_ntz"), self._formats[kind.kind])
+            parse = self._texts.parse(DataType("timestamp_ntz"), self._formats[kind.kind])
             return lambda cells: pc.floor_temporal(parse(self._contents(cells)), unit="day").cast(kind.arrow)
-        cast = self._cast(kind)
+        cast = self._texts.cast(kind)
 
         def convert(cells: Cells) -> pa.Array:
             texts = self._contents(cells)
-            return _retried(texts, cast(texts), lambda rest: [_legacy_date(text, cast) for text in rest])
+            return retried(texts, cast(texts), lambda rest: [_legacy_date(text, cast) for text in rest])
 
         return convert
 
     def _timestamp(self, kind: DataType) -> Convert:
         pattern = self._formats.get(kind.kind)
-        parse = self._cast(kind) if pattern is None else self._parse(kind, pattern)
-
-        def again(rest: list[str]) -> list[Any]:
-            values: list[Any] = parse(pa.array([text.replace("GMT", "") for text in rest])).view(pa.int64()).to_pylist()
-            return values
+        parse = self._texts.timestamp(kind) if pattern is None else self._texts.parse(kind, pattern)
 
         def convert(cells: Cells) -> pa.Array:
-            texts = self._contents(cells)
-            found = parse(texts)
+            found = parse(self._contents(cells))
             if cells.among(json_columns.INTEGER).any():
                 seconds, fits = _integers(cells, -(2**63), 2**63 - 1)
                 found = pc.coalesce(found, from_numbers(seconds * 1_000_000, found.type, pack_flags(fits)))
-            return found if pattern is not None else _retried(texts, found, again)
+            return found
 
         return convert
 
     def _local_timestamp(self, kind: DataType) -> Convert:
-        cast = self._cast(kind)
-
-        def convert(cells: Cells) -> pa.Array:
-            texts = self._contents(cells)
-            is_local = pc.match_substring_regex(texts, _LOCAL)
-            return cast(pc.if_else(is_local, texts, pa.scalar(None, pa.string())))
-
-        return convert
-
-    def _cast(self, kind: DataType) -> Callable[[pa.Array], pa.Array]:
-        """Return the cast of strings that returns NULL for invalid ones."""
-        return self._converter("Cast", kind, (), fields_of_mode(EvalMode.TRY))
-
-    def _parse(self, kind: DataType, pattern: str) -> Callable[[pa.Array], pa.Array]:
-        """Return the conversion of strings by a pattern that returns NULL for others."""
-        literal = Literal(type=DataType("string"), value=pattern)
-        return self._converter("GetTimestamp", kind, (literal,), {"failOnError": False, "suggestedFuncOnFail": ""})
-
-    def _converter(
-        self, name: str, kind: DataType, constants: tuple[Expr, ...], fields: Mapping[str, Any]
-    ) -> Callable[[pa.Array], pa.Array]:
-        args = (ColumnRef(type=DataType("string"), ordinal=0), *constants)
-        call = Call(name=name, type=kind, args=args, fields={**fields, "timeZoneId": self._zone})
-        kernel = build(call, self._settings)
-        assert isinstance(kernel, Kernel)
-        return lambda texts: to_array(kernel.run([texts], len(texts)), len(texts))
+        parse = self._texts.local_timestamp(kind)
+        return lambda cells: parse(self._contents(cells))
 
     def _contents(self, cells: Cells) -> pa.Array:
         """Return the contents of the tokens that are strings; others are NULL."""
@@ -246,14 +210,6 @@ def _integers(cells: Cells, low: int, high: int) -> tuple[Any, Flags]:
     return found, fits
 
 
-def _retried(texts: pa.Array, found: pa.Array, again: Callable[[list[str]], list[Any]]) -> pa.Array:
-    """Return ``found``, and for the texts without a value those of ``again``."""
-    rest = pc.and_(texts.is_valid(), found.is_null())
-    if not rest.true_count:
-        return found
-    return pc.replace_with_mask(found, rest, pa.array(again(texts.filter(rest).to_pylist()), found.type))
-
-
 def _legacy_date(text: str, cast: Callable[[pa.Array], pa.Array]) -> int | None:
     """Return the days of a text without GMT, or of a number of days in the hybrid calendar."""
     days = cast(pa.array([text.replace("GMT", "")], pa.string())).view(pa.int32())[0].as_py()
@@ -263,19 +219,6 @@ def _legacy_date(text: str, cast: Callable[[pa.Array], pa.Array]) -> int | None:
         return None
     number = np.array([int(text)], dtype=np.int64)
     return int((number + rebase_differences(number))[0])
-
-
-def _java_decimal(text: str | None, kind: DataType) -> Decimal | None:
-    """Return a text as a decimal rounded half up; None if it is none, or has too many digits."""
-    if text is None or _JAVA_DECIMAL.fullmatch(text) is None or max(text) > "\uffff":
-        return None
-    value = Decimal(text)
-    if value and value.adjusted() >= MOST_DIGITS:
-        return None
-    if not value or value.adjusted() < -kind.scale - 1:
-        return Decimal(0)
-    rounded = value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP, Context(prec=2 * MOST_DIGITS))
-    return rounded if rounded.copy_abs() < Decimal(1).scaleb(kind.precision - kind.scale) else None
 
 
 class Schema:

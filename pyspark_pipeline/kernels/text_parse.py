@@ -216,14 +216,26 @@ def _read_zone(data: UInt8Array, start: int, end: int, zone: Int32Array) -> None
 
 @kernel
 def parse_integers(
-    offsets: Int32Array, data: UInt8Array, fraction: bool, low: int, high: int, out: Array, status: UInt8Array
+    offsets: Int32Array,
+    data: UInt8Array,
+    trims: bool,
+    fraction: bool,
+    low: int,
+    high: int,
+    out: Array,
+    status: UInt8Array,
 ) -> None:
-    """Parse integers in low..high; with ``fraction`` a decimal point and digits may follow, which are dropped."""
+    """Parse integers in low..high; with ``fraction`` a decimal point and digits may follow, which are dropped.
+
+    With ``trims``, white space may surround them.
+    """
     smallest = -9223372036854775808
     for row in range(out.shape[0]):
         out[row] = 0
         status[row] = INVALID
-        j, end = trim(data, offsets[row], offsets[row + 1])
+        j, end = offsets[row], offsets[row + 1]
+        if trims:
+            j, end = trim(data, j, end)
         if j == end:
             continue
         negative = data[j] == 45

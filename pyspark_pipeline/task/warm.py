@@ -23,6 +23,7 @@ from pyspark_pipeline.errors import PipelineError
 from pyspark_pipeline.expressions import warm_up as expression_kernels
 from pyspark_pipeline.kernels import compile_cache, kernel_cache
 from pyspark_pipeline.kernels import warm_up as row_kernels
+from pyspark_pipeline.operators import scan
 from pyspark_pipeline.operators.aggregation import functions
 
 _STEPS: tuple[Callable[[], None], ...] = (
@@ -30,6 +31,7 @@ _STEPS: tuple[Callable[[], None], ...] = (
     *functions.warm_up_steps(),
     *expression_kernels.steps(),
     *row_kernels.LATER_STEPS,
+    *scan.warm_up_steps(),
 )
 _MAX_PROCESSES = 4
 _POLL = 0.1  # seconds

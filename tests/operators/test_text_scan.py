@@ -14,8 +14,8 @@ import pytest
 from pyspark_pipeline.errors import CorruptFileError, MissingFileError
 from pyspark_pipeline.local import LocalQuery
 from pyspark_pipeline.local.write import fields, file_splits, fragment, scan
+from pyspark_pipeline.operators.scan.lines import LineCutter
 from pyspark_pipeline.operators.scan.text.format import TextFileReader
-from pyspark_pipeline.operators.scan.text.lines import LineCutter
 from pyspark_pipeline.plan.nodes import FileScan, ScanSplit
 
 MARK = b"\xef\xbb\xbf"

@@ -18,8 +18,9 @@ from pyspark.sql import SparkSession
 Builder = Callable[[SparkSession, Path], str | None]
 
 TABLES: dict[str, Builder] = {}
-#: The formats of tables that are not Parquet.
+#: The formats of tables that are not Parquet, and the options of their reads.
 _FORMATS: dict[str, str] = {}
+_OPTIONS: dict[str, dict[str, str]] = {}
 
 _STYLES: tuple[dict[str, Any], ...] = (
     {"use_dictionary": True, "compression": "snappy", "data_page_version": "1.0"},
@@ -39,6 +40,17 @@ def text_table(builder: Builder) -> Builder:
     """Register ``builder`` of a table whose files are text."""
     _FORMATS[builder.__name__] = "text"
     return table(builder)
+
+
+def csv_table(**options: str) -> Callable[[Builder], Builder]:
+    """Register a builder of a table whose files are CSV, read with ``options``."""
+
+    def register(builder: Builder) -> Builder:
+        _FORMATS[builder.__name__] = "csv"
+        _OPTIONS[builder.__name__] = options
+        return table(builder)
+
+    return register
 
 
 def write(folder: Path, data: pa.Table, *, files: int = 3, row_group: int = 40) -> None:
@@ -76,7 +88,7 @@ class TableShelf:
             raise KeyError(f"no table {name!r}; there are {', '.join(sorted(TABLES))}")
         folder = self._folder / name
         schema = TABLES[name](self._spark, folder)
-        reader = self._spark.read
+        reader = self._spark.read.options(**_OPTIONS.get(name, {}))
         if schema is not None:
             reader = reader.schema(schema)
         reader.format(_FORMATS.get(name, "parquet")).load(str(folder)).createOrReplaceTempView(name)

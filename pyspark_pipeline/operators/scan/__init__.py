@@ -1,8 +1,17 @@
 """Scans of files: the operator (:mod:`~.file_scan`), its morsels, the contract of readers (:mod:`~.reader`), formats.
 
+Formats of lines share those of a file (:mod:`~.lines`) and its row groups (:mod:`~.line_parts`).
+
 Importing a format's package registers its reader.
 """
 
-from pyspark_pipeline.operators.scan import parquet, text
+from collections.abc import Callable, Sequence
 
-__all__ = ["parquet", "text"]
+from pyspark_pipeline.operators.scan import csv, parquet, text
+
+__all__ = ["csv", "parquet", "text", "warm_up_steps"]
+
+
+def warm_up_steps() -> Sequence[Callable[[], None]]:
+    """Return the functions that load the kernels of readers."""
+    return (csv.warm_up,)

@@ -12,6 +12,7 @@ from pyspark_pipeline.errors import CorruptFileError
 from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.event import Waker
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.expressions.registry import ExpressionSettings
 from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
@@ -120,6 +121,7 @@ class FileScanFactory(OperatorFactory):
         batch_rows: int,
         calendar: ExecutorCalendar,
         required: RequiredOutput,
+        expressions: ExpressionSettings,
         filters: Sequence[ScanFilter] = (),
         wait_ms: int = 0,
     ) -> None:
@@ -133,6 +135,7 @@ class FileScanFactory(OperatorFactory):
             case_sensitive=node.case_sensitive,
             calendar=calendar,
             options=node.options,
+            expressions=expressions,
         )
         self._partition_types = [field.type for field in node.output[node.num_data_columns :]]
 
@@ -180,4 +183,5 @@ def decompose_file_scan(node: FileScan, builder: PipelineBuilder) -> list[Operat
     options = builder.settings.options
     filters, wait_ms = builder.runtime_filters.scan_filters(node), options.join_runtime_filter_wait_ms
     splits, calendar, required = builder.splits(node.input_id), builder.calendar(), builder.required_output(node)
-    return [FileScanFactory(node, splits, options.batch_rows, calendar, required, filters, wait_ms)]
+    expressions = ExpressionSettings.of(builder.settings)
+    return [FileScanFactory(node, splits, options.batch_rows, calendar, required, expressions, filters, wait_ms)]

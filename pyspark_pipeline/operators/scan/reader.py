@@ -25,6 +25,7 @@ from urllib.parse import unquote, urlparse
 import pyarrow as pa
 
 from pyspark_pipeline.errors import CorruptFileError, MissingFileError, PipelineError
+from pyspark_pipeline.expressions.registry import ExpressionSettings
 from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import ExecutorCalendar, Field, ScanSplit
@@ -40,7 +41,8 @@ class ReadRequest:
 
     ``columns`` are found by name, in the case of the names if ``case_sensitive``; a column that the file lacks is NULL.
     ``required`` names their unused ones and allowed forms, by position. ``calendar`` is the executor's data of the
-    hybrid calendar, ``options`` those that the format's rule in the shim wrote.
+    hybrid calendar, ``options`` those that the format's rule in the shim wrote, ``expressions`` the settings of the
+    session for formats whose values are texts.
     """
 
     columns: tuple[Field, ...]
@@ -48,6 +50,7 @@ class ReadRequest:
     case_sensitive: bool = False
     calendar: ExecutorCalendar = ExecutorCalendar()
     options: Mapping[str, str] = field(default_factory=dict)
+    expressions: ExpressionSettings = ExpressionSettings()
 
 
 class FileReader(Protocol):

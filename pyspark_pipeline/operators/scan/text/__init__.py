@@ -1,4 +1,4 @@
-"""The reader of text files: the format and its reader (:mod:`~.format`), the lines of a file (:mod:`~.lines`)."""
+"""The reader of text files (:mod:`~.format`)."""
 
 from pyspark_pipeline.operators.scan.text.format import open_text
 

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.pysparkpipeline
 
 import org.apache.spark.sql.execution.datasources.FileFormat
+import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.text.TextFileFormat
 
@@ -8,6 +9,7 @@ import org.apache.spark.sql.execution.datasources.text.TextFileFormat
 object FileFormats {
 
   private val rules: Map[Class[_ <: FileFormat], FileFormatRule] = Map(
+    classOf[CSVFileFormat] -> CsvRule,
     classOf[ParquetFileFormat] -> ParquetRule,
     classOf[TextFileFormat] -> TextRule)
 

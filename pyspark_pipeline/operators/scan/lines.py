@@ -90,12 +90,17 @@ class LineCutter:
             raise OSError("a line has 2 GiB or more")
         if not text:
             return pa.array([], pa.string())
-        if self._is_any and b"\r" in text:
-            text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        text = self.with_one_end(text)
         offsets = pa.py_buffer(np.array([0, len(text)], dtype=np.int32))
         whole = pa.Array.from_buffers(pa.string(), 1, [None, offsets, pa.py_buffer(text)])
         found = pc.split_pattern(whole, self._separator.decode()).values
         return found[:-1] if text.endswith(self._separator) else found
+
+    def with_one_end(self, text: bytes) -> bytes:
+        """Return lines that all end with the separator, LF for any, but the last one possibly with ``text``."""
+        if self._is_any and b"\r" in text:
+            return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        return text
 
     def _is_ended(self, text: bytes) -> bool:
         return text.endswith(self._separator) or (self._is_any and text.endswith(b"\r"))
