@@ -36,7 +36,7 @@ object BatchEvalPythonRule extends EvalPythonRule[BatchEvalPythonExec] {
   private val MaxRows = 10000
 
   override def limitation(op: BatchEvalPythonExec): Option[String] =
-    PythonFunctions.limitation(op, op.udfs).orElse(PythonFunctions.binaryLimitation(op, op.udfs, expressions(op)))
+    PythonFunctions.limitation(op, op.udfs).orElse(PythonFunctions.pickleLimitation(op, op.udfs))
 
   override protected def evalType(op: BatchEvalPythonExec): Int = PythonEvalType.SQL_BATCHED_UDF
 
@@ -50,7 +50,7 @@ abstract class EvalPythonRule[T <: EvalPythonExec] extends OperatorRule[T] {
 
   protected def maxRows(op: T): Int
 
-  override def expressions(op: T): Seq[Expression] = PythonFunctions.arguments(op.udfs)
+  override def expressions(op: T): Seq[Expression] = Support.withoutCarried(PythonFunctions.arguments(op.udfs))
 
   /** Spark too would send the rows to Python. */
   override def isHeavy(op: T): Boolean = true

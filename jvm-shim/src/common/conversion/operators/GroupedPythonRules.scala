@@ -132,7 +132,7 @@ object ArrowAggregatePythonRule extends GroupedPythonRule[ArrowAggregatePythonEx
     else super.limitation(op)
 
   override def expressions(op: ArrowAggregatePythonExec): Seq[Expression] =
-    op.groupingExpressions ++ PythonFunctions.arguments(calls(op)) ++ op.resultExpressions
+    Support.withoutCarried(op.groupingExpressions ++ PythonFunctions.arguments(calls(op)) ++ op.resultExpressions)
 
   override def describe(op: ArrowAggregatePythonExec, node: ObjectNode, plan: PlanJson): Unit = {
     describeCalls(op, op.evalType, node, plan)
@@ -161,7 +161,7 @@ object ArrowWindowPythonRule extends GroupedPythonRule[ArrowWindowPythonExec] {
   }
 
   override def expressions(op: ArrowWindowPythonExec): Seq[Expression] =
-    op.partitionSpec ++ op.orderSpec ++ PythonFunctions.arguments(calls(op))
+    op.partitionSpec ++ op.orderSpec ++ Support.withoutCarried(PythonFunctions.arguments(calls(op)))
 
   override def describe(op: ArrowWindowPythonExec, node: ObjectNode, plan: PlanJson): Unit = {
     val frames = windows(op).map(WindowExpressions.writeFrame(_, obj()))
