@@ -12,17 +12,18 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, GroupedData, Row, SparkSession, Window
 from pyspark.sql import functions as f
-from pyspark.sql.functions import arrow_udf, pandas_udf, udf
-from pyspark.sql.types import StringType
+from pyspark.sql.functions import arrow_udf, pandas_udf, udf, udtf
+from pyspark.sql.types import ArrayType, LongType, StringType
 
 from tests.support.conversion import summary_of
-from tests.support.python_functions import rows_of_both
+from tests.support.python_functions import errors_of_both, python_error, rows_of_both
 from tests.support.sessions import ENABLED, configured
 
 pytestmark = [pytest.mark.usefixtures("extension"), pytest.mark.rotates]
 
+FREE = {"spark.pysparkPipeline.cost.minScanBytes": "0", "spark.sql.execution.arrow.maxRecordsPerBatch": "7"}
 #: Columns of nested types, with NULLs at each level.
 COLUMNS = {
     "a": (
@@ -171,6 +172,123 @@ def test_returned_structs_are_read_as_by_spark(spark: SparkSession, kind: str) -
     for name, value in RETURNED.items():
         function = udf(lambda _, value=value: value, kind, useArrow=False)
         _compare(spark, lambda call=function: spark.range(0, 3, 1, 1).where("id > 0").select(call("id")), name)
+
+
+def test_maps_of_batches_equal_spark(spark: SparkSession) -> None:
+    def made(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        for frame in frames:
+            structs = [{"p": i, "q": "x"} for i in frame["id"]]
+            yield pd.DataFrame({"s": structs, "n": [[{"z": [1.5, None]}, None]] * len(frame)})
+
+    schema, small = _frame(spark).schema, {"spark.sql.execution.arrow.maxRecordsPerBatch": "7"}
+    for zone in ("UTC", "Asia/Kathmandu"):
+        settings = {**small, "spark.sql.session.timeZone": zone}
+        rows_of_both(spark, lambda: _frame(spark).mapInArrow(lambda b: b, schema), "MapIn", settings)
+        rows_of_both(spark, lambda: _frame(spark).mapInPandas(lambda b: b, schema), "MapIn", settings)
+    result = "s struct<p:bigint,q:string>, n array<struct<z:array<double>>>"
+    rows_of_both(spark, lambda: _frame(spark).mapInPandas(made, result), "MapIn", small)
+    renamed = "n array<struct<a:string,b:array<date>,c:map<int,timestamp_ntz>>>"
+    rows_of_both(spark, lambda: _frame(spark).select("n").mapInArrow(lambda b: b, renamed), "MapIn", small)
+
+
+def _grouped(spark: SparkSession) -> GroupedData:
+    return _frame(spark, 100).withColumn("k", f.col("id") % 5).groupBy("k")
+
+
+def test_functions_of_groups_equal_spark(spark: SparkSession) -> None:
+    def shown(group: pd.DataFrame) -> pd.DataFrame:
+        return pd.DataFrame({"t": [repr(group.sort_values("id").to_dict("list"))]})
+
+    schema = _frame(spark).withColumn("k", f.col("id") % 5).schema
+    compared = lambda make: rows_of_both(spark, make, "Python", FREE)  # noqa: E731
+    compared(lambda: _grouped(spark).applyInPandas(lambda group: group, schema))
+    compared(lambda: _grouped(spark).applyInPandas(shown, "t string"))
+    compared(lambda: _grouped(spark).applyInArrow(lambda group: group, schema))
+    of_key = lambda key, _: pd.DataFrame({"t": [repr(key)]})  # noqa: E731
+    compared(lambda: _frame(spark).groupBy("s").applyInPandas(of_key, "t string"))
+    both = lambda: _grouped(spark).cogroup(_grouped(spark))  # noqa: E731
+    compared(lambda: both().applyInArrow(lambda left, right: pa.concat_tables([left, right]), schema))
+
+
+def test_aggregates_and_windows_equal_spark(spark: SparkSession) -> None:
+    @pandas_udf("double")
+    def sizes(a: pd.Series) -> float:
+        return float(sum(len(v) for v in a if v is not None))
+
+    @pandas_udf("array<double>")
+    def listed(a: pd.Series) -> list:
+        return [1.5, None, float(len(a))]
+
+    @arrow_udf("struct<p:bigint,q:array<string>>")
+    def struct(a: pa.Array) -> dict:
+        return {"p": len(a), "q": ["x", None, str(a[0].as_py())]}
+
+    compared = lambda make: rows_of_both(spark, make, "Python", FREE)  # noqa: E731
+    compared(lambda: _grouped(spark).agg(sizes("a"), sizes("i"), listed("l")))
+    compared(lambda: _grouped(spark).agg(struct("n"), struct("c")))
+    windows = [Window.partitionBy("k"), Window.partitionBy("k").orderBy("id").rowsBetween(-2, 1)]
+    keyed = lambda: _frame(spark, 60).withColumn("k", f.col("id") % 5)  # noqa: E731
+    for window in windows:
+        compared(lambda window=window: keyed().select("id", "s", sizes("a").over(window)))
+    compared(lambda: keyed().select("id", "m", struct("s").over(windows[1])))
+
+
+class _Shown:
+    def eval(self, a: Any, s: Any, m: Any) -> Iterator[tuple[Any, ...]]:
+        yield repr((a, s, m)), a, s, m
+
+
+class _OfTable:
+    def eval(self, row: Any) -> Iterator[tuple[Any, ...]]:
+        yield repr(row), row["a"], row["s"], row["m"]
+
+
+@pytest.mark.parametrize("arrow", [False, True], ids=["rows", "arrow"])
+def test_table_functions_equal_spark(spark: SparkSession, arrow: bool) -> None:
+    schema = f"t string, {', '.join(f'{name} {COLUMNS[name][0]}' for name in 'asm')}"
+    called, of_table = (udtf(made, returnType=schema, useArrow=arrow) for made in (_Shown, _OfTable))
+    arguments = [f.col(name).outer() for name in "asm"]
+    compared = lambda make: rows_of_both(spark, make, "Python", FREE)  # noqa: E731
+    compared(lambda: _frame(spark).lateralJoin(called(*arguments)))
+    compared(lambda: of_table(_frame(spark).asTable().partitionBy("id")))
+
+
+def test_errors_have_the_text_of_spark(spark: SparkSession) -> None:
+    functions = [
+        arrow_udf(lambda a: pa.array([["x"]] * len(a)), "array<int>"),
+        pandas_udf(lambda a: a.map(lambda _: "x"), "array<int>"),
+        pandas_udf(lambda a: pd.DataFrame({"b": a}), "struct<a:bigint>"),
+        udf(lambda a: ["x"], "array<int>", useArrow=True),
+        udf(lambda a: 1, "struct<a:int>", useArrow=False),
+    ]
+    for function in functions:
+        frame = lambda call=function: spark.range(9).where("id > 2").select(call("id"))  # noqa: E731
+        vanilla, engine = errors_of_both(spark, frame)
+        assert vanilla.splitlines()[-1] == engine.splitlines()[-1]
+
+
+def test_null_within_a_part_that_is_never_null_fails(spark: SparkSession) -> None:
+    kind = ArrayType(LongType(), containsNull=False)
+    for function in (udf(lambda _: [None], kind, useArrow=False), pandas_udf(lambda a: a.map(lambda _: [None]), kind)):
+        with configured(spark, {ENABLED: "true"}):
+            frame = spark.range(9).where("id > 2").select(function("id"))
+            assert "never NULL" in python_error(frame)
+
+
+@pytest.mark.parametrize(
+    ("column", "reason"),
+    [
+        ("array(make_dt_interval(1))", "of times, intervals"),
+        ("array(NULL)", "or of the type void"),
+        ("map(CAST(string(id) AS BINARY), id)", "of maps with keys of bytes or nested types"),
+    ],
+)
+def test_other_functions_stay_in_spark(spark: SparkSession, column: str, reason: str) -> None:
+    function = udf(lambda _: 1, "bigint", useArrow=False)
+    with configured(spark, {ENABLED: "true"}):
+        frame = spark.range(10).where("id > 3").selectExpr(f"{column} AS c").select(function("c"))
+        assert len(frame.collect()) == 6
+        assert reason in str(summary_of(frame).reasons)
 
 
 def _compare(spark: SparkSession, make: Callable[[], DataFrame], name: str) -> None:

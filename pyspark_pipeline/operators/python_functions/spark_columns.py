@@ -47,10 +47,10 @@ def of_spark(column: pa.Array, type_: DataType) -> pa.Array:
     if not type_.is_nested:
         return column.cast(wanted)
     narrow = _narrowed(column.type)
-    narrowed = column if narrow is column.type else column.cast(narrow)
+    narrowed = column if narrow == column.type else column.cast(narrow)
     if not _is_of(narrow, type_):
         raise TypeError(f"the function returned {column.type}, it declares {type_}")
-    made = _retyped(_cleared(narrowed), wanted)
+    made = _cleared(_retyped(narrowed, wanted))
     if _has_wrong_null(made, type_):
         raise TypeError(f"the function returned NULL within {type_}, which declares that a part of it is never NULL")
     return made
@@ -73,16 +73,15 @@ def _retyped(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 
 def _cleared(array: pa.Array) -> pa.Array:
-    """Return the array without values below its NULLs: NULL arrays and maps are empty, fields of NULL structs NULL."""
+    """Return an array of the engine without values below its NULLs: no elements, and only NULL fields of structs."""
     kind = array.type
     if pa.types.is_struct(kind):
         fields = [array.field(place) for place in range(kind.num_fields)]
         cleared = [_cleared(field) for field in (array.flatten() if array.null_count else fields)]
         if not array.null_count and all(map(_same, cleared, fields)):
             return array
-        nullable = [field.with_nullable(True) for field in kind]
         mask = array.is_null() if array.null_count else None
-        return pa.StructArray.from_arrays(cleared, fields=nullable, mask=mask)
+        return pa.StructArray.from_arrays(cleared, fields=list(kind), mask=mask)
     if not pa.types.is_list(kind) and not pa.types.is_map(kind):
         return array
     if array.null_count:
@@ -93,7 +92,7 @@ def _cleared(array: pa.Array) -> pa.Array:
         return _cleared_map(array)
     elements = array.values
     cleared = _cleared(elements)
-    return array if cleared is elements else with_elements(array, pa.list_(cleared.type), cleared)
+    return array if cleared is elements else with_elements(array, kind, cleared)
 
 
 def _cleared_map(array: pa.Array) -> pa.Array:
@@ -101,9 +100,8 @@ def _cleared_map(array: pa.Array) -> pa.Array:
     parts = [_cleared(keys), _cleared(items)]
     if parts[0] is keys and parts[1] is items:
         return array
-    made = pa.map_(parts[0].type, parts[1].type)
-    entries = pa.StructArray.from_arrays(parts, fields=[made.key_field, made.item_field])
-    return with_elements(array, made, entries)
+    entries = pa.StructArray.from_arrays(parts, fields=[array.type.key_field, array.type.item_field])
+    return with_elements(array, array.type, entries)
 
 
 def _same(one: pa.Array, other: pa.Array) -> bool:
@@ -111,18 +109,17 @@ def _same(one: pa.Array, other: pa.Array) -> bool:
 
 
 def _narrowed(kind: pa.DataType) -> pa.DataType:
-    """Return the type, itself if there is nothing to change, with 32-bit offsets of strings and bytes."""
+    """Return the type with 32-bit offsets of strings and bytes."""
     if kind == pa.large_string():
         return pa.string()
     if kind == pa.large_binary():
         return pa.binary()
-    fields = _fields(kind)
-    narrow = [field.with_type(_narrowed(field.type)) for field in fields]
-    if all(one.type is other.type for one, other in zip(narrow, fields, strict=True)):
+    fields = [field.with_type(_narrowed(field.type)) for field in _fields(kind)]
+    if not fields:
         return kind
     if pa.types.is_struct(kind):
-        return pa.struct(narrow)
-    return pa.map_(*narrow) if pa.types.is_map(kind) else pa.list_(narrow[0])
+        return pa.struct(fields)
+    return pa.map_(*fields) if pa.types.is_map(kind) else pa.list_(fields[0])
 
 
 def _fields(kind: pa.DataType) -> Sequence[pa.Field]:
@@ -135,7 +132,7 @@ def _fields(kind: pa.DataType) -> Sequence[pa.Field]:
 
 
 def _is_of(found: pa.DataType, type_: DataType) -> bool:
-    """Return whether Spark reads ``found`` as ``type_``, with the same names and parts that are never NULL."""
+    """Return whether Spark reads ``found`` as ``type_``, whatever the names of its fields are."""
     if type_.kind == "timestamp":
         return pa.types.is_timestamp(found) and found.unit == "us" and found.tz is not None
     if not type_.is_nested:
@@ -144,12 +141,7 @@ def _is_of(found: pa.DataType, type_: DataType) -> bool:
     is_kind = {"array": pa.types.is_list, "map": pa.types.is_map, "struct": pa.types.is_struct}[type_.kind](found)
     if not is_kind or len(fields) != len(type_.children):
         return False
-    if type_.kind == "struct" and tuple(field.name for field in fields) != type_.names:
-        return False
-    first = 1 if type_.kind == "map" else 0
-    return all(_is_of(field.type, child) for field, child in zip(fields, type_.children, strict=True)) and all(
-        fields[place].nullable == (place not in type_.required) for place in range(first, len(fields))
-    )
+    return all(_is_of(field.type, child) for field, child in zip(fields, type_.children, strict=True))
 
 
 def _has_wrong_null(array: pa.Array, type_: DataType) -> bool:
