@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, GroupedData, Row, SparkSession, Window
 from pyspark.sql import functions as f
 from pyspark.sql.functions import arrow_udf, pandas_udf, udf, udtf
-from pyspark.sql.types import ArrayType, LongType, StringType
+from pyspark.sql.types import ArrayType, LongType, StringType, StructType
 
 from tests.support.conversion import summary_of
 from tests.support.python_functions import errors_of_both, python_error, rows_of_both
@@ -268,11 +268,17 @@ def test_errors_have_the_text_of_spark(spark: SparkSession) -> None:
 
 
 def test_null_within_a_part_that_is_never_null_fails(spark: SparkSession) -> None:
+    def made(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        for frame in frames:
+            yield pd.DataFrame({"a": [[None]] * len(frame)})
+
     kind = ArrayType(LongType(), containsNull=False)
-    for function in (udf(lambda _: [None], kind, useArrow=False), pandas_udf(lambda a: a.map(lambda _: [None]), kind)):
-        with configured(spark, {ENABLED: "true"}):
+    with configured(spark, {ENABLED: "true"}):
+        assert "never NULL" in python_error(spark.range(9).where("id > 2").mapInPandas(made, StructType().add("a", kind)))
+        for function in (udf(lambda a: [a], kind, useArrow=False), pandas_udf(lambda a: a.map(lambda v: [v]), kind)):
             frame = spark.range(9).where("id > 2").select(function("id"))
-            assert "never NULL" in python_error(frame)
+            assert len(frame.collect()) == 6
+            assert "never NULL" in str(summary_of(frame).reasons)
 
 
 @pytest.mark.parametrize(

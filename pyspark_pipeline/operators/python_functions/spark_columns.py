@@ -31,7 +31,7 @@ def spark_arrow_type(type_: DataType, time_zone: str) -> pa.DataType:
 
 def to_spark(column: pa.Array, type_: pa.DataType) -> pa.Array:
     """Return a column of the engine as one of a type of Spark; below a NULL of it all is NULL or empty, as there."""
-    if not pa.types.is_nested(type_):
+    if not pa.types.is_nested(type_) or pa.types.is_null(column.type):
         return column if column.type == type_ else column.cast(type_)
     return _retyped(_cleared(column), type_)
 
@@ -42,10 +42,8 @@ def of_spark(column: pa.Array, type_: DataType) -> pa.Array:
     Raises ``TypeError`` if it has another type than ``type_`` in Spark, or a NULL where that has none.
     """
     wanted = type_.arrow
-    if column.type == wanted and not type_.is_nested:
-        return column
     if not type_.is_nested:
-        return column.cast(wanted)
+        return column if column.type == wanted else column.cast(wanted)
     narrow = _narrowed(column.type)
     narrowed = column if narrow == column.type else column.cast(narrow)
     if not _is_of(narrow, type_):

@@ -59,6 +59,20 @@ object PythonFunctions {
     case _ => false
   }
 
+  /**
+   * Return the reason against functions that return values of `types`: within a nested one nothing may be declared as never
+   * NULL. Depending on the form Spark refuses such a type, or reads 0 for NULL.
+   */
+  def resultLimitation(calls: Seq[PythonFuncExpression], types: Seq[DataType]): Option[String] = {
+    val isRequired = types.exists(_.existsRecursively {
+      case a: ArrayType => !a.containsNull
+      case m: MapType => !m.valueContainsNull
+      case s: StructType => s.exists(!_.nullable)
+      case _ => false
+    })
+    if (isRequired) other(calls, "that declare a part of a nested result as never NULL are not supported") else None
+  }
+
   /** Return a reason against the functions of `calls`. */
   def other(calls: Seq[PythonFuncExpression], what: String): Option[String] =
     Some(s"Python functions (${calls.map(_.name).distinct.mkString(", ")}) $what")

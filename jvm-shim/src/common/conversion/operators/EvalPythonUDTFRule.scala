@@ -105,7 +105,7 @@ abstract class EvalPythonUDTFRule[T <: SparkPlan with EvalPythonUDTFExec] extend
       other("of tables are not supported with spark.task.cpus above 1: the rows of a table have an order")
     else if (structs.exists(s => s.fieldNames.distinct.length < s.length)) other("over columns of one name are not supported")
     else if (types.exists(PythonFunctions.isUnsupported)) other(PythonFunctions.UnsupportedTypes)
-    else None
+    else PythonFunctions.resultLimitation(Seq(op.udtf), op.resultAttrs.map(_.dataType))
   }
 
   private def arguments(op: T): Seq[Expression] = PythonFunctions.arguments(Seq(op.udtf))

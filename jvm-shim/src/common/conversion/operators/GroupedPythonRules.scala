@@ -129,7 +129,7 @@ object ArrowAggregatePythonRule extends GroupedPythonRule[ArrowAggregatePythonEx
     else if (!EvalTypes.contains(op.evalType)) PythonFunctions.other(calls(op), "of this form are not supported")
     else if (op.aggExpressions.exists(a => a.isDistinct || a.filter.isDefined))
       PythonFunctions.other(calls(op), "over distinct or filtered rows are not supported")
-    else super.limitation(op)
+    else super.limitation(op).orElse(PythonFunctions.resultLimitation(calls(op), calls(op).map(_.dataType)))
 
   override def expressions(op: ArrowAggregatePythonExec): Seq[Expression] =
     Support.withoutCarried(op.groupingExpressions ++ PythonFunctions.arguments(calls(op)) ++ op.resultExpressions)
@@ -157,7 +157,9 @@ object ArrowWindowPythonRule extends GroupedPythonRule[ArrowWindowPythonExec] {
     val isCallEach = op.windowExpression.forall { case Alias(_: WindowExpression, _) => true; case _ => false }
     if (!isCallEach || calls(op).length < op.windowExpression.length)
       PythonFunctions.other(calls(op), "within expressions of windows are not supported")
-    else windows(op).flatMap(WindowExpressions.frameReason(_)).headOption.orElse(super.limitation(op))
+    else windows(op).flatMap(WindowExpressions.frameReason(_)).headOption
+      .orElse(super.limitation(op))
+      .orElse(PythonFunctions.resultLimitation(calls(op), calls(op).map(_.dataType)))
   }
 
   override def expressions(op: ArrowWindowPythonExec): Seq[Expression] =
