@@ -274,7 +274,8 @@ def test_null_within_a_part_that_is_never_null_fails(spark: SparkSession) -> Non
 
     kind = ArrayType(LongType(), containsNull=False)
     with configured(spark, {ENABLED: "true"}):
-        assert "never NULL" in python_error(spark.range(9).where("id > 2").mapInPandas(made, StructType().add("a", kind)))
+        mapped = spark.range(9).where("id > 2").mapInPandas(made, StructType().add("a", kind))
+        assert "never NULL" in python_error(mapped)
         for function in (udf(lambda a: [a], kind, useArrow=False), pandas_udf(lambda a: a.map(lambda v: [v]), kind)):
             frame = spark.range(9).where("id > 2").select(function("id"))
             assert len(frame.collect()) == 6
