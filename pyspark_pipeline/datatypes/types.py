@@ -2,7 +2,8 @@
 
 The wire name is Spark's ``DataType.catalogString`` (``bigint``, ``decimal(12,2)``, ``timestamp_ntz``); all day-time
 intervals have one name, and all year-month intervals; a time of day has the digits of its seconds (``time(6)``). The
-names of a struct's fields are JSON strings (``struct<"a":bigint,"b c":array<double>>``).
+names of a struct's fields are JSON strings (``struct<"a":bigint,"b c":array<double>>``). An element, a value of a map
+or a field that is never NULL has a mark (``array<bigint!>``).
 A string column of a chunk may also be dictionary encoded (``dictionary<int32, string>``); every
 other type has exactly one Arrow type, :attr:`DataType.arrow`.
 """
@@ -39,7 +40,7 @@ _ARROW: dict[str, pa.DataType] = {
 _TIME = pa.int64()
 _TIME_NAME = re.compile(r"time\((\d)\)")
 _DECIMAL = re.compile(r"decimal\((\d+),(-?\d+)\)")
-_PLAIN = re.compile(r"[^<>,(]+(?:\([^)]*\))?")
+_PLAIN = re.compile(r"[^<>,(!]+(?:\([^)]*\))?")
 _NESTED = re.compile(r"(array|map|struct)<")
 _NAME = json.JSONDecoder()
 
@@ -57,7 +58,8 @@ class DataType:
     A time of day has the digits of its seconds as precision.
 
     ``children`` are the type of the elements of an array, those of the keys and the values of a map, or those of a
-    struct's fields, whose names are ``names``; types with other names are equal. A nested type has the largest
+    struct's fields, whose names are ``names``; ``required`` are the positions of the children that are never NULL,
+    without the keys of a map. Types with other names or required children are equal. A nested type has the largest
     precision of its children.
     """
 
@@ -66,6 +68,7 @@ class DataType:
     scale: int = 0
     children: tuple[DataType, ...] = ()
     names: tuple[str, ...] = field(default=(), compare=False)
+    required: frozenset[int] = field(default=frozenset(), compare=False)
 
     @property
     def arrow(self) -> pa.DataType:
@@ -99,11 +102,11 @@ class DataType:
         return self.kind in NESTED_KINDS
 
     def __str__(self) -> str:
-        if self.kind == "struct":
-            fields = zip(self.names, self.children, strict=True)
-            return f"struct<{','.join(f'{json.dumps(name)}:{child}' for name, child in fields)}>"
         if self.children:
-            return f"{self.kind}<{','.join(map(str, self.children))}>"
+            texts = [f"{child}{'!' * (place in self.required)}" for place, child in enumerate(self.children)]
+            if self.names:
+                texts = [f"{json.dumps(name)}:{text}" for name, text in zip(self.names, texts, strict=True)]
+            return f"{self.kind}<{','.join(texts)}>"
         if self.kind == "time":
             return f"time({self.precision})"
         return f"decimal({self.precision},{self.scale})" if self.kind == "decimal" else self.kind
@@ -140,6 +143,7 @@ def _parse_nested(text: str, kind: str, start: int) -> tuple[DataType, int]:
     """Return the nested type of this kind whose first child begins at ``start``, and the position after it."""
     children: list[DataType] = []
     names: list[str] = []
+    required: set[int] = set()
     at = start
     while not children or text[at : at + 1] == ",":
         at += bool(children)
@@ -148,8 +152,12 @@ def _parse_nested(text: str, kind: str, start: int) -> tuple[DataType, int]:
             names.append(name)
             at += 1
         child, at = _parse(text, at)
+        if text[at : at + 1] == "!":
+            required.add(len(children))
+            at += 1
         children.append(child)
     if text[at : at + 1] != ">" or len(children) != {"array": 1, "map": 2}.get(kind, len(children)):
         raise ValueError(f"type {text!r} is not supported")
     precision = max(child.precision for child in children)
-    return DataType(kind, precision, children=tuple(children), names=tuple(names)), at + 1
+    made = DataType(kind, precision, children=tuple(children), names=tuple(names), required=frozenset(required))
+    return made, at + 1

@@ -53,7 +53,7 @@ class GroupSeries:
     def _whole(self, i: int, column: pa.ChunkedArray) -> tuple[Any, Any] | None:
         """Return the values of a column and its name; None if the type of a group's series depends on its values."""
         kind = column.type
-        if column.null_count and (pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+        if pa.types.is_nested(kind) or (column.null_count and (pa.types.is_integer(kind) or pa.types.is_boolean(kind))):
             return None
         series = self._to_pandas(column, i)
         is_plain = isinstance(series, pd.Series) and isinstance(series.dtype, np.dtype)

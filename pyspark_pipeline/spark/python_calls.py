@@ -16,7 +16,7 @@ from pyspark.sql.types import _parse_datatype_json_string
 from pyspark.util import PythonEvalType
 
 from pyspark_pipeline.operators.python_functions.calls import Evaluate
-from pyspark_pipeline.operators.python_functions.row_values import column_of
+from pyspark_pipeline.operators.python_functions.row_values import spark_column_of
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonCall, PythonFunctions
 from pyspark_pipeline.spark.pandas_groups import GroupSeries, merged_results
@@ -94,7 +94,7 @@ def _calls_of_rows(functions: PythonFunctions, settings: Settings) -> Evaluate:
             results = [_called(function, [arguments[i] for i in read], batch.num_rows) for read, function in calls]
             rows = zip(*results, strict=True)  # calls all functions with a row before the next one
             columns = zip(zip(*rows, strict=True), functions.result_types, strict=True)
-            made = [column_of(values, type_, settings.java) for values, type_ in columns]
+            made = [spark_column_of(values, type_, settings.java) for values, type_ in columns]
             yield pa.RecordBatch.from_arrays(made, [f"_{i}" for i in range(len(made))])
 
     return evaluate

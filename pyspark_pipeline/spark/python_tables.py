@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql.types import StructType, _parse_datatype_json_string
+from pyspark.sql.types import _parse_datatype_json_string
 from pyspark.util import PythonEvalType
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.operators.python_functions.calls import Evaluate
-from pyspark_pipeline.operators.python_functions.row_values import column_of, python_values
+from pyspark_pipeline.operators.python_functions.row_values import spark_column_of
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonFunctions, TableForm
 from pyspark_pipeline.spark.worker_input import (
@@ -112,7 +112,7 @@ def _calls_of_rows(function: Any, functions: PythonFunctions, settings: Settings
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[Any, ...]]:
         for batch in batches:
-            columns = [_values(column, f.dataType) for column, f in zip(batch.columns, schema.fields, strict=True)]
+            columns = [values_of(column, f.dataType) for column, f in zip(batch.columns, schema.fields, strict=True)]
             yield from zip(*columns, strict=True) if columns else iter([()] * batch.num_rows)
 
     def structs(results: list[tuple[Any, ...]]) -> pa.Array:
@@ -125,18 +125,11 @@ def _calls_of_rows(function: Any, functions: PythonFunctions, settings: Settings
     return evaluate
 
 
-def _values(column: pa.Array, type_: Any) -> list[Any]:
-    """Return the values that a function gets for a column of a type of Spark, rows for structs."""
-    if isinstance(type_, StructType):
-        return list(map(type_.fromInternal, zip(*map(python_values, column.flatten()), strict=True)))
-    return values_of(column, type_)
-
-
 def _struct(rows: list[Any], types: tuple[DataType, ...], java: int) -> pa.StructArray:
     """Return the column of rows of internal values; a row that is None has NULLs."""
     empty = (None,) * len(types)
     values = zip(*(empty if row is None else row for row in rows), strict=True) if rows else [()] * len(types)
-    columns = [column_of(list(column), type_, java) for column, type_ in zip(values, types, strict=True)]
+    columns = [spark_column_of(list(column), type_, java) for column, type_ in zip(values, types, strict=True)]
     return pa.StructArray.from_arrays(columns, names=[f"_{i}" for i in range(len(columns))])
 
 

@@ -24,7 +24,7 @@ TAKES_OBJECTS = hasattr(WORKER, "RunnerConf")
 
 
 def values_of(column: pa.Array, type_: Any) -> list[Any]:
-    """Return the values that a function gets for a column of a type of Spark."""
+    """Return the values that a function gets for a column of a type of Spark, rows for structs."""
     values = python_values(column)
     return list(map(type_.fromInternal, values)) if type_.needConversion() else values
 

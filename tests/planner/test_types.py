@@ -30,12 +30,19 @@ def test_names_are_read_and_written(text: str, arrow: pa.DataType) -> None:
     assert parse_type(str(parse_type(text))) == parse_type(text)
 
 
+def test_children_that_are_never_null_do_not_distinguish_types() -> None:
+    text = 'struct<"a":array<decimal(5,2)!>,"b":map<int,array<date!>!>!>'
+    one = parse_type(text)
+    assert str(one) == text and one.required == {1} and one.children[0].required == {0}
+    assert one == parse_type(text.replace("!", ""))
+
+
 def test_names_of_fields_do_not_distinguish_types() -> None:
     one, other = parse_type('struct<"a":int>'), parse_type('struct<"b":int>')
     assert one == other and one.names == ("a",) and other.names == ("b",)
 
 
-_WRONG = ["", "array<>", "array<int", "array<int,int>", "map<int>", "struct<int>", "int>", "variant"]
+_WRONG = ["", "array<>", "array<int", "array<int,int>", "map<int>", "struct<int>", "int>", "variant", "int!"]
 
 
 @pytest.mark.parametrize("text", _WRONG)

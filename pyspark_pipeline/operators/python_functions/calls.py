@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import UnsupportedPlanError, UserFunctionError
 from pyspark_pipeline.operators.python_functions.calling_thread import current
+from pyspark_pipeline.operators.python_functions.spark_columns import of_spark, spark_arrow_type, to_spark
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonFunctions
@@ -95,27 +95,27 @@ def load_calls_here(functions: PythonFunctions, settings: Settings) -> Evaluate:
     return _loaders[0](functions, settings)
 
 
-def spark_arrow_type(type_: DataType, time_zone: str) -> pa.DataType:
-    """Return the Arrow type of an argument in Spark: its timestamps are in the time zone of the session."""
-    return pa.timestamp("us", tz=time_zone) if type_.kind == "timestamp" else type_.arrow
-
-
-def as_type(column: pa.Array, type_: pa.DataType) -> pa.Array:
-    """Return the column, cast if it has another type."""
-    return column if column.type == type_ else column.cast(type_)
-
-
 def argument_schema(arguments: Sequence[Expr], time_zone: str) -> pa.Schema:
     """Return the schema of a batch of arguments, as Spark names and types its columns."""
     return pa.schema([(f"_{i}", spark_arrow_type(argument.type, time_zone)) for i, argument in enumerate(arguments)])
 
 
 def batch_of(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:
-    """Return a batch of ``rows`` rows, of which there may be some without columns; columns of other types are cast."""
+    """Return a batch of ``rows`` rows, of which there may be some without columns, in the types of Spark."""
     if not columns:
         return pa.RecordBatch.from_struct_array(pa.StructArray.from_buffers(pa.struct([]), rows, [None]))
-    cast = [as_type(column, type_) for column, type_ in zip(columns, schema.types, strict=True)]
+    cast = [to_spark(column, type_) for column, type_ in zip(columns, schema.types, strict=True)]
     return pa.RecordBatch.from_arrays(cast, schema=schema)
+
+
+def result_columns(results: pa.RecordBatch, functions: PythonFunctions) -> list[pa.Array]:
+    """Return the columns of results as the engine's; raise :func:`user_error` if they are of other types."""
+    try:
+        return [
+            of_spark(column, type_) for column, type_ in zip(results.columns, functions.result_types, strict=True)
+        ]
+    except TypeError as error:
+        raise user_error(functions.names, error) from error
 
 
 def user_error(names: str, error: BaseException) -> UserFunctionError:

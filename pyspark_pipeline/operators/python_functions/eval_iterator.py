@@ -10,7 +10,7 @@ from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import make_chunk
-from pyspark_pipeline.operators.python_functions.calls import argument_schema, as_type, batch_of
+from pyspark_pipeline.operators.python_functions.calls import argument_schema, batch_of, result_columns
 from pyspark_pipeline.operators.python_functions.eval_python import required_input
 from pyspark_pipeline.operators.python_functions.sent_rows import SentRows
 from pyspark_pipeline.operators.python_functions.thread_operator import ThreadFactory, ThreadOperator
@@ -26,7 +26,6 @@ class EvalIteratorOperator(ThreadOperator):
         super().__init__(node.functions, partition, settings)
         self._arguments = compile_expressions(node.arguments, ExpressionSettings.of(settings))
         self._schema = argument_schema(node.arguments, settings.time_zone)
-        self._types = [type_.arrow for type_ in node.functions.result_types]
         self._results: Chunk | None = None
 
     def prepare(self, context: OperatorContext) -> None:
@@ -43,7 +42,7 @@ class EvalIteratorOperator(ThreadOperator):
     def pull_chunk(self) -> Chunk | None:
         if self._results is None:
             made = self._returned()
-            columns = [as_type(column, type_) for column, type_ in zip(made.columns, self._types, strict=True)]
+            columns = result_columns(made, self._functions)
             self._results = make_chunk(columns, made.num_rows) if made.num_rows else None
         if self._results is None:
             return None

@@ -14,9 +14,9 @@ from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.operators.python_functions.calls import (
     Evaluate,
     argument_schema,
-    as_type,
     batch_of,
     load_calls,
+    result_columns,
     user_error,
 )
 from pyspark_pipeline.operators.python_functions.row_batches import RowBatches
@@ -48,8 +48,7 @@ class LoadedFunctions:
                 raise
             except (Exception, SystemExit) as error:
                 raise user_error(self._functions.names, error) from error
-        types = [type_.arrow for type_ in self._functions.result_types]
-        return [as_type(column, type_) for column, type_ in zip(made.columns, types, strict=True)]
+        return result_columns(made, self._functions)
 
 
 class EvalPythonOperator(Operator):

@@ -25,9 +25,9 @@ from pyspark_pipeline.operators.python_functions.calls import (
     Evaluate,
     Group,
     argument_schema,
-    as_type,
     batch_of,
     load_calls,
+    result_columns,
     user_error,
 )
 from pyspark_pipeline.operators.python_functions.struct_columns import struct_columns
@@ -41,6 +41,7 @@ from pyspark_pipeline.plan.python_functions import (
     BothInputs,
     MapCogroups,
     MapGroups,
+    PythonFunctions,
     PythonGroups,
     WindowPython,
 )
@@ -212,7 +213,7 @@ class AggregatePythonOperator(GroupOperator):
     def __init__(self, node: AggregatePython, calls: GroupCalls, settings: Settings) -> None:
         super().__init__(node, calls, settings)
         self._keys = compile_expressions(node.spec.partition, ExpressionSettings.of(settings))
-        self._types = [type_.arrow for type_ in node.functions.result_types]
+        self._functions = node.functions
         self._has_keys = bool(node.spec.partition)
         self._first_rows: list[Chunk] = []
 
@@ -222,7 +223,7 @@ class AggregatePythonOperator(GroupOperator):
             self._first_rows.append(make_chunk(self._keys.evaluate(first), first.num_rows))
 
     def _chunk(self, batches: list[pa.RecordBatch]) -> Chunk:
-        values = _values(batches, self._types)
+        values = _values(batches, self._functions)
         if not self._has_keys:
             return values
         keys, rows = concat_chunks(self._first_rows), values.num_rows
@@ -239,7 +240,7 @@ class WindowPythonOperator(GroupOperator):
 
     def __init__(self, node: WindowPython, calls: GroupCalls, settings: Settings) -> None:
         super().__init__(node, calls, settings)
-        self._types = [type_.arrow for type_ in node.functions.result_types]
+        self._functions = node.functions
 
     def prepare(self, context: OperatorContext) -> None:
         super().prepare(context)
@@ -254,7 +255,7 @@ class WindowPythonOperator(GroupOperator):
             self.context.memory.reserve_unchecked(nbytes + self._rows.nbytes)
 
     def _chunk(self, batches: list[pa.RecordBatch]) -> Chunk:
-        values = _values(batches, self._types)
+        values = _values(batches, self._functions)
         rows: list[Chunk] = []
         missing = values.num_rows
         while missing:
@@ -268,11 +269,10 @@ class WindowPythonOperator(GroupOperator):
             self._rows.close()
 
 
-def _values(batches: Sequence[pa.RecordBatch], types: Sequence[pa.DataType]) -> Chunk:
-    """Return the columns of batches of results as those of ``types``."""
+def _values(batches: Sequence[pa.RecordBatch], functions: PythonFunctions) -> Chunk:
+    """Return the columns of batches of results as those of the engine."""
     made = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
-    columns = [as_type(column, type_) for column, type_ in zip(made.columns, types, strict=True)]
-    return make_chunk(columns, made.num_rows)
+    return make_chunk(result_columns(made, functions), made.num_rows)
 
 
 class GroupsFactory(OperatorFactory):

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.kernels.buffers import make_chunk
-from pyspark_pipeline.operators.python_functions.calls import as_type, spark_arrow_type
+from pyspark_pipeline.operators.python_functions.spark_columns import spark_arrow_type, to_spark
 from pyspark_pipeline.operators.python_functions.struct_columns import struct_columns
 from pyspark_pipeline.operators.python_functions.thread_operator import SlicingThreadOperator, ThreadFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
@@ -37,7 +37,7 @@ class MapPythonOperator(SlicingThreadOperator):
 
     def _batch(self, rows: Chunk) -> pa.RecordBatch:
         types = [field.type for field in self._fields]
-        columns = [as_type(column, type_) for column, type_ in zip(rows.columns, types, strict=True)]
+        columns = [to_spark(column, type_) for column, type_ in zip(rows.columns, types, strict=True)]
         struct = pa.StructArray.from_arrays(columns, fields=self._fields)
         return pa.RecordBatch.from_arrays([struct], ["struct"])
 

@@ -6,11 +6,11 @@ of an unexpected class is NULL, and a string is what Java prints. A value that S
 
 from __future__ import annotations
 
+import array
 import datetime
-import functools
+import itertools
 import re
-import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
@@ -22,6 +22,14 @@ from pyspark_pipeline.datatypes.types import FLOATING_KINDS, DataType
 from pyspark_pipeline.errors import SparkConditionError, UnsupportedValueError
 from pyspark_pipeline.expressions.java_numbers import Digits
 from pyspark_pipeline.expressions.per_value import decoded
+from pyspark_pipeline.kernels.buffers import pack_validity
+from pyspark_pipeline.operators.python_functions.java_maps import (
+    hash_of_column,
+    map_order,
+    unpickled_items,
+    unpickled_keys,
+)
+from pyspark_pipeline.operators.python_functions.spark_columns import spark_arrow_type, to_spark
 
 #: The first release of Java that prints as few digits of a float as identify it.
 JAVA_OF_SHORTEST_DIGITS = 19
@@ -35,19 +43,22 @@ _EXPECTED: dict[str, set[type]] = {
 }
 #: Other classes whose values Spark unpickles.
 _KNOWN = {
-    bool, int, float, complex, str, bytes, bytearray, Decimal, datetime.date, datetime.datetime, datetime.time,
-    datetime.timedelta,
+    bool, int, float, complex, str, bytes, bytearray, array.array, Decimal, datetime.date, datetime.datetime,
+    datetime.time, datetime.timedelta,
 }  # fmt: skip
 _COLLECTIONS = {list, tuple, set, frozenset}
-#: Python pickles more keys in several parts.
-_MAX_KEYS = 1000
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _NO_LIMIT = Context(prec=2000, rounding=ROUND_HALF_UP, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
 
 def python_values(column: pa.Array) -> list[Any]:
-    """Return the values of a column: dates as days, timestamps as microseconds, bytes that are not UTF-8 replaced."""
+    """Return the values of a column: dates as days, timestamps as microseconds, bytes that are not UTF-8 replaced.
+
+    Arrays are lists, structs tuples, maps dicts in the order of Java's.
+    """
     kind = column.type
+    if pa.types.is_nested(kind):
+        return _nested_values(column)
     if pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_decimal(kind):
         try:
             return list(column.to_numpy(zero_copy_only=False))
@@ -64,6 +75,35 @@ def python_values(column: pa.Array) -> list[Any]:
     return values
 
 
+def _nested_values(column: pa.Array) -> list[Any]:
+    kind = column.type
+    valid = np.asarray(column.is_valid()).tolist()
+    if pa.types.is_struct(kind):
+        fields = [python_values(column.field(place)) for place in range(kind.num_fields)]
+        return [row if is_valid else None for is_valid, row in zip(valid, zip(*fields, strict=True), strict=True)]
+    bounds = column.offsets.to_numpy() if len(column) else np.zeros(1, dtype=np.int32)
+    start, stop = int(bounds[0]), int(bounds[-1])
+    parts = [column.keys, column.items] if pa.types.is_map(kind) else [column.values]
+    made = [python_values(part[start:stop]) for part in parts]
+    ends = (bounds - start).tolist()
+    rows = [[values[first:end] for first, end in itertools.pairwise(ends)] for values in made]
+    if pa.types.is_map(kind):
+        hash_of = hash_of_column(kind.key_type)
+        found = zip(valid, *rows, strict=True)
+        return [_dict(keys, items, hash_of) if is_valid else None for is_valid, keys, items in found]
+    return [row if is_valid else None for is_valid, row in zip(valid, rows[0], strict=True)]
+
+
+def _dict(keys: list[Any], items: list[Any], hash_of: Callable[[Any], int]) -> dict[Any, Any]:
+    return {keys[place]: items[place] for place in map_order(keys, hash_of)}
+
+
+def spark_column_of(values: Sequence[Any], type_: DataType, java: int) -> pa.Array:
+    """Return the column of :func:`column_of`, if it is nested with the names of Spark's type."""
+    made = column_of(values, type_, java)
+    return to_spark(made, spark_arrow_type(type_, "UTC")) if type_.is_nested else made
+
+
 def column_of(values: Sequence[Any], type_: DataType, java: int) -> pa.Array:
     """Return the column of values that a function returned, dates and timestamps as days and microseconds.
 
@@ -72,6 +112,8 @@ def column_of(values: Sequence[Any], type_: DataType, java: int) -> pa.Array:
     kind = type_.kind
     if kind == "string":
         return _strings(values, java)
+    if type_.is_nested:
+        return _nested_column(values, type_, java)
     found = set(map(type, values))
     expected = _EXPECTED.get(kind, {int})
     if kind in FLOATING_KINDS and Decimal in found:
@@ -91,6 +133,70 @@ def column_of(values: Sequence[Any], type_: DataType, java: int) -> pa.Array:
     if kind in ("timestamp", "timestamp_ntz"):
         return numbers.view(type_.arrow)
     return numbers.cast(pa.int32() if kind == "date" else type_.arrow, safe=False).view(type_.arrow)
+
+
+def _nested_column(values: Sequence[Any], type_: DataType, java: int) -> pa.Array:
+    """Return the column of lists or tuples for an array, dicts for a map, tuples for a struct; others are NULL."""
+    if type_.kind == "struct":
+        return _structs(values, type_, java)
+    if type_.kind == "map":
+        dicts = [value if type(value) is dict else _null(value) for value in values]
+        keys = [None if found is None else unpickled_keys(found) for found in dicts]
+        entries = zip(dicts, keys, strict=True)
+        items = [None if order is None else [found[key] for key in order] for found, order in entries]
+        key_type, item_type = type_.children
+        made = [_elements(keys, key_type, java), _elements(items, item_type, java)]
+        if made[0].null_count:
+            made[0] = _filled(made[0], key_type)
+        lists, element = keys, pa.StructArray.from_arrays(made, fields=[type_.arrow.key_field, type_.arrow.item_field])
+    else:
+        lists = [value if type(value) in (list, tuple) else _list(value) for value in values]
+        element = _elements(lists, type_.children[0], java)
+    lengths = [0 if found is None else len(found) for found in lists]
+    offsets = np.zeros(len(lists) + 1, dtype=np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    validity, nulls = pack_validity(np.array([found is not None for found in lists], dtype=np.bool_))
+    return pa.Array.from_buffers(type_.arrow, len(lists), [validity, pa.py_buffer(offsets)], nulls, 0, [element])
+
+
+def _elements(lists: Sequence[Sequence[Any] | None], type_: DataType, java: int) -> pa.Array:
+    return column_of(list(itertools.chain.from_iterable(found for found in lists if found is not None)), type_, java)
+
+
+def _list(value: Any) -> list[Any] | None:
+    """Return the elements of a value that is an array in Java: bytes are numbers."""
+    if type(value) in (bytes, bytearray):
+        return list(memoryview(value).cast("b"))
+    if type(value) is array.array:
+        return value.tolist()
+    _null(value)
+    return None
+
+
+def _structs(values: Sequence[Any], type_: DataType, java: int) -> pa.StructArray:
+    count = len(type_.children)
+    rows = [value if type(value) is tuple else _null(value) for value in values]
+    wrong = next((len(row) for row in rows if row is not None and len(row) != count), None)
+    if wrong is not None:
+        parameters = {"expected": str(count), "actual": str(wrong)}
+        raise SparkConditionError("SparkIllegalArgumentException", "STRUCT_ARRAY_LENGTH_MISMATCH", parameters)
+    empty = (None,) * count
+    filled = [empty if row is None else row for row in rows]
+    columns = zip(zip(*filled, strict=True) if filled else [()] * count, type_.children, strict=True)
+    fields = [column_of(column, child, java) for column, child in columns]
+    missing = sum(row is None for row in rows)
+    mask = pa.array([row is None for row in rows], pa.bool_()) if missing else None
+    return pa.StructArray.from_arrays(fields, fields=list(type_.arrow), mask=mask)
+
+
+def _filled(keys: pa.Array, type_: DataType) -> pa.Array:
+    """Return keys of a map without NULLs: Spark reads 0 for these, and fails if they have no fixed width."""
+    if type_.is_nested or type_.kind in ("string", "binary", "decimal"):
+        raise UnsupportedValueError(f"a function returned a dict with a key that is NULL as {type_}")
+    if type_.kind == "boolean":
+        return keys.fill_null(False)
+    words = {"date": pa.int32(), "timestamp": pa.int64(), "timestamp_ntz": pa.int64()}
+    return keys.view(words.get(type_.kind, keys.type)).fill_null(0).view(keys.type)
 
 
 def _null(value: Any) -> Any:
@@ -184,58 +290,13 @@ def _text(value: Any, java: int) -> str:
     if class_ is list:
         return f"[{', '.join(_text(item, java) for item in value)}]"
     if class_ is set:
-        return f"[{', '.join(_text(item, java) for item in _in_java_order(list(value)))}]"
+        return f"[{', '.join(_text(item, java) for item in unpickled_items(list(value)))}]"
     if class_ is frozenset:
-        return f"[{', '.join(_text(item, java) for item in _in_java_order(list(value), is_copied=True))}]"
+        return f"[{', '.join(_text(item, java) for item in unpickled_items(list(value), is_copied=True))}]"
     if class_ is dict:
-        keys = _in_java_order(list(value)[::-1], is_copied=True)
+        keys = unpickled_keys(value)
         return f"{{{', '.join(f'{_text(key, java)}={_text(value[key], java)}' for key in keys)}}}"
     raise UnsupportedValueError(
         f"a function returned a value of the class {class_.__module__}.{class_.__qualname__} for a string: "
         "only Java prints its text; convert the value in the function"
-    )
-
-
-def _in_java_order(keys: list[Any], *, is_copied: bool = False) -> list[Any]:
-    """Return the keys in the order of ``java.util.HashMap``: by bucket, and as they came within one.
-
-    A map that ``is_copied`` from another one has a third more buckets than keys, any other grows with its keys.
-    """
-    if len(keys) < 2:  # noqa: PLR2004
-        return keys
-    if len(keys) > _MAX_KEYS:
-        raise _unordered("more than 1000 keys")
-    buckets = 16
-    while buckets < int(len(keys) / 0.75 + 1) if is_copied else len(keys) > buckets * 3 // 4:
-        buckets *= 2
-    return sorted(keys, key=lambda key: _spread_hash(key) & (buckets - 1))
-
-
-def _spread_hash(key: Any) -> int:
-    """Return the hash of a key by which a ``HashMap`` chooses a bucket, as an unsigned number."""
-    found = _java_hash(key) & 0xFFFFFFFF
-    return found ^ (found >> 16)
-
-
-def _java_hash(key: Any) -> int:
-    class_ = type(key)
-    if key is None:
-        return 0
-    if class_ is bool:
-        return 1231 if key else 1237
-    if class_ is str:
-        units = np.frombuffer(key.encode("utf-16-le", "surrogatepass"), np.uint16)
-        return functools.reduce(lambda found, unit: (found * 31 + int(unit)) & 0xFFFFFFFF, units, 0)
-    if class_ is int and -(2**31) <= key < 2**31:
-        return int(key)
-    if class_ is float or (class_ is int and -(2**63) <= key < 2**63):
-        (bits,) = struct.unpack("<Q", struct.pack("<d" if class_ is float else "<q", key))
-        return int(bits ^ (bits >> 32))
-    raise _unordered(f"keys of the class {class_.__qualname__}")
-
-
-def _unordered(what: str) -> UnsupportedValueError:
-    return UnsupportedValueError(
-        f"a function returned a dict or set with {what} for a string: only Java knows "
-        "their order; convert the value in the function"
     )

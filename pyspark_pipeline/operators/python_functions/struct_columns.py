@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from pyspark_pipeline.operators.python_functions.calls import user_error
+from pyspark_pipeline.operators.python_functions.spark_columns import of_spark
 from pyspark_pipeline.plan.nodes import Field
 
 
@@ -23,6 +24,8 @@ def _columns(struct: pa.StructArray, output: tuple[Field, ...]) -> list[pa.Array
 
 
 def _column(column: pa.Array, field: Field) -> pa.Array:
+    if field.type.is_nested and not pa.types.is_null(column.type):
+        return of_spark(column, field.type)
     wanted = field.type.arrow
     if column.type == wanted or pa.types.is_null(column.type):
         return column.cast(wanted)

@@ -14,8 +14,9 @@ from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.buffers import make_chunk
-from pyspark_pipeline.operators.python_functions.calls import as_type, batch_of, spark_arrow_type
+from pyspark_pipeline.operators.python_functions.calls import batch_of
 from pyspark_pipeline.operators.python_functions.sent_rows import SentRows
+from pyspark_pipeline.operators.python_functions.spark_columns import spark_arrow_type, to_spark
 from pyspark_pipeline.operators.python_functions.struct_columns import struct_columns
 from pyspark_pipeline.operators.python_functions.thread_operator import SlicingThreadOperator, ThreadFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
@@ -110,7 +111,7 @@ def _field(number: int, argument: TableArgument, time_zone: str) -> pa.Field:
 
 
 def _struct(columns: Sequence[pa.Array], type_: pa.StructType) -> pa.StructArray:
-    cast = [as_type(column, field.type) for column, field in zip(columns, type_, strict=True)]
+    cast = [to_spark(column, field.type) for column, field in zip(columns, type_, strict=True)]
     return pa.StructArray.from_arrays(cast, fields=list(type_))
 
 

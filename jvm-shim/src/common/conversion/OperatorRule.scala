@@ -31,12 +31,8 @@ trait OperatorRule[T <: SparkPlan] {
     limitation(op)
       .orElse(support.every(expressions(op).filterNot(e => Support.isCarried(e) && keys(op).contains(e))))
       .orElse(support.firstKeyReason(keys(op)))
-      .orElse(columnReason(op, op.output, "column", support))
-      .orElse(columnReason(op, op.children.flatMap(_.output), "input column", support))
-
-  /** Return the reason against the types of columns of the output or the inputs; Python functions take no nested types. */
-  private def columnReason(op: T, columns: Seq[Attribute], what: String, support: Support): Option[String] =
-    if (pythonFunctions(op).isEmpty) support.firstHeldReason(columns, what) else support.firstTypeReason(columns, what)
+      .orElse(support.firstHeldReason(op.output, "column"))
+      .orElse(support.firstHeldReason(op.children.flatMap(_.output), "input column"))
 
   /** Return the reason against `op` that lies in the operator itself, not in an expression or type. */
   def limitation(op: T): Option[String] = None

@@ -22,6 +22,9 @@ import org.apache.spark.sql.types._
 object PythonFunctions {
   import Json._
 
+  /** The reason against functions of types that [[isUnsupported]]. */
+  val UnsupportedTypes = "of times, intervals or of the type void are not supported"
+
   private val BinaryAsBytes = "spark.sql.execution.pyspark.binaryAsBytes"
 
   /** Return the reason why functions over Arrow batches stay in Spark; None if they can run in a fragment. */
@@ -35,17 +38,39 @@ object PythonFunctions {
   /** Return the reason why functions of any form stay in Spark; None if they can run in a fragment. */
   def limitation(op: SparkPlan, calls: Seq[PythonFuncExpression]): Option[String] = {
     val types = calls.map(_.dataType) ++ arguments(calls).map(_.dataType)
-    if (types.exists(isUnsupported)) other(calls, "of times, intervals or of the type void are not supported")
+    if (types.exists(isUnsupported)) other(calls, UnsupportedTypes)
     else if (op.conf.pythonUDFProfiler.isDefined) other(calls, "are profiled by Spark")
     else if (op.conf.pythonWorkerLoggingEnabled) other(calls, s"that log with ${SQLConf.PYTHON_WORKER_LOGGING_ENABLED.key} are not supported")
     else of(calls).flatMap(obstacle(_, op.session.sparkContext.conf)).headOption.flatMap(other(calls, _))
   }
 
-  /** Return the reason why functions that get the values of `arguments` pickled stay in Spark. */
-  def binaryLimitation(op: SparkPlan, calls: Seq[PythonFuncExpression], arguments: Seq[Expression]): Option[String] = {
-    val hasBinary = arguments.exists(_.dataType == BinaryType)
+  /** Return the reason why functions that get the values of their arguments pickled stay in Spark. */
+  def pickleLimitation(op: SparkPlan, calls: Seq[PythonFuncExpression]): Option[String] = {
+    val types = arguments(calls).map(_.dataType)
+    val hasBinary = types.exists(_.existsRecursively(_ == BinaryType))
     if (hasBinary && !op.conf.getConfString(BinaryAsBytes, "true").toBoolean) other(calls, s"of binary columns with $BinaryAsBytes=false are not supported")
+    else if (types.exists(_.existsRecursively(hasKeysWithoutOrder))) other(calls, "of maps with keys of bytes or nested types are not supported")
     else None
+  }
+
+  /** Return whether `t` is a map whose entries are in no known order if it is pickled: Java hashes the identity of its keys. */
+  private def hasKeysWithoutOrder(t: DataType): Boolean = t match {
+    case m: MapType => m.keyType == BinaryType || !Support.isSupported(m.keyType)
+    case _ => false
+  }
+
+  /**
+   * Return the reason against functions that return values of `types`: within a nested one nothing may be declared as never
+   * NULL. Depending on the form Spark refuses such a type, or reads 0 for NULL.
+   */
+  def resultLimitation(calls: Seq[PythonFuncExpression], types: Seq[DataType]): Option[String] = {
+    val isRequired = types.exists(_.existsRecursively {
+      case a: ArrayType => !a.containsNull
+      case m: MapType => !m.valueContainsNull
+      case s: StructType => s.exists(!_.nullable)
+      case _ => false
+    })
+    if (isRequired) other(calls, "that declare a part of a nested result as never NULL are not supported") else None
   }
 
   /** Return a reason against the functions of `calls`. */
@@ -62,8 +87,11 @@ object PythonFunctions {
     }
   }
 
-  def isUnsupported(t: DataType): Boolean =
-    t == NullType || t.isInstanceOf[TimeType] || t.isInstanceOf[DayTimeIntervalType] || t.isInstanceOf[YearMonthIntervalType]
+  /** Return whether functions over values of type `t` stay in Spark. */
+  def isUnsupported(t: DataType): Boolean = t.existsRecursively {
+    case NullType | _: TimeType | _: DayTimeIntervalType | _: YearMonthIntervalType => true
+    case _ => false
+  }
 
   /** Return the functions that `calls` call. */
   def of(calls: Seq[PythonFuncExpression]): Seq[PythonFunction] = chains(calls).flatMap(_.functions)

@@ -122,10 +122,6 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
   private def comparedReason(t: DataType, what: => String): Option[String] =
     if (Support.isCompared(t)) None else Some(s"$what has type ${t.catalogString}, which the engine does not compare")
 
-  /** Return the reason against the first attribute of a type that no function takes; `what` as above. */
-  def firstTypeReason(attributes: Seq[Attribute], what: String): Option[String] =
-    attributes.iterator.flatMap(a => typeReason(a.dataType, s"$what ${a.name}")).nextOption()
-
   /** Return the reason why `e`, a result or else a value to hold, matches none of the cases in `known`; None if it does. */
   def matching(e: Expression, known: Map[String, Seq[Manifest.Case]], isResult: Boolean = false): Option[String] = {
     val call = FunctionCall.of(e)
@@ -193,16 +189,21 @@ object Support {
     case other => kinds.getOrElse(other, wireName(other))
   }
 
-  /** Return the name of a type in plans; all day-time intervals have one name, and all year-month intervals. */
+  /**
+   * Return the name of a type in plans; all day-time intervals have one name, and all year-month intervals. Elements, values
+   * of maps and fields that are never NULL have a mark.
+   */
   def wireName(t: DataType): String = t match {
     case _: DayTimeIntervalType => "interval day to second"
     case _: YearMonthIntervalType => "interval year to month"
     case s: StructType =>
-      s.map(field => s"${Json.text(field.name)}:${wireName(field.dataType)}").mkString("struct<", ",", ">")
-    case a: ArrayType => s"array<${wireName(a.elementType)}>"
-    case m: MapType => s"map<${wireName(m.keyType)},${wireName(m.valueType)}>"
+      s.map(field => s"${Json.text(field.name)}:${wireName(field.dataType, field.nullable)}").mkString("struct<", ",", ">")
+    case a: ArrayType => s"array<${wireName(a.elementType, a.containsNull)}>"
+    case m: MapType => s"map<${wireName(m.keyType)},${wireName(m.valueType, m.valueContainsNull)}>"
     case other => other.catalogString
   }
+
+  private def wireName(t: DataType, isNullable: Boolean): String = wireName(t) + (if (isNullable) "" else "!")
 
   def precision(t: DataType): Int = t match {
     case d: DecimalType => d.precision

@@ -15,7 +15,8 @@ object ArrowEvalPythonRule extends EvalPythonRule[ArrowEvalPythonExec] {
     PythonEvalType.SQL_ARROW_BATCHED_UDF, PythonEvalType.SQL_SCALAR_PANDAS_UDF, PythonEvalType.SQL_SCALAR_ARROW_UDF)
 
   override def limitation(op: ArrowEvalPythonExec): Option[String] =
-    if (EvalTypes.contains(op.evalType)) PythonFunctions.arrowLimitation(op, op.udfs)
+    if (EvalTypes.contains(op.evalType))
+      PythonFunctions.arrowLimitation(op, op.udfs).orElse(PythonFunctions.resultLimitation(op.udfs, op.udfs.map(_.dataType)))
     else PythonFunctions.other(op.udfs, "of this form are not supported")
 
   /** One driver runs a function over an iterator, once a partition. */
@@ -36,7 +37,9 @@ object BatchEvalPythonRule extends EvalPythonRule[BatchEvalPythonExec] {
   private val MaxRows = 10000
 
   override def limitation(op: BatchEvalPythonExec): Option[String] =
-    PythonFunctions.limitation(op, op.udfs).orElse(PythonFunctions.binaryLimitation(op, op.udfs, expressions(op)))
+    PythonFunctions.limitation(op, op.udfs)
+      .orElse(PythonFunctions.pickleLimitation(op, op.udfs))
+      .orElse(PythonFunctions.resultLimitation(op.udfs, op.udfs.map(_.dataType)))
 
   override protected def evalType(op: BatchEvalPythonExec): Int = PythonEvalType.SQL_BATCHED_UDF
 
@@ -50,7 +53,7 @@ abstract class EvalPythonRule[T <: EvalPythonExec] extends OperatorRule[T] {
 
   protected def maxRows(op: T): Int
 
-  override def expressions(op: T): Seq[Expression] = PythonFunctions.arguments(op.udfs)
+  override def expressions(op: T): Seq[Expression] = Support.withoutCarried(PythonFunctions.arguments(op.udfs))
 
   /** Spark too would send the rows to Python. */
   override def isHeavy(op: T): Boolean = true

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
 import org.apache.spark.sql.execution.python.{ArrowEvalPythonUDTFExec, BatchEvalPythonUDTFExec, EvalPythonUDTFExec}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{BinaryType, DataType, StructType}
+import org.apache.spark.sql.types.{DataType, StructType}
 
 /** Table functions over Arrow batches: `udtf(useArrow=True)` and `arrow_udtf`. */
 object ArrowEvalPythonUDTFRule extends EvalPythonUDTFRule[ArrowEvalPythonUDTFExec] {
@@ -45,7 +45,7 @@ object BatchEvalPythonUDTFRule extends EvalPythonUDTFRule[BatchEvalPythonUDTFExe
   private val MaxRows = 1000
 
   override def limitation(op: BatchEvalPythonUDTFExec): Option[String] = super.limitation(op)
-    .orElse(PythonFunctions.binaryLimitation(op, Seq(op.udtf), expressions(op)))
+    .orElse(PythonFunctions.pickleLimitation(op, Seq(op.udtf)))
     .orElse(PythonFunctions.limitation(op, Seq(op.udtf)))
 
   override protected def withInput(op: BatchEvalPythonUDTFExec, udtf: PythonUDTF, child: SparkPlan): BatchEvalPythonUDTFExec =
@@ -58,7 +58,7 @@ object BatchEvalPythonUDTFRule extends EvalPythonUDTFRule[BatchEvalPythonUDTFExe
 
 /**
  * Joins each row with those that a Python table function returns for it. A row of a table argument is a struct, which
- * Spark computes in a Project below; the engine holds no structs, so the struct becomes an argument of the function.
+ * Spark computes in a Project below; here the struct becomes an argument of the function.
  */
 abstract class EvalPythonUDTFRule[T <: SparkPlan with EvalPythonUDTFExec] extends OperatorRule[T] {
   import Json._
@@ -100,20 +100,20 @@ abstract class EvalPythonUDTFRule[T <: SparkPlan with EvalPythonUDTFExec] extend
     def other(what: String) = PythonFunctions.other(Seq(op.udtf), what)
     val structs = arguments(op).map(_.dataType).collect { case s: StructType => s }
     val takesTable = op.udtf.tableArguments.exists(_.contains(true))
-    val types: Seq[DataType] = expressions(op).map(_.dataType) ++ op.resultAttrs.map(_.dataType)
+    val types: Seq[DataType] = (arguments(op) ++ op.resultAttrs).map(_.dataType)
     if (takesTable && PipelineShuffleExchangeExec.drivers(op.session.sparkContext.conf) > 1)
       other("of tables are not supported with spark.task.cpus above 1: the rows of a table have an order")
     else if (structs.exists(s => s.fieldNames.distinct.length < s.length)) other("over columns of one name are not supported")
-    else if (types.exists(PythonFunctions.isUnsupported)) other("of times, intervals or of the type void are not supported")
-    else None
+    else if (types.exists(PythonFunctions.isUnsupported)) other(PythonFunctions.UnsupportedTypes)
+    else PythonFunctions.resultLimitation(Seq(op.udtf), op.resultAttrs.map(_.dataType))
   }
 
   private def arguments(op: T): Seq[Expression] = PythonFunctions.arguments(Seq(op.udtf))
 
-  override def expressions(op: T): Seq[Expression] = arguments(op).flatMap {
+  override def expressions(op: T): Seq[Expression] = Support.withoutCarried(arguments(op).flatMap {
     case struct: CreateNamedStruct if struct.nameExprs.forall(_.isInstanceOf[Literal]) => struct.valExprs
     case other => Seq(other)
-  }
+  })
 
   /** Spark too would send the rows to Python. */
   override def isHeavy(op: T): Boolean = true

@@ -129,10 +129,10 @@ object ArrowAggregatePythonRule extends GroupedPythonRule[ArrowAggregatePythonEx
     else if (!EvalTypes.contains(op.evalType)) PythonFunctions.other(calls(op), "of this form are not supported")
     else if (op.aggExpressions.exists(a => a.isDistinct || a.filter.isDefined))
       PythonFunctions.other(calls(op), "over distinct or filtered rows are not supported")
-    else super.limitation(op)
+    else super.limitation(op).orElse(PythonFunctions.resultLimitation(calls(op), calls(op).map(_.dataType)))
 
   override def expressions(op: ArrowAggregatePythonExec): Seq[Expression] =
-    op.groupingExpressions ++ PythonFunctions.arguments(calls(op)) ++ op.resultExpressions
+    Support.withoutCarried(op.groupingExpressions ++ PythonFunctions.arguments(calls(op)) ++ op.resultExpressions)
 
   override def describe(op: ArrowAggregatePythonExec, node: ObjectNode, plan: PlanJson): Unit = {
     describeCalls(op, op.evalType, node, plan)
@@ -157,11 +157,13 @@ object ArrowWindowPythonRule extends GroupedPythonRule[ArrowWindowPythonExec] {
     val isCallEach = op.windowExpression.forall { case Alias(_: WindowExpression, _) => true; case _ => false }
     if (!isCallEach || calls(op).length < op.windowExpression.length)
       PythonFunctions.other(calls(op), "within expressions of windows are not supported")
-    else windows(op).flatMap(WindowExpressions.frameReason(_)).headOption.orElse(super.limitation(op))
+    else windows(op).flatMap(WindowExpressions.frameReason(_)).headOption
+      .orElse(super.limitation(op))
+      .orElse(PythonFunctions.resultLimitation(calls(op), calls(op).map(_.dataType)))
   }
 
   override def expressions(op: ArrowWindowPythonExec): Seq[Expression] =
-    op.partitionSpec ++ op.orderSpec ++ PythonFunctions.arguments(calls(op))
+    op.partitionSpec ++ op.orderSpec ++ Support.withoutCarried(PythonFunctions.arguments(calls(op)))
 
   override def describe(op: ArrowWindowPythonExec, node: ObjectNode, plan: PlanJson): Unit = {
     val frames = windows(op).map(WindowExpressions.writeFrame(_, obj()))
