@@ -163,8 +163,6 @@ def test_returned_values_are_read_as_by_spark(spark: SparkSession) -> None:
         columns = [part(one) for one in made for part in (PARTS if kind.startswith("map") else [f.coalesce])]
         rows = _rows(spark, lambda columns=columns: spark.range(0, 3, 1, 1).where("id > 0").select(*columns))
         assert len(rows) == 2
-    keys = udf(lambda _: RETURNED["decimals"], "map<decimal(38,3),int>", useArrow=False)
-    _rows(spark, lambda: spark.range(0, 3, 1, 1).where("id > 0").select(f.map_keys(keys("id"))))
 
 
 @pytest.mark.parametrize("kind", ["struct<a:int,b:string>", "array<struct<a:int,b:date>>"])

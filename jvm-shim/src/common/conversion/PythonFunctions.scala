@@ -50,12 +50,19 @@ object PythonFunctions {
     val hasBinary = types.exists(_.existsRecursively(_ == BinaryType))
     if (hasBinary && !op.conf.getConfString(BinaryAsBytes, "true").toBoolean) other(calls, s"of binary columns with $BinaryAsBytes=false are not supported")
     else if (types.exists(_.existsRecursively(hasKeysWithoutOrder))) other(calls, "of maps with keys of bytes or nested types are not supported")
+    else if (calls.exists(_.dataType.existsRecursively(hasDecimalKeys))) other(calls, "that return maps with decimal keys are not supported")
     else None
   }
 
   /** Return whether `t` is a map whose entries are in no known order if it is pickled: Java hashes the identity of its keys. */
   private def hasKeysWithoutOrder(t: DataType): Boolean = t match {
     case m: MapType => m.keyType == BinaryType || !Support.isSupported(m.keyType)
+    case _ => false
+  }
+
+  /** Return whether `t` is a map with decimal keys: Spark reads any other number as a NULL key, which other maps do not have. */
+  private def hasDecimalKeys(t: DataType): Boolean = t match {
+    case m: MapType => m.keyType.isInstanceOf[DecimalType]
     case _ => false
   }
 
