@@ -159,6 +159,7 @@ def test_tables_in_partitions(spark: SparkSession, tmp_path: Path) -> None:
         spark.sql("DROP TABLE csv_of_words")
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("header", ["true", "false"])
 def test_splits_anywhere(spark: SparkSession, tmp_path: Path, header: str) -> None:
     (tmp_path / "a.csv").write_bytes(b"\n".join(LINES))
