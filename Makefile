@@ -1,8 +1,8 @@
 # make demo   TPC-H scale 1, one job through spark-submit without and with the extension
-# make test   the whole test suite, on Spark 4.1: first what needs no session of the extension, then what does: the SQL
-#             suite beside launchers, faults, random queries, and the files that exchange rows with three drivers an instance
-#             (with COMBINATIONS=one five of the files on aggregates and windows; with EVERY=2 half of each file's statements
-#             and of the tests of Python functions)
+# make test   the whole test suite, on Spark 4.1: what needs no session of the extension, then the SQL suite; beside them
+#             launchers, faults, random queries, then the files that exchange rows with three drivers an instance (with
+#             COMBINATIONS=one five of the files on aggregates and windows; with EVERY=2 half of each file's statements and
+#             of the tests of Python functions)
 # make answers  records Spark's answers to the statements of the SQL suite on both versions (those that the engine
 #             returns need not be computed by Spark then; PYTEST_ARGS=--answers=live computes all)
 # make lint   ruff, mypy --strict, import floors
@@ -21,7 +21,7 @@ EXCHANGES = exchanges or unions or shuffled or ranges or several_cores or limit_
 DRIVERS_all = $(EXCHANGES) or aggregate or window
 DRIVERS_one = $(EXCHANGES) or aggregate/basic or aggregate/distinct or aggregate/first_last or aggregate/keys or window/totals
 
-.PHONY: answers demo test test-gold test-system test-drivers lint wheel test-spark43 clean
+.PHONY: answers demo test test-units test-gold test-system test-drivers units-then-gold system-then-drivers lint wheel test-spark43 clean
 
 .venv/ready: $(SOURCES)
 	$(PYTHON) -m venv .venv
@@ -43,8 +43,18 @@ demo: .venv/ready
 	.venv/bin/python -m benchmarks.demo --scale $(SCALE)
 
 test: .venv/spark-classes.jsa
+	$(MAKE) --no-print-directory --jobs=2 --output-sync=target units-then-gold system-then-drivers
+
+units-then-gold:
+	$(MAKE) --no-print-directory test-units
+	$(MAKE) --no-print-directory test-gold
+
+system-then-drivers:
+	$(MAKE) --no-print-directory test-system
+	$(MAKE) --no-print-directory test-drivers
+
+test-units: .venv/spark-classes.jsa
 	.venv/bin/python -m pytest -n $(PROCESSES) $(PYTEST_ARGS) --ignore=tests/gold --ignore=tests/fuzz --ignore=tests/system --ignore=tests/plans
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target test-gold test-system test-drivers
 
 test-drivers: .venv/spark-classes.jsa
 	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/gold --task-cpus 3 --combinations one -k "($(DRIVERS_$(COMBINATIONS))) and not collect_list and not collect_set and not approximate_percentile"

@@ -7,6 +7,7 @@ the first::
 
     python -m benchmarks.settings --scale 10 --data FOLDER --second spark.python.unix.domain.socket.enabled=true
     python -m benchmarks.settings --scale 10 --data FOLDER --first-checkout FOLDER
+    python -m benchmarks.settings --suite tpcds --data FOLDER --first-checkout FOLDER
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ from benchmarks.engine import ROOT, Engine, EngineError
 from benchmarks.queries import Query
 from benchmarks.run import Measurement, run_once
 from benchmarks.session import PIPELINE
+from benchmarks.tpcds.suite import TPCDS
 from benchmarks.tpch.suite import TPCH
+
+_SUITES = {"tpch": TPCH, "tpcds": TPCDS}
 
 
 def compare(query: Query, engines: Mapping[str, Engine], runs: int) -> dict[str, Any]:
@@ -75,9 +79,11 @@ class Side:
 
 def run(arguments: argparse.Namespace, sides: Mapping[str, Side]) -> int:
     """Compare the two sessions and print the JSON document; return 1 if an answer differs, else 0."""
-    queries = TPCH.choose(arguments.queries, arguments.scale)
-    tables = TPCH.tables(arguments.scale, arguments.data)
-    conf = configuration(arguments, {"spark.driver.memory": "6g", "spark.driver.host": "localhost"})
+    suite = _SUITES[arguments.suite]
+    queries = suite.choose(arguments.queries, arguments.scale)
+    tables = suite.tables(arguments.scale, arguments.data)
+    own = {"spark.driver.memory": "6g", "spark.driver.host": "localhost"}
+    conf = configuration(arguments, own | dict(suite.settings))
     results: dict[str, Any] = {}
     with contextlib.ExitStack() as stack:
         engines = {
@@ -91,7 +97,8 @@ def run(arguments: argparse.Namespace, sides: Mapping[str, Side]) -> int:
         for query in queries:
             results[query.name] = compare(query, engines, arguments.runs)
             print(query.name, results[query.name], file=sys.stderr, flush=True)
-    meta = {"versions": report.versions(), "scale": arguments.scale, "cores": arguments.cores, "runs": arguments.runs}
+    asked = {name: getattr(arguments, name) for name in ("suite", "scale", "cores", "runs")}
+    meta = {"versions": report.versions(), **asked}
     document = {"meta": meta, "queries": results, "summary": summary(results, list(sides))}
     emit_document(document, arguments.json)
     return 0 if document["summary"]["all_equal"] else 1
@@ -101,6 +108,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the benchmark; the exit status is 1 if an answer differs."""
     parser = make_parser("settings", __doc__)
     TPCH.add_options(parser)
+    parser.add_argument("--suite", choices=sorted(_SUITES), default="tpch", help="whose queries (default tpch)")
     for name in ("first", "second"):
         parser.add_argument(f"--{name}", action="append", default=[], metavar="K=V", help=f"of the {name} session")
         parser.add_argument(f"--{name}-checkout", type=Path, default=ROOT, help=f"clone that the {name} session runs")
