@@ -6,6 +6,7 @@ of the session. The bytes of a column are the same in both, so a column changes 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,7 +77,7 @@ def _cleared(array: pa.Array) -> pa.Array:
     if pa.types.is_struct(kind):
         fields = [array.field(place) for place in range(kind.num_fields)]
         cleared = [_cleared(field) for field in (array.flatten() if array.null_count else fields)]
-        if not array.null_count and all(map(_same, cleared, fields)):
+        if not array.null_count and all(map(operator.is_, cleared, fields)):
             return array
         mask = array.is_null() if array.null_count else None
         return pa.StructArray.from_arrays(cleared, fields=list(kind), mask=mask)
@@ -100,10 +101,6 @@ def _cleared_map(array: pa.Array) -> pa.Array:
         return array
     entries = pa.StructArray.from_arrays(parts, fields=[array.type.key_field, array.type.item_field])
     return with_elements(array, array.type, entries)
-
-
-def _same(one: pa.Array, other: pa.Array) -> bool:
-    return one is other
 
 
 def _narrowed(kind: pa.DataType) -> pa.DataType:
