@@ -6,7 +6,7 @@ import java.util.Locale
 import com.univocity.parsers.csv.UnescapedQuoteHandling
 
 import org.apache.spark.sql.catalyst.csv.CSVOptions
-import org.apache.spark.sql.catalyst.util.{CaseInsensitiveMap, DateTimeUtils, FailFastMode}
+import org.apache.spark.sql.catalyst.util.{DateTimeUtils, FailFastMode}
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.internal.LegacyBehaviorPolicy
 import org.apache.spark.sql.types.{DataType, DateType, StringType, StructField, TimestampNTZType, TimestampType}
