@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 import pytest
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.support.conversion import summary_of
 from tests.support.csv_tables import LINES
-from tests.support.sessions import ENABLED, condition_of, configured
+from tests.support.file_reads import outcome_of_both
+from tests.support.sessions import ENABLED, configured
 
 _TEXT = b'h,i,j\n#c,1,x\n 1 ,"a""b" , \n2,"c\\"d",\n"3",e,f,g\n\n4\nNA,"NA",""\n5;6;7\n"x",y z,"z" w\n'
 _SCHEMA = "n int, _corrupt_record string, v string, w string"
@@ -28,23 +27,6 @@ def _engine(vanilla_only: bool) -> None:
 
 def _read(spark: SparkSession, folder: Path, options: Mapping[str, str], schema: str = _SCHEMA) -> DataFrame:
     return spark.read.schema(schema).options(**options).csv(str(folder))
-
-
-def _outcome(frame: DataFrame) -> list[str] | str | None:
-    try:
-        return sorted(repr(tuple(row)) for row in frame.collect())
-    except (Py4JJavaError, PySparkException) as error:
-        return condition_of(error)
-
-
-def _on_both(spark: SparkSession, query: Callable[[], DataFrame]) -> tuple[DataFrame, list[str] | str | None]:
-    """Return the query, executed in the engine, and its outcome, which is Spark's."""
-    with configured(spark, {ENABLED: "false"}):
-        expected = _outcome(query())
-    frame = query()
-    found = _outcome(frame)
-    assert found == expected
-    return frame, found
 
 
 @pytest.mark.parametrize(
@@ -81,7 +63,7 @@ def test_options_convert(
 ) -> None:
     (tmp_path / "a.csv").write_bytes(_TEXT)
     (tmp_path / "b.csv.gz").write_bytes(gzip.compress(_TEXT.replace(b"\n", b"\r\n")))
-    frame, _ = _on_both(spark, lambda: _read(spark, tmp_path, options).selectExpr(*columns))
+    frame, _ = outcome_of_both(spark, lambda: _read(spark, tmp_path, options).selectExpr(*columns))
     assert not any("csv" in reason.lower() for reason in summary_of(frame).reasons)
 
 
@@ -120,7 +102,7 @@ def test_options_that_stay_in_spark(
     spark: SparkSession, tmp_path: Path, options: Mapping[str, str], reason: str
 ) -> None:
     (tmp_path / "a.csv").write_bytes(b"2020-01-01,2020-01-01,2020-01-01\n")
-    frame, _ = _on_both(spark, lambda: _read(spark, tmp_path, options, "d date, t timestamp, l timestamp_ntz"))
+    frame, _ = outcome_of_both(spark, lambda: _read(spark, tmp_path, options, "d date, t timestamp, l timestamp_ntz"))
     assert f"{reason} is not supported" in "".join(summary_of(frame).reasons)
 
 
@@ -141,7 +123,7 @@ def test_reads_that_stay_in_spark(spark: SparkSession, tmp_path: Path) -> None:
 def test_inferred_schema(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"A,b,c,c\n1,2020-01-01,x,1.5\n2,2020-01-02 10:00:00,,\n")
     options = {"header": "true", "inferSchema": "true"}
-    frame, _ = _on_both(spark, lambda: spark.read.options(**options).csv(str(tmp_path)))
+    frame, _ = outcome_of_both(spark, lambda: spark.read.options(**options).csv(str(tmp_path)))
     assert summary_of(frame).reasons == ()
 
 
@@ -153,7 +135,7 @@ def test_tables_in_partitions(spark: SparkSession, tmp_path: Path) -> None:
                   "FROM (SELECT CAST(id AS INT) AS id FROM range(100))")  # fmt: skip
     try:
         query = "SELECT day, count(*), sum(price), max(word) FROM csv_of_words WHERE day > '2024-01-01' GROUP BY day"
-        frame, found = _on_both(spark, lambda: spark.sql(query))
+        frame, found = outcome_of_both(spark, lambda: spark.sql(query))
         assert summary_of(frame).reasons == () and found and len(found) == 2
     finally:
         spark.sql("DROP TABLE csv_of_words")
@@ -167,20 +149,20 @@ def test_splits_anywhere(spark: SparkSession, tmp_path: Path, header: str, sizes
     options = {"header": header, "comment": "#"}
     for size in sizes:
         with configured(spark, {"spark.sql.files.maxPartitionBytes": size, "spark.sql.files.openCostInBytes": "0"}):
-            _on_both(spark, lambda: _read(spark, tmp_path, options, "a string, b string, c string"))
+            outcome_of_both(spark, lambda: _read(spark, tmp_path, options, "a string, b string, c string"))
 
 
 def test_line_of_too_many_fields_raises_the_condition_of_spark(spark: SparkSession, tmp_path: Path) -> None:
     for count, columns in ((20479, ["n"]), (20480, ["n"]), (20480, ["*"])):
         (tmp_path / "a.csv").write_bytes(b"1,a\n" + b"," * count)
-        frame, found = _on_both(spark, lambda columns=columns: _read(spark, tmp_path, {}).select(*columns))
+        frame, found = outcome_of_both(spark, lambda columns=columns: _read(spark, tmp_path, {}).select(*columns))
         assert summary_of(frame).reasons == () and (found == "FAILED_READ_FILE.NO_HINT") == (count > 20479)
 
 
 @pytest.mark.parametrize("data", [gzip.compress(_TEXT)[:-3], _TEXT], ids=["cut", "plain"])
 def test_damaged_gzip_raises_the_condition_of_spark(spark: SparkSession, tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a.gz").write_bytes(data)
-    frame, found = _on_both(spark, lambda: _read(spark, tmp_path, {}))
+    frame, found = outcome_of_both(spark, lambda: _read(spark, tmp_path, {}))
     assert found == "FAILED_READ_FILE.NO_HINT" and summary_of(frame).reasons == ()
 
 
@@ -191,4 +173,4 @@ def test_first_rows_of_a_file_whose_later_lines_are_malformed(spark: SparkSessio
         return _read(spark, tmp_path, {"mode": "FAILFAST"}, "n int, v string").select(column).limit(rows)
 
     for rows, column in ((3, "n"), (20, "n"), (3, "v")):
-        _on_both(spark, partial(query, rows, column))
+        outcome_of_both(spark, partial(query, rows, column))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import bz2
 import gzip
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.support.conversion import summary_of
-from tests.support.sessions import ENABLED, condition_of, configured
+from tests.support.file_reads import outcome_of_both
 
 _TEXT = b"a|b\r\nc,\xc3\xa9|\n\rd"
 _GZIP = gzip.compress(_TEXT)
@@ -28,23 +27,6 @@ def _read(spark: SparkSession, folder: Path, options: Mapping[str, str]) -> Data
     return spark.read.format("text").options(**options).load(str(folder)).selectExpr("hex(value)")
 
 
-def _outcome(frame: DataFrame) -> list[str] | str | None:
-    try:
-        return sorted(row[0] for row in frame.collect())
-    except Py4JJavaError as error:
-        return condition_of(error)
-
-
-def _on_both(spark: SparkSession, query: Callable[[], DataFrame]) -> tuple[DataFrame, list[str] | str | None]:
-    """Return the query, executed in the engine, and its outcome, which is Spark's."""
-    with configured(spark, {ENABLED: "false"}):
-        expected = _outcome(query())
-    frame = query()
-    found = _outcome(frame)
-    assert found == expected
-    return frame, found
-
-
 @pytest.mark.parametrize(
     "options",
     [{}, {"lineSep": "|"}, {"LINESEP": "\n"}, {"lineSep": "\r"}, {"encoding": "UTF-16"}, {"wholetext": "false"}],
@@ -53,7 +35,7 @@ def _on_both(spark: SparkSession, query: Callable[[], DataFrame]) -> tuple[DataF
 def test_options_convert(spark: SparkSession, tmp_path: Path, options: Mapping[str, str]) -> None:
     (tmp_path / "a.txt").write_bytes(_TEXT)
     (tmp_path / "b.gz").write_bytes(_GZIP)
-    frame, _ = _on_both(spark, lambda: _read(spark, tmp_path, options))
+    frame, _ = outcome_of_both(spark, lambda: _read(spark, tmp_path, options))
     assert summary_of(frame).reasons == ()
 
 
@@ -73,7 +55,7 @@ def test_options_that_stay_in_spark(
     spark: SparkSession, tmp_path: Path, options: Mapping[str, str], reason: str
 ) -> None:
     (tmp_path / "a.txt").write_bytes(_TEXT)
-    frame, _ = _on_both(spark, lambda: _read(spark, tmp_path, options))
+    frame, _ = outcome_of_both(spark, lambda: _read(spark, tmp_path, options))
     assert reason in "".join(summary_of(frame).reasons)
 
 
@@ -91,7 +73,7 @@ def test_files_that_stay_in_spark(spark: SparkSession, tmp_path: Path, name: str
 )
 def test_damaged_gzip_raises_the_condition_of_spark(spark: SparkSession, tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a.gz").write_bytes(data)
-    frame, found = _on_both(spark, lambda: _read(spark, tmp_path, {}))
+    frame, found = outcome_of_both(spark, lambda: _read(spark, tmp_path, {}))
     assert found == "FAILED_READ_FILE.NO_HINT" and summary_of(frame).reasons == ()
 
 
@@ -102,5 +84,5 @@ def test_missing_file_raises_the_condition_of_spark(spark: SparkSession, tmp_pat
         (tmp_path / "a.txt").unlink()
         return frame
 
-    _, found = _on_both(spark, query)
+    _, found = outcome_of_both(spark, query)
     assert found == "FAILED_READ_FILE.FILE_NOT_EXIST"
