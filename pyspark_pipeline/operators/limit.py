@@ -13,7 +13,7 @@ from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.streaming import StreamingOperator
 from pyspark_pipeline.plan.nodes import Limit
-from pyspark_pipeline.plan.properties import require_unchanged
+from pyspark_pipeline.plan.properties import require_same_columns
 
 
 class RowQuota:
@@ -81,7 +81,7 @@ class LimitFactory(OperatorFactory):
         return LimitOperator(self._quota)
 
 
-@implements(Limit, execs=["LocalLimitExec", "GlobalLimitExec"], pipeline=["Limit"], requires=require_unchanged)
+@implements(Limit, execs=["LocalLimitExec", "GlobalLimitExec"], pipeline=["Limit"], requires=require_same_columns)
 def decompose_limit(node: Limit, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append a limit to the child's pipeline, before trailing projections, which then evaluate only the rows kept."""
     below = builder.decompose(node.child)

@@ -9,7 +9,7 @@ from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.kernels.xorshift import initial_state, rows_in_cell
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.streaming import StreamingOperator
-from pyspark_pipeline.plan.properties import require_unchanged
+from pyspark_pipeline.plan.properties import require_same_columns
 from pyspark_pipeline.plan.samples import Sample
 
 
@@ -45,7 +45,7 @@ class SampleFactory(OperatorFactory):
         return SampleOperator(self._node.lower, self._node.upper, self._node.seed + self._partition)
 
 
-@implements(Sample, execs=["SampleExec"], pipeline=["Sample"], requires=require_unchanged)
+@implements(Sample, execs=["SampleExec"], pipeline=["Sample"], requires=require_same_columns)
 def decompose_sample(node: Sample, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append a sample to the child's pipeline."""
     return [*builder.decompose(node.child), SampleFactory(node, builder.partition_of(node))]

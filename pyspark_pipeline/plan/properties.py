@@ -8,7 +8,7 @@ chunk.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark_pipeline.plan.nodes import Field, Node
 
@@ -47,5 +47,10 @@ ALL_PLAIN = RequiredOutput()
 
 
 def require_unchanged(_node: Node, required: RequiredOutput) -> tuple[RequiredOutput]:
-    """Require what the consumer requires: it receives the columns of the only child unchanged."""
+    """Require what the consumer requires: it receives the rows of the only child unchanged."""
     return (required,)
+
+
+def require_same_columns(_node: Node, required: RequiredOutput) -> tuple[RequiredOutput]:
+    """Require what the consumer requires of the columns: it receives some of the rows, and the others decide which."""
+    return (replace(required, nulls_dropped=frozenset()),)

@@ -12,6 +12,7 @@ from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.joins import JoinType
 from pyspark_pipeline.plan.nodes import Filter, Limit, Node, Project
 from pyspark_pipeline.plan.properties import ALL_PLAIN, RequiredOutput
+from pyspark_pipeline.plan.samples import Sample
 from pyspark_pipeline.plan.sorts import Sort, SortKey
 from pyspark_pipeline.plan.unions import Union
 from pyspark_pipeline.planner.properties import PlanProperties
@@ -130,6 +131,18 @@ def test_nulls_are_dropped_below_the_joins_and_columns_that_pass_them() -> None:
     computed = Project(output=OUTPUT[:2], exprs=(RANGE, column(LEAF, "k")), child=LEAF)
     assert required(computed, by=RequiredOutput(nulls_dropped=frozenset({1}))).nulls_dropped == set()
     assert required(filtered(LEAF), by=dropped).nulls_dropped == set()
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        Sample(output=OUTPUT, child=LEAF, number=0, lower=0.0, upper=0.5, seed=1),
+        Limit(output=OUTPUT, child=LEAF, limit=3),
+    ],
+)
+def test_filter_drops_nulls_below_a_node_that_counts_rows(node: Node) -> None:
+    dropped = RequiredOutput(unused=frozenset({1}), nulls_dropped=frozenset({3}))
+    assert required(node, by=dropped) == unused(1)
 
 
 def test_node_with_two_consumers_satisfies_both() -> None:

@@ -24,6 +24,8 @@ SELECT id FROM (SELECT id FROM small_files UNION ALL SELECT id FROM range(100)) 
 SELECT a.id, b.id FROM small_files TABLESAMPLE (50 PERCENT) REPEATABLE (1) a JOIN tame TABLESAMPLE (50 PERCENT) REPEATABLE (2) b ON a.i = b.i;
 SELECT /*+ BROADCAST(b) */ a.id, b.id FROM small_files TABLESAMPLE (50 PERCENT) REPEATABLE (1) a JOIN small_files TABLESAMPLE (50 PERCENT) REPEATABLE (2) b ON a.id = b.id;
 SELECT a.id, b.id FROM (SELECT id FROM range(0, 40, 1, 4)) TABLESAMPLE (50 PERCENT) REPEATABLE (1) a CROSS JOIN (SELECT id FROM range(0, 30, 1, 3)) TABLESAMPLE (50 PERCENT) REPEATABLE (1) b;
+-- A sample counts the rows without the NULLs that a filter below it drops, though the join would drop them too.
+SELECT /*+ BROADCAST(b) */ a.id, b.id FROM (SELECT id, g FROM batch_plus_one WHERE g IS NOT NULL) TABLESAMPLE (1 PERCENT) REPEATABLE (5) a JOIN range(1000) b ON a.g = b.id;
 -- A row that the sample drops is not evaluated above it.
 SELECT k, 100 / a AS q FROM raising TABLESAMPLE (30 PERCENT) REPEATABLE (4) WHERE k < 5 OR k > 8;
 -- Several matches of a row come in another order: the join stays in Spark.
