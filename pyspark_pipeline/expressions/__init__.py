@@ -58,9 +58,11 @@ from pyspark_pipeline.expressions.compile import (
     CompiledExpressions,
     CompiledPredicate,
     can_raise,
+    compile_column_tests,
     compile_expressions,
     compile_predicate,
     gains_from_unscaled,
+    split_conjuncts,
 )
 from pyspark_pipeline.expressions.failures import first_failure
 from pyspark_pipeline.expressions.registry import ExpressionSettings, function, manifest
@@ -79,6 +81,7 @@ __all__ = [
     "cast",
     "charsets",
     "comparison",
+    "compile_column_tests",
     "compile_expressions",
     "compile_predicate",
     "conditional",
@@ -113,6 +116,7 @@ __all__ = [
     "number_formats",
     "printf",
     "rounding",
+    "split_conjuncts",
     "strings",
     "text_build",
     "text_mask",

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.errors import PipelineError, SparkConditionError, UnsupportedPlanError
 from pyspark_pipeline.expressions.calls import CallNode, ColumnNode, LazyNode
-from pyspark_pipeline.expressions.column_tests import TAKE_BELOW, SelectionMask, column_tests, has_tests
+from pyspark_pipeline.expressions.column_tests import TAKE_BELOW, ColumnTest, SelectionMask, column_tests, has_tests
 from pyspark_pipeline.expressions.failures import first_failure
 from pyspark_pipeline.expressions.frame import Evaluable, Frame
 from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel, build
@@ -258,7 +258,7 @@ def compile_predicate(
     read ``unused_columns`` of the result, and drops itself the rows with a NULL in the columns ``nulls_dropped``.
     """
     compiler = _Compiler(settings)
-    conjuncts = _conjuncts(expr)
+    conjuncts = split_conjuncts(expr)
     conjuncts.sort(key=lambda part: not (isinstance(part, Call) and part.name == "IsNotNull"))
     nodes = [compiler.compile(part) for part in conjuncts]
     first_raising = next((index for index, node in enumerate(nodes) if node.can_raise), len(nodes))
@@ -285,12 +285,20 @@ def _column_not_null(expr: Expr) -> int | None:
     return expr.args[0].ordinal if isinstance(expr.args[0], ColumnRef) else None
 
 
+def compile_column_tests(exprs: Sequence[Expr], settings: ExpressionSettings) -> list[ColumnTest]:
+    """Return tests of single columns that all rows pass for which all ``exprs`` are true; none if one can raise."""
+    compiler = _Compiler(settings)
+    nodes = [compiler.compile(expr) for expr in exprs]
+    return [] if any(node.can_raise for node in nodes) else column_tests(exprs, nodes)
+
+
 def gains_from_unscaled(expr: Expr) -> bool:
     """Return whether a filter by ``expr`` gains from unscaled decimals: rows may be dropped before the conversion."""
-    return has_tests(_conjuncts(expr))
+    return has_tests(split_conjuncts(expr))
 
 
-def _conjuncts(expr: Expr) -> list[Expr]:
+def split_conjuncts(expr: Expr) -> list[Expr]:
+    """Return the parts of which all must be true for ``expr`` to be true."""
     if isinstance(expr, Call) and expr.name == "And":
-        return [part for arg in expr.args for part in _conjuncts(arg)]
+        return [part for arg in expr.args for part in split_conjuncts(arg)]
     return [expr]

@@ -11,7 +11,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels import row_ranges, shuffled_places, xorshift
+from pyspark_pipeline.kernels import parquet_pages, row_ranges, shuffled_places, xorshift
 from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.bloom import BloomFilter
 from pyspark_pipeline.kernels.buffers import decimal_words, validity, values
@@ -25,6 +25,7 @@ from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_id
 from pyspark_pipeline.kernels.narrow_words import long_bounds, narrow_decimals
 from pyspark_pipeline.kernels.normalized_key import normalized_keys
 from pyspark_pipeline.kernels.partition import group_rows
+from pyspark_pipeline.kernels.snappy import decompress_words
 from pyspark_pipeline.kernels.sort_fields import SortColumn
 from pyspark_pipeline.kernels.sort_order import order_rows
 from pyspark_pipeline.kernels.value_frames import value_frames
@@ -127,6 +128,23 @@ def _nested_keys() -> None:
     normalized_keys(pa.StructArray.from_arrays(fields, names=["a", "b"]))
 
 
+def _pages() -> None:
+    data, state = np.zeros(64, dtype=np.uint8), np.zeros(parquet_pages.STATE_SIZE, dtype=np.int64)
+    parquet_pages.read_page_headers(data, 0, 0, np.zeros((1, parquet_pages.TABLE_COLUMNS), dtype=np.int64))
+    codes, rows = np.zeros(1, dtype=np.uint32), np.zeros(1, dtype=np.int32)
+    for out in (codes, data):
+        parquet_pages.read_runs(data, 0, 1, state, out)
+    for width in (np.uint32, np.uint64):
+        items = np.zeros(1, dtype=width)
+        parquet_pages.look_up(items, codes, items)
+        parquet_pages.look_up_rows(items, codes, rows, items)
+        parquet_pages.spread_values(items, data[:1], 1)
+    ends = np.zeros(1, dtype=np.int64)
+    parquet_pages.text_ends(data, 0, ends)
+    parquet_pages.copy_texts(data, 0, ends[:0], rows, data)
+    decompress_words(data, 0, 0, np.zeros(3, dtype=np.uint64), 0)
+
+
 def _ranges() -> None:
     ints, longs = values(pa.array([1, 2, 3, 4], pa.int32())), values(_LONGS)
     mask = np.ones(4, dtype=np.uint8)
@@ -161,7 +179,7 @@ def _value_frames() -> None:
 
 
 #: Kernels that most queries use.
-FIRST_STEPS = (_groups, _hashes, _messages, _joins, _ranges, _orders)
+FIRST_STEPS = (_groups, _hashes, _messages, _joins, _pages, _ranges, _orders)
 
 #: Kernels that few queries use.
 LATER_STEPS = (_other_hashes, _elements, _nested_keys, _samples, _value_frames)
@@ -179,8 +197,10 @@ COMMON_MODULES = frozenset(
         "key_filter",
         "murmur3",
         "narrow_words",
+        "parquet_pages",
         "partition",
         "row_ranges",
+        "snappy",
         "sort_text",
         "text_match",
         "xxhash32",

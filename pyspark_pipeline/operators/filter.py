@@ -9,6 +9,7 @@ from pyspark_pipeline.expressions import (
     can_raise,
     compile_predicate,
     gains_from_unscaled,
+    split_conjuncts,
 )
 from pyspark_pipeline.operators.registry import Ordinals, PipelineBuilder, implements
 from pyspark_pipeline.operators.streaming import StreamingOperator
@@ -48,11 +49,15 @@ class FilterFactory(OperatorFactory):
 
 
 def _required_input(node: Filter, required: RequiredOutput) -> tuple[RequiredOutput]:
-    """Require the columns read above and by the condition; allow unscaled decimals if the condition gains from them."""
+    """Require the columns read above and by the condition, and state its conjuncts.
+
+    Allow unscaled decimals if the condition gains from them.
+    """
     gains = gains_from_unscaled(node.condition)
     decimals = [i for i, field in enumerate(node.child.output) if field.type.is_decimal and gains]
     unused = required.unused - columns_read([node.condition])
-    return (RequiredOutput(unused=unused, unscaled=frozenset(decimals)),)
+    conjuncts = tuple(split_conjuncts(node.condition))
+    return (RequiredOutput(unused=unused, unscaled=frozenset(decimals), conjuncts=conjuncts),)
 
 
 def _lineage(node: Filter, columns: Ordinals, settings: ExpressionSettings) -> tuple[Node, Ordinals] | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
+from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Field, Node
 
 
@@ -20,11 +21,14 @@ class RequiredOutput:
     ``unused``: columns that the consumer does not read, which may have any content of any type, e.g. the null type.
     ``unscaled``: decimal columns that may be their unscaled integers as int32 or int64. ``nulls_dropped``: columns of
     which the consumer drops the rows with NULL, so that a filter may leave these rows to it, whatever its fields state.
+    ``conjuncts``, bound to the output: the consumer drops the rows for which one is not true, so that a scan may leave
+    them out, unless one can raise.
     """
 
     unused: frozenset[int] = frozenset()
     unscaled: frozenset[int] = frozenset()
     nulls_dropped: frozenset[int] = frozenset()
+    conjuncts: tuple[Expr, ...] = ()
 
     @classmethod
     def of_columns(
@@ -39,6 +43,7 @@ class RequiredOutput:
             unused=self.unused & other.unused,
             unscaled=self.unscaled & other.unscaled,
             nulls_dropped=self.nulls_dropped & other.nulls_dropped,
+            conjuncts=tuple(conjunct for conjunct in self.conjuncts if conjunct in other.conjuncts),
         )
 
 
@@ -53,4 +58,4 @@ def require_unchanged(_node: Node, required: RequiredOutput) -> tuple[RequiredOu
 
 def require_same_columns(_node: Node, required: RequiredOutput) -> tuple[RequiredOutput]:
     """Require what the consumer requires of the columns: it receives some of the rows, and the others decide which."""
-    return (replace(required, nulls_dropped=frozenset()),)
+    return (replace(required, nulls_dropped=frozenset(), conjuncts=()),)

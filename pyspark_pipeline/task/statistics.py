@@ -16,7 +16,7 @@ from pyspark_pipeline.memory import RECLAIMS
 from pyspark_pipeline.memory.spill_files import SPILL_FILES, SPILLED_BYTES, SPILLED_MEMORY
 from pyspark_pipeline.metrics import Counter
 from pyspark_pipeline.operators.joins.row_filter import DROPPED
-from pyspark_pipeline.operators.scan.file_scan import COLUMN_BYTES, PRUNED_BY_JOINS
+from pyspark_pipeline.operators.scan.file_scan import COLUMN_BYTES, LEFT_OUT, PRUNED_BY_JOINS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ JVM_METRICS = (
 
 TASK_METRICS = {
     "bytesRead": ("Input size", "compressed bytes of the columns of the row groups that scans read"),
-    "recordsRead": ("Input records", "rows that scans and ranges gave"),
+    "recordsRead": ("Input records", "rows that scans read and ranges gave"),
     "memoryBytesSpilled": ("Spill (memory)", "bytes that what operators spilled had in memory"),
     "diskBytesSpilled": ("Spill (disk)", "bytes of their spill files"),
     "peakExecutionMemory": ("Peak execution memory", "bytes that the instance's operators held at most"),
@@ -126,7 +126,7 @@ def fragment_metrics(report: Mapping[str, Any], seconds: float) -> Mapping[str, 
     sources = [pipeline["operators"][0] for pipeline in report["pipelines"]]
     scans = [op for op in sources if op["name"] in _SOURCES]
     sink = report["pipelines"][-1]["operators"][-1]
-    values["inputRows"] = sum(_of(op, "rows_out") for op in scans)
+    values["inputRows"] = sum(_of(op, "rows_out") for op in scans) + _counted(report, LEFT_OUT)
     values["inputBatches"] = sum(_of(op, "chunks_out") for op in scans)
     values["columnBytes"] = _counted(report, COLUMN_BYTES)
     is_sample = sink["name"] == _SAMPLE  # of rows that the fragment makes again to send them
@@ -171,9 +171,10 @@ def _difference(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, 
 def task_metrics(report: Mapping[str, Any], metrics: Mapping[str, int]) -> Mapping[str, int]:
     """Return an instance's values of :data:`TASK_METRICS`; ``metrics`` are its fragment metrics."""
     operators = [operator for pipeline in report["pipelines"] for operator in pipeline["operators"]]
+    read = sum(_of(operator, "rows_out") for operator in operators if operator["name"] in _READERS)
     return {
         "bytesRead": metrics["columnBytes"],
-        "recordsRead": sum(_of(op, "rows_out") for op in operators if op["name"] in _READERS),
+        "recordsRead": read + _counted(report, LEFT_OUT),
         "memoryBytesSpilled": _counted(report, SPILLED_MEMORY),
         "diskBytesSpilled": metrics["spilledBytes"],
         "peakExecutionMemory": metrics["peakMemory"],

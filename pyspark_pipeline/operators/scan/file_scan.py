@@ -12,6 +12,8 @@ from pyspark_pipeline.errors import CorruptFileError
 from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.event import Waker
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.expressions import compile_column_tests
+from pyspark_pipeline.expressions.column_tests import ColumnTest
 from pyspark_pipeline.expressions.registry import ExpressionSettings
 from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.metrics import declare_counter
@@ -37,6 +39,7 @@ PRUNED_BY_JOINS = declare_counter(
     "row_groups_pruned_by_joins", "Row groups skipped because no key of a join's table is in them", unit="row groups"
 )
 COLUMN_BYTES = declare_counter("column_bytes", "Compressed bytes of the columns of row groups read", unit="bytes")
+LEFT_OUT = declare_counter("rows_left_out", "Rows that a scan left out because a filter drops them", unit="rows")
 FILES = declare_counter("files_opened", "Files opened, once for each split", unit="files")
 
 
@@ -47,6 +50,7 @@ class FileScanOperator(Operator):
         self._factory = factory
         self._chunks: Iterator[pa.RecordBatch] | None = None
         self._morsel: Morsel | None = None
+        self._rows = 0  # of the morsel that were output
         self._done = False
 
     def is_blocked(self, waker: Waker) -> BlockingReason | None:
@@ -68,8 +72,11 @@ class FileScanOperator(Operator):
         except READ_ERRORS as error:
             raise self._factory.file_error(morsel.split, error) from error
         if chunk is None:
+            rows = morsel.reader.num_rows(morsel.group)
+            self.context.metrics.add(LEFT_OUT, 0 if rows is None else rows - self._rows)
             self._finish_morsel()
             return None
+        self._rows += chunk.num_rows
         return self._factory.with_partition_columns(chunk, morsel.split)
 
     def _next_morsel(self) -> Morsel | None:
@@ -77,7 +84,7 @@ class FileScanOperator(Operator):
         if morsel is None:
             self._done = self._factory.morsels.is_ended()
             return None
-        self._morsel = morsel
+        self._morsel, self._rows = morsel, 0
         self._chunks = self._factory.chunks(morsel)
         self.context.metrics.add(ROW_GROUPS)
         self.context.metrics.add(COLUMN_BYTES, morsel.reader.num_bytes(morsel.group))
@@ -132,12 +139,21 @@ class FileScanFactory(OperatorFactory):
         self._request = ReadRequest(
             columns=node.output[: node.num_data_columns],
             required=required,
+            tests=self._column_tests(node, required, expressions),
             case_sensitive=node.case_sensitive,
             calendar=calendar,
             options=node.options,
             expressions=expressions,
         )
         self._partition_types = [field.type for field in node.output[node.num_data_columns :]]
+
+    @staticmethod
+    def _column_tests(
+        node: FileScan, required: RequiredOutput, expressions: ExpressionSettings
+    ) -> Sequence[ColumnTest]:
+        """Return the tests of data columns; rows that fail one of them are dropped by the consumer too."""
+        tests = compile_column_tests(required.conjuncts, expressions)
+        return [test for test in tests if test.ordinal < node.num_data_columns]
 
     def precondition_ready(self) -> bool:
         return self.filters.is_ready()

@@ -25,6 +25,7 @@ from urllib.parse import unquote, urlparse
 import pyarrow as pa
 
 from pyspark_pipeline.errors import CorruptFileError, MissingFileError, PipelineError
+from pyspark_pipeline.expressions.column_tests import ColumnTest
 from pyspark_pipeline.expressions.registry import ExpressionSettings
 from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.plan.expr import Expr
@@ -40,13 +41,14 @@ class ReadRequest:
     """The columns that a scan reads from each of its files, and how.
 
     ``columns`` are found by name, in the case of the names if ``case_sensitive``; a column that the file lacks is NULL.
-    ``required`` names their unused ones and allowed forms, by position. ``calendar`` is the executor's data of the
-    hybrid calendar, ``options`` those that the format's rule in the shim wrote, ``expressions`` the settings of the
-    session for formats whose values are texts.
+    ``required`` names their unused ones and allowed forms, by position. A reader may leave out rows that fail one of
+    the ``tests``. ``calendar`` is the executor's data of the hybrid calendar, ``options`` those that the format's rule
+    in the shim wrote, ``expressions`` the settings of the session for formats whose values are texts.
     """
 
     columns: tuple[Field, ...]
     required: RequiredOutput = ALL_PLAIN
+    tests: Sequence[ColumnTest] = ()
     case_sensitive: bool = False
     calendar: ExecutorCalendar = ExecutorCalendar()
     options: Mapping[str, str] = field(default_factory=dict)

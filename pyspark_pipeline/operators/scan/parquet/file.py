@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import ColumnTypeError, CorruptFileError
+from pyspark_pipeline.expressions.column_tests import ColumnTest
 from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.operators.scan.parquet.columns import Convert, converter, find_column, time_of_microseconds
 from pyspark_pipeline.operators.scan.parquet.footer import read_footer, read_plain_footer
@@ -25,16 +26,21 @@ from pyspark_pipeline.operators.scan.parquet.nested import (
     number_of_leaves,
     read_leaves,
 )
+from pyspark_pipeline.operators.scan.parquet.pages import ColumnPages, is_known, open_pages
 from pyspark_pipeline.operators.scan.parquet.types import spark_reads, stored_type
 from pyspark_pipeline.operators.scan.parquet.unscaled import unscaled_leaves
 from pyspark_pipeline.operators.scan.reader import null_chunks
 from pyspark_pipeline.operators.scan.row_group_pruning import ColumnBounds, comparable, may_match
+from pyspark_pipeline.operators.scan.row_selection import RowSelection
 from pyspark_pipeline.plan.expr import Expr, columns_read
 from pyspark_pipeline.plan.nodes import ExecutorCalendar, Field, ScanSplit
 
 _SMALL_DICTIONARY_BYTES = 65536
 
-Column = Callable[[pa.RecordBatch], pa.Array]
+#: The columns of a file that were read, by name, and the number of rows.
+Columns = Mapping[str, pa.Array]
+
+ColumnReader = Callable[[Columns, int], pa.Array]
 
 
 class ParquetFileReader:
@@ -43,7 +49,8 @@ class ParquetFileReader:
     If ``unscaled_decimals``, a decimal stored as an integer may be returned as that integer (int32 or int64, unscaled).
     ``calendar`` is for files in the hybrid Julian calendar. ``unread_encodings`` are those that Spark refuses.
     ``exact_times``: times of day may be stored in nanoseconds, and lose the digits that their type does not have; else
-    (Spark 4.1) every INT64 that is read as a time of day is a number of microseconds.
+    (Spark 4.1) every INT64 that is read as a time of day is a number of microseconds. Rows that fail one of the
+    ``tests`` may be left out.
     """
 
     def __init__(
@@ -55,14 +62,16 @@ class ParquetFileReader:
         calendar: ExecutorCalendar | None = None,
         unread_encodings: Collection[str] = (),
         exact_times: bool = True,
+        tests: Sequence[ColumnTest] = (),
     ) -> None:
         self.path = path
+        self._selection = RowSelection(tests)
         self._exact_times = exact_times
         self._unread_encodings = unread_encodings
         self._fields = fields
         self._idle: dict[tuple[str, ...], deque[pq.ParquetFile]] = {}
         #: By the columns that are read as dictionaries.
-        self._readers: dict[tuple[str, ...], list[Column]] = {}
+        self._readers: dict[tuple[str, ...], dict[int, ColumnReader]] = {}
         known = os.stat(self.path)
         version = known.st_size, known.st_mtime_ns
         footer = read_footer(self.path, *version)
@@ -84,6 +93,8 @@ class ParquetFileReader:
         self._unscaled = self._unscaled_leaves() if unscaled_decimals else frozenset()
         plain = read_plain_footer(self.path, *version, self._unscaled | self._plain_leaves())
         self._reader_metadata = plain or self.metadata
+        self._known = {} if footer.encrypted else self._known_leaves()
+        self._file = open(self.path, "rb", buffering=0)
 
     def _match_nested(self, field: Field, place: int, case_sensitive: bool) -> NestedColumn:
         stored, first = self._schema.field(place), self._first_leaf(place)
@@ -118,6 +129,16 @@ class ParquetFileReader:
         """Return the columns to read that are not nested, and their leaves."""
         places = (place for place in self._places if place is not None and place not in self._nested)
         return {(name := self._schema.field(place).name): self._leaves[name] for place in places}
+
+    def _known_leaves(self) -> dict[str, tuple[int, pa.DataType]]:
+        """Return the columns whose pages may be decoded here, by name: their leaves and the types pyarrow shows."""
+        schema = self._reader_metadata.schema.to_arrow_schema()
+        found = {}
+        for name, leaf in self._flat.items():
+            places = schema.get_all_field_indices(name)
+            if len(places) == 1 and is_known(self.metadata.schema.column(leaf), schema.field(places[0]).type):
+                found[name] = leaf, schema.field(places[0]).type
+        return found
 
     def _plain_leaves(self) -> frozenset[int]:
         """Return the columns that Spark reads as a type to which pyarrow's values cannot be converted."""
@@ -204,28 +225,81 @@ class ParquetFileReader:
             yield from null_chunks(self._fields, self.num_rows(index), batch_rows)
             return
         encoded = tuple(name for name in self._names if name in self._flat and self._reads_as_dictionary(index, name))
-        with self._opened(encoded) as file:
-            is_checked = False
-            for batch in self._batches(file, index, batch_rows):
-                if batch.num_rows:
-                    readers = self._column_readers(encoded, batch.schema)
-                    if not is_checked:
-                        self._check_encodings(index)
-                        is_checked = True
-                    yield make_chunk([read(batch) for read in readers], batch.num_rows)
+        is_checked = False
+        for columns, rows in self._batches(encoded, index, batch_rows):
+            if rows:
+                readers = [self._column_reader(encoded, number, columns) for number in range(len(self._fields))]
+                if not is_checked:
+                    self._check_encodings(index)
+                    is_checked = True
+                yield make_chunk([read(columns, rows) for read in readers], rows)
 
     def close(self) -> None:
-        """Drop the idle open files."""
+        """Close the open files."""
         self._idle.clear()
+        self._file.close()
 
-    def _batches(self, file: pq.ParquetFile, index: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
-        """Read a small row group at once, which is a tenth cheaper, and a large one incrementally."""
+    def _batches(self, encoded: tuple[str, ...], index: int, batch_rows: int) -> Iterator[tuple[Columns, int]]:
+        """Yield the columns of a row group, and their rows."""
+        pages = self._pages(encoded, index)
+        others = [name for name in self._names if name not in pages]
+        if not others:
+            rows = self.num_rows(index)
+            for start in range(0, rows, batch_rows):
+                yield self._selected(encoded, pages, min(batch_rows, rows - start))
+            return
+        with self._opened(encoded) as file:
+            left = self.num_rows(index)
+            for batch in self._other_batches(file, others, index, batch_rows):
+                left -= batch.num_rows
+                read = {name: column.read(batch.num_rows) for name, column in pages.items()}
+                first_of_each = zip(reversed(batch.schema.names), reversed(batch.columns), strict=True)
+                yield dict(first_of_each) | read, batch.num_rows
+            if left:  # pyarrow returns what there is of damaged columns
+                raise pa.ArrowInvalid(f"row group {index} has {left} rows less than it should have")
+
+    def _selected(
+        self, encoded: tuple[str, ...], pages: Mapping[str, ColumnPages], rows: int
+    ) -> tuple[Columns, int]:
+        """Read the next rows, of the columns without tests only the rows that pass the tests, if these are few."""
+        columns: dict[str, pa.Array] = {}
+
+        def tested(ordinal: int) -> pa.Array:
+            name = self._schema.field(self._places[ordinal]).name
+            if name not in columns:
+                columns[name] = pages[name].read(rows)
+            return self._column_reader(encoded, ordinal, columns)(columns, rows)
+
+        chosen = self._selection.choose(rows, tested, [place is not None for place in self._places])
+        if chosen is None:
+            return columns | {name: column.read(rows) for name, column in pages.items() if name not in columns}, rows
+        taken = {name: column.take(pa.array(chosen)) for name, column in columns.items()}
+        read = {name: column.read(rows, chosen) for name, column in pages.items() if name not in columns}
+        return taken | read, chosen.size
+
+    def _other_batches(
+        self, file: pq.ParquetFile, names: list[str], index: int, batch_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        """Read a small row group with pyarrow at once, which is a tenth cheaper, and a large one incrementally."""
         if self.num_rows(index) <= batch_rows:
-            return iter(file.read_row_group(index, columns=self._names, use_threads=False).to_batches())
+            return iter(file.read_row_group(index, columns=names, use_threads=False).to_batches())
         batches: Iterator[pa.RecordBatch] = file.iter_batches(
-            batch_rows, row_groups=[index], columns=self._names, use_threads=False
+            batch_rows, row_groups=[index], columns=names, use_threads=False
         )
         return batches
+
+    def _pages(self, encoded: tuple[str, ...], index: int) -> dict[str, ColumnPages]:
+        """Return the columns of a row group that are decoded here, by name."""
+        group = self.metadata.row_group(index)
+        found = {}
+        for name, (leaf, shown) in self._known.items():
+            pages = None
+            if name in encoded or pa.types.is_primitive(shown):
+                is_nullable = self.metadata.schema.column(leaf).max_definition_level > 0
+                pages = open_pages(self._file.fileno(), group.column(leaf), is_nullable, shown)
+            if pages is not None:
+                found[name] = pages
+        return found
 
     @contextmanager
     def _opened(self, encoded: tuple[str, ...]) -> Iterator[pq.ParquetFile]:
@@ -269,37 +343,36 @@ class ParquetFileReader:
                 message = f"{self.path}: this Spark does not read {refused[0]}, the encoding of {column.path_in_schema}"
                 raise CorruptFileError(message, self.path)
 
-    def _column_readers(self, encoded: tuple[str, ...], read: pa.Schema) -> list[Column]:
-        """Return the readers of the columns of a batch; those of row groups of the same schema are the same.
+    def _column_reader(self, encoded: tuple[str, ...], number: int, columns: Columns) -> ColumnReader:
+        """Return the reader of a field; those of row groups of the same types are the same.
 
         A row group may be decoded in little more than the time to make them.
         """
-        readers = self._readers.get(encoded)
-        if readers is None:
-            readers = [self._column_reader(number, read) for number in range(len(self._fields))]
-            self._readers[encoded] = readers
-        return readers
+        readers = self._readers.setdefault(encoded, {})
+        if number not in readers:
+            readers[number] = self._new_reader(number, columns)
+        return readers[number]
 
-    def _column_reader(self, number: int, read: pa.Schema) -> Column:
+    def _new_reader(self, number: int, columns: Columns) -> ColumnReader:
         field, place = self._fields[number], self._places[number]
         if place is None:
             nulls = field.type.arrow
-            return lambda batch: pa.nulls(batch.num_rows, nulls)
+            return lambda _columns, rows: pa.nulls(rows, nulls)
         stored = self._schema.field(place)
-        at = read.get_all_field_indices(stored.name)[0]
-        shown = read.field(at).type
+        name = stored.name
+        shown = columns[name].type
 
         def leaf_converter(leaf: int, shown: pa.DataType, wanted: DataType) -> Convert:
             return self._leaf_converter(leaf, shown, replace(field, type=wanted), stored)
 
         if place in self._nested:
             whole = nested_converter(self._nested[place], shown, leaf_converter)
-            return lambda batch: whole(batch.column(at))
+            return lambda columns, _rows: whole(columns[name])
         leaf = self._leaves[stored.name]
         convert = leaf_converter(leaf, shown, field.type)
         if leaf in self._unscaled and pa.types.is_integer(shown):
-            return lambda batch: batch.column(at)
-        return lambda batch: convert(batch.column(at))
+            return lambda columns, _rows: columns[name]
+        return lambda columns, _rows: convert(columns[name])
 
     def _leaf_converter(self, leaf: int, shown: pa.DataType, field: Field, stored: pa.Field) -> Convert:
         """Return the function that converts a leaf, which pyarrow reads as ``shown``, to the type of ``field``."""

@@ -1,0 +1,311 @@
+"""The pages of a Parquet column: their headers, and the runs of codes and definition levels in them.
+
+The format is ``parquet.thrift`` in Thrift's compact protocol, and the hybrid of run-length and bit-packed encoding: a
+run is a varint, whose lowest bit says whether the run is packed, and either a value in whole bytes or groups of eight
+packed values, the lowest bits first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array, UInt32Array
+from pyspark_pipeline.kernels.jit import kernel
+from pyspark_pipeline.kernels.words import load_word
+
+#: Columns of a table of pages.
+KIND, SIZE, STORED_SIZE, NUM_VALUES, ENCODING, START = range(6)
+LEVEL_ENCODING, LEVEL_BYTES, REPETITION_BYTES, IS_STORED = range(6, 10)
+TABLE_COLUMNS = 10
+
+#: Kinds of pages.
+DATA_PAGE, DICTIONARY_PAGE, DATA_PAGE_V2 = 0, 2, 3
+
+#: Zeros that follow the bytes of a column chunk.
+PADDING = 64
+
+#: Items of the state of a reader of runs.
+AT, LEFT, VALUE, BIT = range(4)
+STATE_SIZE = 4
+
+_STOP, _TRUE, _FALSE, _BYTE, _SHORT, _INT, _LONG, _DOUBLE, _BINARY, _STRUCT = 0, 1, 2, 3, 4, 5, 6, 7, 8, 12
+_DATA_HEADER, _DICTIONARY_HEADER, _DATA_HEADER_V2 = 5, 7, 8
+_WORD_BYTES = 8
+_LARGEST = 2**31 - 1
+_BITS_AT_ONCE = 58  # of a word from any bit of its first byte on, and one more
+
+
+@kernel
+def _varint(data: UInt8Array, at: int) -> tuple[int, int]:
+    """Return the unsigned number at ``at`` and its end; read up to 10 bytes."""
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = np.int64(data[at])
+        at += 1
+        value |= (byte & 127) << min(shift, 63)
+        if byte < 128:
+            break
+    return value, at
+
+
+@kernel
+def _signed(data: UInt8Array, at: int) -> tuple[int, int]:
+    """Return the signed number at ``at`` and its end."""
+    value, at = _varint(data, at)
+    return (value >> 1) ^ -(value & 1), at
+
+
+@kernel
+def _skip(data: UInt8Array, at: int, kind: int) -> int:
+    """Return the end of a value that is no struct; −1 if its type is in no header of a page."""
+    if kind == _TRUE or kind == _FALSE:
+        return at
+    if kind == _BYTE:
+        return at + 1
+    if kind == _SHORT or kind == _INT or kind == _LONG:
+        return _varint(data, at)[1]
+    if kind == _DOUBLE:
+        return at + 8
+    if kind == _BINARY:
+        length, at = _varint(data, at)
+        return at + length if 0 <= length <= data.shape[0] else -1
+    return -1
+
+
+@kernel
+def _put_field(page: Int64Array, header: int, number: int, value: int) -> None:
+    """Write a field of the header of a data page or a dictionary page to the row of a table of pages."""
+    if number == 1:
+        page[NUM_VALUES] = value
+    elif header == _DATA_HEADER_V2:
+        if number == 4:
+            page[ENCODING] = value
+        elif number == 5:
+            page[LEVEL_BYTES] = value
+        elif number == 6:
+            page[REPETITION_BYTES] = value
+    elif number == 2:
+        page[ENCODING] = value
+    elif number == 3:
+        page[LEVEL_ENCODING] = value
+
+
+@kernel
+def _read_header(data: UInt8Array, size: int, at: int, page: Int64Array) -> int:
+    """Read the header of a page at ``at`` into the row of a table of pages; return its end, −1 if it is not known."""
+    depth, header = 0, 0
+    numbers = np.zeros(3, dtype=np.int64)
+    while at < size:
+        head = np.int64(data[at])
+        at += 1
+        if head == _STOP:
+            if depth == 0:
+                return at
+            depth -= 1
+            continue
+        if head >> 4:
+            numbers[depth] += head >> 4
+        else:
+            numbers[depth], at = _signed(data, at)
+        number, kind = numbers[depth], head & 15
+        if kind == _STRUCT:
+            if depth == 2:
+                return -1
+            if depth == 0:
+                header = number
+            depth += 1
+            numbers[depth] = 0
+        elif kind == _INT and depth < 2:
+            value, at = _signed(data, at)
+            if depth == 0 and 1 <= number <= STORED_SIZE + 1:
+                page[number - 1] = value
+            elif depth == 1:
+                _put_field(page, header, number, value)
+        else:
+            if depth == 1 and header == _DATA_HEADER_V2 and number == 7:
+                page[IS_STORED] = kind == _FALSE
+            at = _skip(data, at, kind)
+            if at < 0:
+                return -1
+    return -1
+
+
+@kernel
+def read_page_headers(data: UInt8Array, size: int, values: int, table: Any) -> int:
+    """Read the headers of the pages of a column chunk, until its data pages hold ``values`` values.
+
+    ``data``: the chunk's ``size`` bytes and :data:`PADDING` zeros. ``table``: int64, shape (pages,
+    :data:`TABLE_COLUMNS`), zeros. Return the number of pages; −1 if a header is not known, a page does not lie in the
+    chunk, or the table has too few rows.
+    """
+    at = pages = found = 0
+    while found < values:
+        if pages == table.shape[0]:
+            return -1
+        page = table[pages]
+        at = _read_header(data, size, at, page)
+        if at < 0 or page[:ENCODING].min() < 0 or page[:ENCODING].max() > _LARGEST:
+            return -1
+        page[START] = at
+        at += page[STORED_SIZE]
+        if at > size:
+            return -1
+        if page[KIND] != DICTIONARY_PAGE:
+            found += page[NUM_VALUES]
+        pages += 1
+    return pages if found == values else -1
+
+
+@kernel
+def _cut_word(page: UInt8Array, at: int) -> int:
+    """Return the 8 bytes of the page at ``at``, zeros after its end."""
+    word = np.uint64(0)
+    for number in range(min(page.shape[0] - at, _WORD_BYTES)):
+        word |= np.uint64(page[at + number]) << np.uint64(8 * number)
+    return word
+
+
+@kernel
+def read_runs(page: UInt8Array, end: int, width: int, state: Int64Array, out: Any) -> int:
+    """Read the next values of runs, of ``width`` bits, at most 32, that end at byte ``end`` of the page.
+
+    ``state``: :data:`STATE_SIZE` int64, of which :data:`AT` is the first byte at the beginning and the others are zero.
+    ``out``: uint32 or uint8, shape (rows,). Return all bits of the values together; −1 if the page has too few.
+    """
+    at, left, value, bit = state[AT], state[LEFT], state[VALUE], state[BIT]
+    start, step = np.uint64(page.ctypes.data), np.uint64(width)
+    mask, found = (np.uint64(1) << step) - np.uint64(1), np.uint64(0)
+    at_once = 8 if 8 * width < _BITS_AT_ONCE else 4 if 4 * width < _BITS_AT_ONCE else 1  # values of a word
+    done, rows = 0, out.shape[0]
+    while done < rows:
+        if left == 0:
+            head = shift = 0
+            while True:
+                if at >= end or shift > 28:
+                    return -1
+                byte = np.int64(page[at])
+                at += 1
+                head |= (byte & 127) << shift
+                shift += 7
+                if byte < 128:
+                    break
+            left = head >> 1
+            if head & 1:
+                left, bit = left * 8, at * 8
+                at += (head >> 1) * width
+            else:
+                num_bytes = (width + 7) >> 3
+                if at + num_bytes > end:
+                    return -1
+                in_bytes = (np.uint64(1) << np.uint64(8 * num_bytes)) - np.uint64(1)
+                value, bit = np.int64(_cut_word(page, at) & in_bytes), -1
+                at += num_bytes
+            continue
+        count = min(rows - done, left)
+        left -= count
+        if bit < 0:
+            found |= np.uint64(value)
+            for row in range(done, done + count):
+                out[row] = value
+            done += count
+            continue
+        if bit + count * width > end * 8:  # the last group may be cut
+            return -1
+        last = (page.shape[0] - _WORD_BYTES) * 8  # where the first bit of a whole word may be
+        stop = done + count
+        if at_once == 8:
+            while done + 8 <= stop and bit <= last:
+                word = load_word(start + np.uint64(bit >> 3)) >> np.uint64(bit & 7)
+                for number in range(8):
+                    out[done + number] = word & mask
+                    found |= word & mask
+                    word >>= step
+                bit += 8 * width
+                done += 8
+        elif at_once == 4:
+            while done + 4 <= stop and bit <= last:
+                word = load_word(start + np.uint64(bit >> 3)) >> np.uint64(bit & 7)
+                for number in range(4):
+                    out[done + number] = word & mask
+                    found |= word & mask
+                    word >>= step
+                bit += 4 * width
+                done += 4
+        while done < stop:
+            if bit <= last:
+                word = load_word(start + np.uint64(bit >> 3))
+            else:
+                word = _cut_word(page, bit >> 3)
+            word = (word >> np.uint64(bit & 7)) & mask
+            out[done] = word
+            found |= word
+            bit += width
+            done += 1
+    state[AT], state[LEFT], state[VALUE], state[BIT] = at, left, value, bit
+    return np.int64(found)
+
+
+@kernel
+def look_up(dictionary: Any, codes: UInt32Array, out: Any) -> bool:
+    """Write the values of codes, shape (rows,); return whether all codes are places in the dictionary."""
+    for row in range(codes.shape[0]):
+        code = codes[row]
+        if code >= dictionary.shape[0]:
+            return False
+        out[row] = dictionary[code]
+    return True
+
+
+@kernel
+def look_up_rows(dictionary: Any, codes: UInt32Array, rows: Int32Array, out: Any) -> bool:
+    """Write the values of the codes of some ``rows``, shape (rows,); return whether they are in the dictionary."""
+    for row in range(rows.shape[0]):
+        code = codes[rows[row]]
+        if code >= dictionary.shape[0]:
+            return False
+        out[row] = dictionary[code]
+    return True
+
+
+@kernel
+def spread_values(out: Any, valid: UInt8Array, count: int) -> None:
+    """Move the first ``count`` values of ``out``, shape (rows,), to the rows that are not NULL; others become 0."""
+    for row in range(valid.shape[0] - 1, -1, -1):
+        if valid[row]:
+            count -= 1
+            out[row] = out[count]
+        else:
+            out[row] = 0
+
+
+@kernel
+def text_ends(page: UInt8Array, at: int, ends: Int64Array) -> int:
+    """Find the texts of a page, each after its length of four bytes: write the ends, shape (texts,).
+
+    Return the end of the last; −1 if the page has too few.
+    """
+    for row in range(ends.shape[0]):
+        if at + 4 > page.shape[0]:
+            return -1
+        length = np.int64(page[at]) | np.int64(page[at + 1]) << 8 | np.int64(page[at + 2]) << 16
+        length |= np.int64(page[at + 3]) << 24
+        at += 4 + length
+        if at > page.shape[0]:
+            return -1
+        ends[row] = at
+    return at
+
+
+@kernel
+def copy_texts(page: UInt8Array, at: int, ends: Int64Array, offsets: Int32Array, out: UInt8Array) -> None:
+    """Copy the texts that :func:`text_ends` found from ``at`` on; write their offsets, shape (texts + 1,)."""
+    to = 0
+    for row in range(ends.shape[0]):
+        offsets[row] = to
+        for place in range(at + 4, ends[row]):
+            out[to] = page[place]
+            to += 1
+        at = ends[row]
+    offsets[ends.shape[0]] = to

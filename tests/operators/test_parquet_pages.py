@@ -1,0 +1,177 @@
+"""Pages that the engine decodes itself: the values are pyarrow's, whatever wrote the file and however it is read."""
+
+from __future__ import annotations
+
+import itertools
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from pyspark_pipeline.errors import CorruptFileError
+from pyspark_pipeline.operators.scan.parquet.file import ParquetFileReader
+from pyspark_pipeline.operators.scan.reader import READ_ERRORS
+from pyspark_pipeline.plan.nodes import FileScan, Filter, ScanSplit
+from tests.operators.kit import Builder, call, column, fields, literal, run
+
+RANDOM = np.random.default_rng(11)
+SPEC = "i:int, l:bigint, f:float, d:double, t:date, ts:timestamp, n9:decimal(9;2), n18:decimal(18;4), s:string"
+
+
+def nullable(values: Any, kind: pa.DataType, share: float) -> pa.Array:
+    """Return values, a share of which are NULL."""
+    mask = RANDOM.random(len(values)) < share
+    if pa.types.is_decimal(kind):
+        decimals = [Decimal(int(value)).scaleb(-kind.scale) for value in values]
+        return pa.array(np.array(decimals, dtype=object), kind, mask=mask)
+    return pa.array(values, pa.int64() if pa.types.is_temporal(kind) else None, mask=mask).cast(kind)
+
+
+def made(rows: int, distinct: int, share: float) -> pa.Table:
+    """Return a table of all known types, with so many distinct values of each column."""
+    codes = RANDOM.integers(0, distinct, rows)
+    values = RANDOM.integers(-(10**6), 10**6, distinct)[codes] if rows else codes
+    kinds = {
+        "i": pa.int32(),
+        "l": pa.int64(),
+        "f": pa.float32(),
+        "d": pa.float64(),
+        "ts": pa.timestamp("us", tz="UTC"),
+        "n9": pa.decimal128(9, 2),
+        "n18": pa.decimal128(18, 4),
+    }
+    columns = {name: nullable(values, kind, share) for name, kind in kinds.items()}
+    columns["t"] = nullable(values % 20000, pa.int32(), share).cast(pa.date32())
+    columns["s"] = nullable(np.array([f"text {value}" for value in values] or [""])[:rows], pa.string(), share)
+    return pa.table(columns)
+
+
+def chunks(path: Path, batch_rows: int, spec: str = SPEC) -> pa.Table | None:
+    """Read the columns of a file as the scan does, and plain; None without rows."""
+    reader = ParquetFileReader(str(path), fields(spec), False, unscaled_decimals=True)
+    names = [field.name for field in fields(spec)]
+    tables = []
+    for group in range(reader.metadata.num_row_groups):
+        for chunk in reader.chunks(group, batch_rows):
+            assert 0 < chunk.num_rows <= batch_rows
+            for array in chunk.columns:
+                array.validate(full=True)
+            tables.append(pa.table({name: plain(array) for name, array in zip(names, chunk.columns, strict=True)}))
+    reader.close()
+    return pa.concat_tables(tables).combine_chunks() if tables else None
+
+
+def plain(array: pa.Array) -> pa.Array:
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def expected(path: Path) -> pa.Table | None:
+    """Return the columns as pyarrow reads them, decimals as the integers that are stored; None without rows."""
+    table = pq.read_table(path).combine_chunks()
+    if not table.num_rows:
+        return None
+    columns = {}
+    for name in (field.name for field in fields(SPEC)):
+        array = table.column(name)
+        if pa.types.is_decimal(array.type):
+            unscaled = array.chunk(0).view(pa.decimal128(array.type.precision, 0)) if array.num_chunks else array
+            array = unscaled.cast(pa.int32() if array.type.precision <= 9 else pa.int64())
+        columns[name] = array
+    return pa.table(columns)
+
+
+VERSIONS = ["1.0", "2.0"]
+COMPRESSIONS = ["snappy", "zstd", "gzip", "none", "brotli"]
+SHAPES = [
+    (0, 1, 0.0),
+    (1, 1, 0.0),
+    (1, 1, 1.0),
+    (5000, 1, 0.0),
+    (5000, 1, 1.0),
+    (5000, 2, 0.3),
+    (20_000, 300, 0.0),
+    (20_000, 9000, 0.01),
+    (20_000, 20_000, 0.5),
+]
+
+
+@pytest.mark.rotates
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_values_are_those_of_pyarrow(tmp_path: Path, version: str, compression: str) -> None:
+    for number, (shape, uses_dictionary) in enumerate(itertools.product(SHAPES, [True, False])):
+        path = tmp_path / f"{number}.parquet"
+        pq.write_table(
+            made(*shape),
+            path,
+            compression=compression,
+            use_dictionary=uses_dictionary,
+            data_page_version=version,
+            data_page_size=int(RANDOM.choice([100, 3000, 1 << 20])),
+            dictionary_pagesize_limit=int(RANDOM.choice([2000, 1 << 20])),
+            row_group_size=int(RANDOM.choice([4000, 1 << 20])),
+            store_decimal_as_integer=True,
+        )
+        for batch_rows in (999, 1 << 17):
+            assert chunks(path, batch_rows) == expected(path), (shape, uses_dictionary, batch_rows)
+
+
+def test_values_of_required_columns_are_those_of_pyarrow(tmp_path: Path) -> None:
+    table = made(20_000, 700, 0.0)
+    required = pa.schema([pa.field(field.name, field.type, nullable=False) for field in table.schema])
+    path = tmp_path / "required.parquet"
+    pq.write_table(table.cast(required), path, data_page_size=2000, store_decimal_as_integer=True)
+    assert chunks(path, 3001) == expected(path)
+
+
+@pytest.mark.parametrize("uses_dictionary", [True, False])
+@pytest.mark.parametrize("share", [0.0, 0.2])
+@pytest.mark.parametrize("is_sorted", [True, False])
+def test_rows_that_pass_a_filter_are_those_of_pyarrow(
+    tmp_path: Path, uses_dictionary: bool, share: float, is_sorted: bool
+) -> None:
+    table = made(30_000, 4000, share)
+    if is_sorted:
+        table = table.sort_by("l")
+    path = tmp_path / "filtered.parquet"
+    settings = {"data_page_size": 3000, "row_group_size": 7000, "store_decimal_as_integer": True}
+    pq.write_table(table, path, use_dictionary=uses_dictionary, **settings)
+    output = fields(SPEC)
+    scan = FileScan(format="parquet", output=output, input_id=0, num_data_columns=len(output))
+    for low, high in ((0, 10**5), (10**6, 10**6), (-(10**6), 10**6), (-5, 5)):
+        above = call("GreaterThanOrEqual", "boolean", column(scan, "l"), literal(low, "bigint"))
+        below = call("LessThanOrEqual", "boolean", column(scan, "l"), literal(high, "bigint"))
+        node = Filter(output=output, condition=call("And", "boolean", above, below), child=scan)
+        split = ScanSplit(path=str(path), start=0, length=path.stat().st_size)
+        found = run(node, builder=Builder(scans={0: [split]}))
+        kept = table.filter(pc.and_(pc.greater_equal(table["l"], low), pc.less_equal(table["l"], high)))
+        assert found.equals(kept.select(found.schema.names).cast(found.schema)), (low, high)
+
+
+@pytest.mark.rotates
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("compression", ["snappy", "none"])
+def test_damaged_pages_raise_or_return_as_many_rows(tmp_path: Path, version: str, compression: str) -> None:
+    path = tmp_path / "damaged.parquet"
+    pq.write_table(
+        made(3000, 200, 0.1), path, compression=compression, data_page_version=version, data_page_size=1000
+    )
+    data = path.read_bytes()
+    end = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    raised = 0
+    for _ in range(300):
+        damaged = bytearray(data)
+        for place in RANDOM.integers(4, end, 3):
+            damaged[place] = RANDOM.integers(0, 256)
+        path.write_bytes(damaged)
+        try:
+            found = chunks(path, 1000, "l:bigint, d:double, ts:timestamp, t:date")
+            assert found is not None and found.num_rows == 3000
+        except (*READ_ERRORS, CorruptFileError):
+            raised += 1
+    assert raised
