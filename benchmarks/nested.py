@@ -55,7 +55,8 @@ _QUERIES = {
 }
 
 
-def _nests(first: int, rows: int, groups: int) -> pa.Table:
+def make_nests(first: int, rows: int, groups: int) -> pa.Table:
+    """Return rows ``first`` … of ``nests``, whose column ``k`` has about as many values as ``groups``."""
     ids = np.arange(first, first + rows)
     dice = np.random.default_rng(first)
     elements = dice.integers(0, 100, rows * 5)
@@ -101,7 +102,7 @@ def tables(scale: float, folder: Path | None) -> Mapping[str, str]:
             writer = None
             for first in range(0, total, _CHUNK):
                 rows = min(_CHUNK, total - first)
-                made = _nests(first, rows, max(total // 40, 1)) if name == "nests" else _wide(first, rows)
+                made = make_nests(first, rows, max(total // 40, 1)) if name == "nests" else _wide(first, rows)
                 writer = writer or pq.ParquetWriter(path, made.schema)
                 writer.write_table(made)
             if writer is not None:

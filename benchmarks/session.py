@@ -69,6 +69,12 @@ class Session:
             self._spark.read.parquet(path).createOrReplaceTempView(name)
         return {}
 
+    def statements(self, texts: list[str]) -> dict[str, Any]:
+        """Execute statements of SQL."""
+        for text in texts:
+            self._spark.sql(text)
+        return {}
+
     def run(self, sql: str, sink: str, answer: str | None = None) -> dict[str, Any]:
         """Time one execution of ``sql``, from its text to the end of ``sink`` (collect, count, noop, show)."""
         began = time.perf_counter()

@@ -30,7 +30,8 @@ class Suite:
     ``tables`` makes the tables of a scale, in a folder or the default one, and returns their files; ``choose`` returns
     the queries that a text selects, all if it is None, and raises :class:`KeyError` for an unknown one; ``published``
     returns the published answers at a scale by query name, in which the columns ``not_published`` are not compared. The
-    queries run in DuckDB too if the suite ``has_oracle``.
+    queries run in DuckDB too if the suite ``has_oracle``. ``views`` returns the statements that create the views of the
+    files; without it each table is a view of a file of Parquet.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Suite:
     published: Callable[[float], Mapping[str, Texts]] = _no_answers
     not_published: frozenset[str] = frozenset()
     has_oracle: bool = True
+    views: Callable[[Mapping[str, str]], Sequence[str]] | None = None
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Add ``--scale``, ``--queries``, ``--runs`` and ``--data``."""
@@ -82,7 +84,10 @@ class Suite:
         with contextlib.ExitStack() as stack:
             engines = {name: stack.enter_context(Engine(name, conf, log=arguments.log)) for name in engine_names}
             for engine in engines.values():
-                engine.call("views", tables=tables)
+                if self.views is None:
+                    engine.call("views", tables=tables)
+                else:
+                    engine.call("statements", texts=list(self.views(tables)))
             results = run_all(queries, engines, plan)
             document = {
                 "meta": meta(arguments, engines),

@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.micro import cases, exchange_cases, join_cases, measure, sort_cases  # noqa: F401 (registers its cases)
+from benchmarks.micro import cases, exchange_cases, join_cases, measure, scan_cases, sort_cases  # noqa: F401 (registers its cases)
 from pyspark_pipeline.kernels.warm_up import warm_up
 
 

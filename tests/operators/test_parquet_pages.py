@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pyspark_pipeline.errors import CorruptFileError
+from pyspark_pipeline.kernels import compile_cache
 from pyspark_pipeline.operators.scan.parquet.file import ParquetFileReader
 from pyspark_pipeline.operators.scan.reader import READ_ERRORS
 from pyspark_pipeline.plan.nodes import FileScan, Filter, ScanSplit
@@ -21,6 +22,12 @@ from tests.operators.kit import Builder, call, column, fields, literal, run
 
 RANDOM = np.random.default_rng(11)
 SPEC = "i:int, l:bigint, f:float, d:double, t:date, ts:timestamp, n9:decimal(9;2), n18:decimal(18;4), s:string"
+
+
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decode pages though the cache of kernels may not be complete yet."""
+    monkeypatch.setattr(compile_cache, "is_complete", lambda: True)
 
 
 def nullable(values: Any, kind: pa.DataType, share: float) -> pa.Array:

@@ -26,7 +26,7 @@ from pyspark_pipeline.operators.scan.parquet.nested import (
     number_of_leaves,
     read_leaves,
 )
-from pyspark_pipeline.operators.scan.parquet.pages import ColumnPages, is_known, open_pages
+from pyspark_pipeline.operators.scan.parquet.pages import ColumnPages, is_compiled, is_known, open_pages
 from pyspark_pipeline.operators.scan.parquet.types import spark_reads, stored_type
 from pyspark_pipeline.operators.scan.parquet.unscaled import unscaled_leaves
 from pyspark_pipeline.operators.scan.reader import null_chunks
@@ -93,7 +93,8 @@ class ParquetFileReader:
         self._unscaled = self._unscaled_leaves() if unscaled_decimals else frozenset()
         plain = read_plain_footer(self.path, *version, self._unscaled | self._plain_leaves())
         self._reader_metadata = plain or self.metadata
-        self._known = {} if footer.encrypted else self._known_leaves()
+        may_decode = is_compiled() and not footer.encrypted
+        self._known = self._known_leaves() if may_decode else {}
         self._file = open(self.path, "rb", buffering=0)
 
     def _match_nested(self, field: Field, place: int, case_sensitive: bool) -> NestedColumn:

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pyspark_pipeline.kernels import compile_cache
 from pyspark_pipeline.kernels import parquet_pages as page_kernels
 from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import pack_validity
@@ -35,6 +36,11 @@ _LENGTH_BYTES = 4
 
 #: Returns the bytes of a page, uint8, of a size; some bytes may follow the stored ones.
 _Decompress = Callable[[UInt8Array, int, int, int], UInt8Array]
+
+
+def is_compiled() -> bool:
+    """Return whether no scan has to wait for a kernel to be compiled; until then pyarrow reads all pages."""
+    return compile_cache.is_complete()
 
 
 def is_known(column: pq.ColumnSchema, shown: pa.DataType) -> bool:
