@@ -492,26 +492,36 @@ def test_task_with_several_cores_scans_several_partitions(spark: SparkSession, t
     assert partitions == -(-spark_partitions // together)
 
 
+def _task_metrics(frame: DataFrame, enabled: str) -> dict[str, int]:
+    """Collect a frame; return Spark's metrics of its tasks, summed."""
+    spark, group = frame.sparkSession, f"metrics {enabled} {id(frame)}"
+    spark.sparkContext.setJobGroup(group, group)
+    with configured(spark, {ENABLED: enabled}):
+        frame.select("*").collect()
+    tracker, scala = spark.sparkContext.statusTracker(), spark.sparkContext._jsc.sc()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+    scala.listenerBus().waitUntilEmpty()
+    stages = [scala.statusStore().lastStageAttempt(stage) for job in jobs if job for stage in job.stageIds]
+    names = ("inputRecords", "inputBytes", "peakExecutionMemory", "diskBytesSpilled", "memoryBytesSpilled")
+    return {name: sum(getattr(stage, name)() for stage in stages) for name in names}
+
+
 def test_tasks_update_spark_input_and_memory_metrics(spark: SparkSession, tables: TableShelf) -> None:
-    frame = spark.read.parquet(str(tables.path("tame")))
-
-    def metrics(enabled: str) -> dict[str, int]:
-        group = f"metrics {enabled}"
-        spark.sparkContext.setJobGroup(group, group)
-        with configured(spark, {ENABLED: enabled}):
-            frame.groupBy("l").agg(F.sum("id")).collect()
-        tracker, scala = spark.sparkContext.statusTracker(), spark.sparkContext._jsc.sc()
-        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
-        scala.listenerBus().waitUntilEmpty()
-        stages = [scala.statusStore().lastStageAttempt(stage) for job in jobs if job for stage in job.stageIds]
-        names = ("inputRecords", "inputBytes", "peakExecutionMemory", "diskBytesSpilled", "memoryBytesSpilled")
-        return {name: sum(getattr(stage, name)() for stage in stages) for name in names}
-
-    ours, theirs = metrics("true"), metrics("false")
-    assert ours["inputRecords"] == theirs["inputRecords"] == frame.count()
+    table = spark.read.parquet(str(tables.path("tame")))
+    frame = table.groupBy("l").agg(F.sum("id"))
+    ours, theirs = _task_metrics(frame, "true"), _task_metrics(frame, "false")
+    assert ours["inputRecords"] == theirs["inputRecords"] == table.count()
     assert 0 < ours["inputBytes"] <= theirs["inputBytes"]  # Spark counts footers too
     assert ours["peakExecutionMemory"] > 0
     assert ours["diskBytesSpilled"] == ours["memoryBytesSpilled"] == 0
+
+
+def test_rows_that_a_scan_leaves_out_are_input_records(spark: SparkSession, tmp_path: Path) -> None:
+    numbers = [number * 7919 % 10_000 for number in range(10_000)]
+    pq.write_table(pa.table({"n": numbers, "id": range(10_000)}), tmp_path / "few.parquet")
+    frame = spark.read.parquet(str(tmp_path)).where("n < 100").agg(F.sum("id"))
+    ours, theirs = _task_metrics(frame, "true"), _task_metrics(frame, "false")
+    assert ours["inputRecords"] == theirs["inputRecords"] == 10_000
 
 
 @pytest.mark.parametrize("aqe", ["true", "false"])
