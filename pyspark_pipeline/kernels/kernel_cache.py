@@ -22,7 +22,7 @@ import os
 import pickle
 import tempfile
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
@@ -180,6 +180,11 @@ def preload(modules: Collection[str]) -> int:
         if dispatcher is not None:
             _preload_form(dispatcher, path)
     return len(best)
+
+
+def are_loaded(kernels: Iterable[Any]) -> bool:
+    """Return whether each of the ``kernels`` has a compiled form in this process."""
+    return all(kernel.overloads for kernel in kernels)
 
 
 def _preload_form(dispatcher: Any, path: Path) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyspark_pipeline.kernels import compile_cache
+from pyspark_pipeline.kernels import compile_cache, kernel_cache
 from pyspark_pipeline.kernels import parquet_pages as page_kernels
 from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import pack_validity
@@ -34,13 +34,24 @@ _MOST_PAGES = 1 << 16
 _MOST_BITS = 32
 _LENGTH_BYTES = 4
 
+_KERNELS = (
+    page_kernels.read_page_headers,
+    page_kernels.read_runs,
+    page_kernels.look_up,
+    page_kernels.look_up_rows,
+    page_kernels.spread_values,
+    page_kernels.text_ends,
+    page_kernels.copy_texts,
+    decompress_words,
+)
+
 #: Returns the bytes of a page, uint8, of a size; some bytes may follow the stored ones.
 _Decompress = Callable[[UInt8Array, int, int, int], UInt8Array]
 
 
 def is_compiled() -> bool:
     """Return whether no scan has to wait for a kernel to be compiled; until then pyarrow reads all pages."""
-    return compile_cache.is_complete()
+    return kernel_cache.are_loaded(_KERNELS) or compile_cache.is_complete()
 
 
 def is_known(column: pq.ColumnSchema, shown: pa.DataType) -> bool:
