@@ -103,7 +103,7 @@ def child_of(data: Any, at: int, end: int, first: int, count: int, guess: int, n
 def read_document(
     data: Any, at: int, stop: int, row: int, kinds: Any, levels: Any, firsts: Any, counts: Any, inner: Any,
     name_ends: Any, names: Any, bases: Any, capacities: Any, used: Any, tokens: Any, starts: Any, ends: Any,
-    stack: Any, closings: Any, has_bare_names: bool, has_zeros: bool,
+    stack: Any, closings: Any, has_bare_names: bool, has_zeros: bool, has_escaped_keys: bool,
 ) -> int:  # fmt: skip
     """Write the tokens of one document; return its status. Other arguments are those of :func:`read_documents`.
 
@@ -219,6 +219,8 @@ def read_document(
         if end < 0 or end - at > _LONGEST_NAME or contents & _CONTROLS:
             return OTHER
         if outer >= 0 and kinds[outer] == MAP:
+            if contents & _ESCAPES and not has_escaped_keys:
+                return OTHER
             level = np.int64(inner[outer])
             if used[level] >= capacities[level]:
                 return FULL
@@ -248,7 +250,7 @@ def read_document(
 def read_documents(
     offsets: Any, data: Any, kinds: Any, levels: Any, firsts: Any, counts: Any, inner: Any, name_ends: Any, names: Any,
     bases: Any, capacities: Any, used: Any, tokens: Any, starts: Any, ends: Any, statuses: Any, row: int,
-    has_bare_names: bool, has_zeros: bool,
+    has_bare_names: bool, has_zeros: bool, has_escaped_keys: bool,
 ) -> int:  # fmt: skip
     """Write the tokens (uint8) of documents from ``row`` on, their ``starts`` and ``ends`` (int32), and the statuses.
 
@@ -256,7 +258,8 @@ def read_documents(
     The nodes (int32 each) have ``kinds``, ``levels``, the first and the number of their children, the level of their
     elements, and, if they are fields, names between ``name_ends`` in ``names``. ``capacities`` and ``used`` (int64) are
     the slots of each level. The start and the end of an array or map are those of its elements.
-    Documents may have names without quotes (``has_bare_names``), and zeros before numbers (``has_zeros``).
+    Documents may have names without quotes (``has_bare_names``), zeros before numbers (``has_zeros``), and escapes in
+    the keys of maps (``has_escaped_keys``).
     A document that is not decided, or is empty, has no tokens.
     """
     stack = np.empty((DEEPEST + 1, 3), dtype=np.int64)
@@ -266,7 +269,7 @@ def read_documents(
         status = read_document(
             data, np.int64(offsets[row]), np.int64(offsets[row + 1]), row, kinds, levels, firsts, counts, inner,
             name_ends, names, bases, capacities, used, tokens, starts, ends, stack, closings,
-            has_bare_names, has_zeros,
+            has_bare_names, has_zeros, has_escaped_keys,
         )  # fmt: skip
         statuses[row] = status
         if status == OTHER or status == FULL:
