@@ -5,7 +5,7 @@ Spark keeps the fields of a document whose others are wrong; the error of a docu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -178,6 +178,8 @@ class Document:
         self._root = root
         self._scalars = scalars
         self._read_text = read_text
+        #: The members of objects that are the root which were read: their places and values, in the order of the text.
+        self.members: list[tuple[int, Any]] = []
         self.error: JsonError | None = None
         try:
             if reader is None:
@@ -231,6 +233,8 @@ class Document:
             try:
                 if place is not None:
                     values[f"c{place}"] = self._one(node.children[place])
+                    if node is self._root:
+                        self.members.append((place, values[f"c{place}"]))
                     continue
             except JsonError as error:
                 # An error of the whole value replaces those of its parts.
@@ -281,6 +285,8 @@ class Records(Document):
     """The rows of a line of a file, a struct each: none of an empty line, several of an array."""
 
     value: list[dict[str, Any]]
+    #: Whether the line has an array.
+    is_array = False
 
     def _read(self) -> list[dict[str, Any]]:
         token = self._reader.next()
@@ -288,6 +294,7 @@ class Records(Document):
             return []
         if token != "[":
             return [self._row()]
+        self.is_array = True
         rows = []
         while self._reader.next() not in (None, "]"):
             rows.append(self._row())
@@ -301,3 +308,21 @@ class Records(Document):
 
     def _nothing(self) -> list[dict[str, Any]]:
         return [super()._nothing()]
+
+
+def array_of(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
+    """Return values of documents as an array; strings may be bytes that are not UTF-8."""
+    try:
+        return pa.array(values, type_)
+    except pa.ArrowInvalid:
+        return pa.array(values, _with_bytes(type_)).cast(type_, safe=False)
+
+
+def _with_bytes(type_: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(type_):
+        return pa.struct([field.with_type(_with_bytes(field.type)) for field in type_])
+    if pa.types.is_map(type_):
+        return pa.map_(_with_bytes(type_.key_type), _with_bytes(type_.item_type))
+    if pa.types.is_list(type_):
+        return pa.list_(type_.value_field.with_type(_with_bytes(type_.value_type)))
+    return pa.binary() if pa.types.is_string(type_) else type_

@@ -131,12 +131,28 @@ def _where(spark: SparkSession, folder: Path, options: Mapping[str, str], condit
 
 @pytest.mark.parametrize(
     "condition",
-    ["n > 1", "n = 12", "n = 13", "n <> 13 AND v IS NULL", "n < 100 AND _corrupt_record IS NOT NULL", "v LIKE '%1%'"],
+    [
+        "n > 1",
+        "n = 12",
+        "n = 13",
+        "n <> 13 AND v IS NULL",
+        "n < 100 AND _corrupt_record IS NOT NULL",
+        "v LIKE '%1%'",
+        "(n = 2 OR v = 'b') AND v < 'c'",
+        "n IN (1, 2, 3) AND (v <> 'a' OR w = 'x')",
+        "n = 1 OR w = 'x'",
+        "_corrupt_record IS NULL",
+        "_corrupt_record IS NULL AND n + 1 > 0",
+    ],
 )
 def test_pushed_filters(spark: SparkSession, tmp_path: Path, condition: str) -> None:
-    (tmp_path / "a.json").write_bytes(_TEXT)
-    frame, _ = outcome_of_both(spark, lambda: _read(spark, tmp_path, {}).where(condition))
-    assert summary_of(frame).reasons == ()
+    source = random.Random(condition)
+    members = ['"n":1', '"n":2', '"n":null', '"n":"x"', '"v":"a"', '"v":"b"', '"v":{"a":1}', '"w":"x"', '"w":', '"z":1']
+    lines = [f"{{{','.join(source.choices(members, k=source.randrange(5)))}}}" for _ in range(300)]
+    (tmp_path / "a.json").write_bytes(_TEXT + "\n".join(lines).encode())
+    for mode in ("PERMISSIVE", "DROPMALFORMED"):
+        frame, _ = outcome_of_both(spark, partial(_where, spark, tmp_path, {"mode": mode}, condition))
+        assert summary_of(frame).reasons == ()
 
 
 def test_inferred_schema(spark: SparkSession, tmp_path: Path) -> None:

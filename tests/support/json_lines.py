@@ -21,8 +21,9 @@ _NAMES = [
     '"a"', '"b"', '"c"', '"x"', '"A"', '"a b"', "a", "b", "'a'", r'"\u0061"', r'"\ud83d"', r'"\ud83d\ude00"', '""',
     '"é"', "é", '"a', "a-b", "1",
 ]  # fmt: skip
+#: Without FF: Jackson takes a name with it for another one that it has seen, in whichever line.
 _ODD_BYTES = [
-    b"\xff", b"\xc3", b"\xc3\xa9", b"\xed\xa0\x80", b"\xed\xa0\xbd\xed\xb8\x80", b"\xc0\x80", b"\xf0\x9f\x98\x80",
+    b"\xfe", b"\xc3", b"\xc3\xa9", b"\xed\xa0\x80", b"\xed\xa0\xbd\xed\xb8\x80", b"\xc0\x80", b"\xf0\x9f\x98\x80",
     b"\xf0\x9f", b"\xf5\x80\x80\x80", b"\xe2\x82", b"\x80", b"\x00", b"\x0b", b"\x7f", b"\\", b'"', b"'", b"/", b"*",
     b",", b":", b"{", b"}", b"[", b"]", b" ", b"\t", b"0", b"-", b"e", b".", b"u", b"\\u", b"n", b"/*", b"*/", b"//",
 ]  # fmt: skip

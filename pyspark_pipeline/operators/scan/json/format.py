@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from pyspark_pipeline.expressions.registry import ExpressionSettings
 from pyspark_pipeline.operators.scan.formats import RequiredSetting, reads_format
 from pyspark_pipeline.operators.scan.json.options import JsonOptions
 from pyspark_pipeline.operators.scan.json.records import LineParser
@@ -15,7 +14,7 @@ from pyspark_pipeline.operators.scan.lines import LineCutter
 from pyspark_pipeline.operators.scan.malformed import chunks_by_mode
 from pyspark_pipeline.operators.scan.reader import FileReader, ReadRequest
 from pyspark_pipeline.plan.expr import Expr
-from pyspark_pipeline.plan.nodes import Field, ScanSplit
+from pyspark_pipeline.plan.nodes import ScanSplit
 
 
 @reads_format(
@@ -46,22 +45,17 @@ from pyspark_pipeline.plan.nodes import Field, ScanSplit
 )
 def open_json(path: str, request: ReadRequest) -> FileReader:
     """Open a file; the options are those of :class:`JsonOptions`."""
-    return JsonFileReader(path, request.columns, JsonOptions.of(request.options), request.expressions)
+    return JsonFileReader(path, request, JsonOptions.of(request.options))
 
 
 class JsonFileReader:
-    """Reads ``columns`` of the file at a local path. Times are in the time zone of ``settings``."""
+    """Reads the file at a local path."""
 
     def __init__(
-        self,
-        path: str,
-        columns: Sequence[Field],
-        options: JsonOptions,
-        settings: ExpressionSettings,
-        group_bytes: int = GROUP_BYTES,
+        self, path: str, request: ReadRequest, options: JsonOptions, group_bytes: int = GROUP_BYTES
     ) -> None:
         self._mode = options.mode
-        self._parser = LineParser(columns, options, settings)
+        self._parser = LineParser(request, options)
         self._cutter = LineCutter(options.separator)
         self._parts = LineParts(path, self._cutter, group_bytes)
 

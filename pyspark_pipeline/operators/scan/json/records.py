@@ -11,26 +11,28 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.expressions.json_bytes import ByteReader, WideReader, open_bytes
-from pyspark_pipeline.expressions.json_documents import Flags, ReadText, Records, read_text
+from pyspark_pipeline.expressions.json_documents import Flags, ReadText, Records, array_of, read_text
 from pyspark_pipeline.expressions.json_parse import JsonError, units
 from pyspark_pipeline.expressions.json_read import Leaves, Schema
 from pyspark_pipeline.expressions.json_reader import BUFFER, Reader
-from pyspark_pipeline.expressions.registry import ExpressionSettings
 from pyspark_pipeline.expressions.values import flags
+from pyspark_pipeline.operators.scan.json.filters import MemberFilters
 from pyspark_pipeline.operators.scan.json.options import JsonOptions
-from pyspark_pipeline.plan.nodes import Field
+from pyspark_pipeline.operators.scan.reader import ReadRequest
 
 #: A character that Jackson accepts nowhere but in strings, which then do not end.
 _WRONG = "\0"
 
 
 class LineParser:
-    """Reads lines into ``columns``; times are in the time zone of ``settings``."""
+    """Reads lines into the columns of a request."""
 
-    def __init__(self, columns: Sequence[Field], options: JsonOptions, settings: ExpressionSettings) -> None:
+    def __init__(self, request: ReadRequest, options: JsonOptions) -> None:
         self._options = options
         self._corrupt = options.corrupt
-        read = [column for place, column in enumerate(columns) if place != options.corrupt]
+        settings = request.expressions
+        self._filters = MemberFilters(request, options.corrupt) if request.filters else None
+        read = [column for place, column in enumerate(request.columns) if place != options.corrupt]
         names, types = (tuple(column.name for column in read), tuple(column.type for column in read))
         self._kind = DataType("struct", children=types, names=names)
         self._leaves = Leaves(settings, settings.time_zone, options.features, {}, is_raw=not options.decodes)
@@ -46,11 +48,14 @@ class LineParser:
         children = [found.field(place) for place in range(len(self._kind.children))]
         if is_other.any():
             records = self._records(lines.filter(pa.array(is_other)).cast(pa.binary()).to_pylist())
+            if self._filters is not None:
+                for record in records:
+                    self._filters.apply(record)
             counts[is_other] = [len(record.value) for record in records]
             has_error[is_other] = [record.error is not None for record in records]
             values = [row for record in records for row in record.value]
             children = [
-                pa.concat_arrays([child, _array([row[f"c{place}"] for row in values], kind)])
+                pa.concat_arrays([child, array_of([row[f"c{place}"] for row in values], kind.arrow)])
                 for place, (child, kind) in enumerate(zip(children, self._kind.children, strict=True))
             ]
         if (counts == 1).all() and not is_other.any():
@@ -109,21 +114,3 @@ def _valid_text(line: bytes) -> tuple[str, int]:
         return line.decode(), -1
     except UnicodeDecodeError as error:
         return line[: error.start].decode(), error.end if error.reason == "unexpected end of data" else error.start
-
-
-def _array(values: Sequence[object], kind: DataType) -> pa.Array:
-    """Return Python objects as an array; strings may be bytes that are not UTF-8."""
-    try:
-        return pa.array(values, kind.arrow)
-    except pa.ArrowInvalid:
-        return pa.array(values, _with_bytes(kind.arrow)).cast(kind.arrow, safe=False)
-
-
-def _with_bytes(type_: pa.DataType) -> pa.DataType:
-    if pa.types.is_struct(type_):
-        return pa.struct([field.with_type(_with_bytes(field.type)) for field in type_])
-    if pa.types.is_map(type_):
-        return pa.map_(_with_bytes(type_.key_type), _with_bytes(type_.item_type))
-    if pa.types.is_list(type_):
-        return pa.list_(type_.value_field.with_type(_with_bytes(type_.value_type)))
-    return pa.binary() if pa.types.is_string(type_) else type_

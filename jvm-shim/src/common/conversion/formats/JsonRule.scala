@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Literal
 import org.apache.spark.sql.catalyst.json.{JSONOptions, JSONOptionsInRead}
 import org.apache.spark.sql.catalyst.util.{DateTimeUtils, FailFastMode}
 import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.execution.datasources.DataSourceStrategy
 import org.apache.spark.sql.internal.LegacyBehaviorPolicy
 import org.apache.spark.sql.types._
 
@@ -44,6 +45,16 @@ object JsonRule extends FileFormatRule {
       json.lineSeparator.map(JSONOptions.LINE_SEP -> _)
   }
 
+  /** The filters that Spark's parser applies when their columns are read, grouped by these (JsonFilters). */
+  override def filters(scan: FileSourceScanExec): Seq[Expression] = {
+    val columns = scan.requiredSchema.map(_.name).filterNot(_ == parsed(scan).columnNameOfCorruptRecord).toSet
+    def read(filter: Expression): Set[String] = filter.references.map(_.name).toSet
+    if (!scan.conf.jsonFilterPushDown) Nil
+    else scan.dataFilters
+      .filter(f => read(f).subsetOf(columns) && DataSourceStrategy.translateFilter(f, false).isDefined)
+      .toArray.groupBy(read).toSeq.flatMap(_._2) // the order of an array's groups
+  }
+
   private def parsed(scan: FileSourceScanExec): JSONOptions = new JSONOptionsInRead(
     scan.relation.options, scan.conf.sessionLocalTimeZone, scan.conf.columnNameOfCorruptRecord)
 
@@ -62,14 +73,17 @@ object JsonRule extends FileFormatRule {
 
   private def errors(scan: FileSourceScanExec, json: JSONOptions): Refused = {
     val corrupt = json.columnNameOfCorruptRecord
-    val isPushed = scan.dataFilters.nonEmpty && scan.conf.jsonFilterPushDown
+    val pushed = filters(scan)
     firstOf(
       (scan.relation.dataSchema.exists(f => f.name == corrupt && f.dataType != StringType),
         "a column of another type than string", () => corrupt),
       (scan.requiredSchema.map(_.name) == Seq(corrupt), "the only column", () => corrupt),
       // Pushed filters drop rows before their malformed fields are found.
-      (isPushed && json.parseMode == FailFastMode, JSONOptions.MODE, () => s"${json.parseMode.name} and a filter"),
-      (isPushed && !scan.dataFilters.exists(dropsNulls(scan, _)), "a filter", () => "that a malformed record may pass"))
+      (pushed.nonEmpty && json.parseMode == FailFastMode, JSONOptions.MODE, () => s"${json.parseMode.name} and a filter"),
+      (pushed.nonEmpty && !scan.dataFilters.exists(dropsNulls(scan, _)), "a filter",
+        () => "that a malformed record may pass"),
+      (pushed.exists(f => f.references.isEmpty || new Support(false, Exclusions.none).reason(f).isDefined), "a filter",
+        () => "of another form"))
   }
 
   /** Return whether `filter` is not true for the row of a malformed record, whose columns are NULL. */
