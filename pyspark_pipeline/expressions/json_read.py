@@ -54,6 +54,7 @@ from pyspark_pipeline.plan.expr import Call
 
 _JAVA_INT = re.compile(r"[+-]?\d+")
 _FIRST_SLOTS = 64
+_NEEDS_ESCAPE = re.compile(r'["\\\x00-\x1f]')
 D = TypeVar("D", bound=Document)
 
 
@@ -270,6 +271,7 @@ class Schema:
                 np.cumsum([0, *map(len, encoded)]),
             )
         )
+        self._has_plain_names = not any(_NEEDS_ESCAPE.search(name) for name in names)
         self._names = frozen(np.frombuffer(b"".join(encoded) or b"\0", dtype=np.uint8))
 
     def read(self, texts: pa.Array) -> tuple[pa.Array, Flags, Flags]:
@@ -286,6 +288,7 @@ class Schema:
             row = json_columns.read_documents(
                 offsets, data, *self._tree, self._names, bases, capacities, used, *columns, statuses, row,
                 features.unquoted_field_names, features.numeric_leading_zeros and not is_raw, not is_raw,
+                self._has_plain_names,
             )  # fmt: skip
             if row == rows:
                 break
