@@ -24,6 +24,7 @@ from tests.support import (
     csv_tables,
     file_tables,
     java_names,
+    json_file_tables,
     json_tables,
     nasty_tables,
     nested_tables,
@@ -32,7 +33,15 @@ from tests.support import (
 )
 from tests.support.tables import TableShelf
 
-__all__ = ["csv_tables", "file_tables", "json_tables", "nasty_tables", "nested_tables", "text_tables"]
+__all__ = [
+    "csv_tables",
+    "file_tables",
+    "json_file_tables",
+    "json_tables",
+    "nasty_tables",
+    "nested_tables",
+    "text_tables",
+]
 
 os.environ["TZ"] = "UTC"
 

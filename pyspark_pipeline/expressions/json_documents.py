@@ -5,7 +5,7 @@ Spark keeps the fields of a document whose others are wrong; the error of a docu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.expressions.json_parse import JsonError, java_text_of, written
-from pyspark_pipeline.expressions.json_reader import FLOAT, INTEGER, NAME, STRING, Features, Reader
+from pyspark_pipeline.expressions.json_reader import FLOAT, INTEGER, NAME, STRING, Reader
 from pyspark_pipeline.expressions.text_arrays import string_array
 from pyspark_pipeline.kernels import json_columns, text_slices
 from pyspark_pipeline.kernels.buffers import allocate
@@ -64,8 +64,11 @@ class Cells:
             found |= self.tokens == kind
         return found
 
-    def texts(self, chosen: Flags, margin: int = 0) -> pa.Array:
-        """Return the texts of the ``chosen`` tokens, without ``margin`` bytes at both ends; the others are NULL."""
+    def texts(self, chosen: Flags, margin: Any = 0) -> pa.Array:
+        """Return the texts of the ``chosen`` tokens, without ``margin`` bytes at both ends; the others are NULL.
+
+        The margin is one number, or int32 of shape (slots,).
+        """
         starts = np.where(chosen, self.starts + np.int32(margin), np.int32(0))
         ends = np.zeros(len(starts) + 1, dtype=np.int32)
         np.cumsum(np.where(chosen, self.ends - margin - starts, 0), out=ends[1:])
@@ -122,8 +125,7 @@ class Scalars:
     Until then a token without a value counts as right, and the documents are read again after it is converted.
     """
 
-    def __init__(self, print_double: Callable[[float], str]) -> None:
-        self.print_double = print_double
+    def __init__(self) -> None:
         self._known: dict[tuple[int, int, str], Any] = {}
         self._missing: dict[int, tuple[Node, dict[tuple[int, str], None]]] = {}
 
@@ -161,34 +163,48 @@ class Scalars:
         return had_missing
 
 
+#: Returns the current value of a reader as a string.
+ReadText: TypeAlias = "Callable[[Any], str | bytes]"
+
+
 class Document:
     """One document that is read into Python objects: its :attr:`value`, and its :attr:`error` or None.
 
     The value of a document with an error is what Spark keeps of it, or NULL, for a struct one of NULLs.
+    ``reader`` is None for a document that Jackson rejects as a whole.
     """
 
-    def __init__(self, root: Node, scalars: Scalars, text: str, features: Features) -> None:
+    def __init__(self, root: Node, scalars: Scalars, reader: Reader | None, read_text: ReadText) -> None:
         self._root = root
         self._scalars = scalars
-        self._reader = Reader(text, features)
+        self._read_text = read_text
+        #: The members of objects that are the root which were read: their places and values, in the order of the text.
+        self.members: list[tuple[int, Any]] = []
         self.error: JsonError | None = None
-        self.value = self._read()
+        try:
+            if reader is None:
+                raise JsonError("no document")
+            self._reader = reader
+            self.value = self._read()
+        except JsonError as error:
+            self.error = error
+            self.value = self._nothing()
 
     def _read(self) -> Any:
         root, reader = self._root, self._reader
-        try:
-            token = reader.next()
-            if token is None:
-                return None
-            if token == "null":
-                raise JsonError("no value")
-            if root.kind.kind == "struct" and token == "[":
-                raise ArrayAsStructError("an array")
-            is_one = root.kind.kind == "array" and root.children[0].kind.kind == "struct" and token == "{"
-            return [self._object(root.children[0])] if is_one else self._one(root)
-        except JsonError as error:
-            self.error = error
-            return {f"c{place}": None for place in range(len(root.children))} if root.kind.kind == "struct" else None
+        token = reader.next()
+        if token is None:
+            return None
+        if token == "null":
+            raise JsonError("no value")
+        if root.kind.kind == "struct" and token == "[":
+            raise ArrayAsStructError("an array")
+        is_one = root.kind.kind == "array" and root.children[0].kind.kind == "struct" and token == "{"
+        return [self._object(root.children[0])] if is_one else self._one(root)
+
+    def _nothing(self) -> Any:
+        root = self._root
+        return {f"c{place}": None for place in range(len(root.children))} if root.kind.kind == "struct" else None
 
     def _one(self, node: Node) -> Any:
         reader = self._reader
@@ -217,6 +233,8 @@ class Document:
             try:
                 if place is not None:
                     values[f"c{place}"] = self._one(node.children[place])
+                    if node is self._root:
+                        self.members.append((place, values[f"c{place}"]))
                     continue
             except JsonError as error:
                 # An error of the whole value replaces those of its parts.
@@ -246,7 +264,7 @@ class Document:
     def _scalar(self, node: Node, token: str) -> Any:
         reader = self._reader
         if node.kind.kind == "string":
-            return read_text(reader, self._scalars.print_double)
+            return self._read_text(reader)
         if token == STRING:
             try:
                 return self._scalars.find(node, json_columns.STRING, f'"{java_text_of(reader.text())}"')
@@ -261,3 +279,50 @@ class Document:
         if token in _LITERALS:
             return self._scalars.find(node, _LITERALS[token], token)
         raise JsonError("a value of another type")
+
+
+class Records(Document):
+    """The rows of a line of a file, a struct each: none of an empty line, several of an array."""
+
+    value: list[dict[str, Any]]
+    #: Whether the line has an array.
+    is_array = False
+
+    def _read(self) -> list[dict[str, Any]]:
+        token = self._reader.next()
+        if token is None:
+            return []
+        if token != "[":
+            return [self._row()]
+        self.is_array = True
+        rows = []
+        while self._reader.next() not in (None, "]"):
+            rows.append(self._row())
+        return rows
+
+    def _row(self) -> dict[str, Any]:
+        row: dict[str, Any] | None = self._one(self._root)
+        if row is None:
+            raise JsonError("no row")
+        return row
+
+    def _nothing(self) -> list[dict[str, Any]]:
+        return [super()._nothing()]
+
+
+def array_of(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
+    """Return values of documents as an array; strings may be bytes that are not UTF-8."""
+    try:
+        return pa.array(values, type_)
+    except pa.ArrowInvalid:
+        return pa.array(values, _with_bytes(type_)).cast(type_, safe=False)
+
+
+def _with_bytes(type_: pa.DataType) -> pa.DataType:
+    if pa.types.is_struct(type_):
+        return pa.struct([field.with_type(_with_bytes(field.type)) for field in type_])
+    if pa.types.is_map(type_):
+        return pa.map_(_with_bytes(type_.key_type), _with_bytes(type_.item_type))
+    if pa.types.is_list(type_):
+        return pa.list_(type_.value_field.with_type(_with_bytes(type_.value_type)))
+    return pa.binary() if pa.types.is_string(type_) else type_

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +35,7 @@ from pyspark_pipeline.expressions.json_documents import (
     WrongTextError,
     read_text,
 )
-from pyspark_pipeline.expressions.json_reader import Features, Reader
+from pyspark_pipeline.expressions.json_reader import FEATURES, Features, Reader
 from pyspark_pipeline.expressions.json_text import double_printer, printed_numbers
 from pyspark_pipeline.expressions.nested import list_array, map_pairs
 from pyspark_pipeline.expressions.per_value import java_text
@@ -54,15 +54,24 @@ from pyspark_pipeline.plan.expr import Call
 
 _JAVA_INT = re.compile(r"[+-]?\d+")
 _FIRST_SLOTS = 64
+_NEEDS_ESCAPE = re.compile(r'["\\\x00-\x1f]')
+D = TypeVar("D", bound=Document)
 
 
 class Leaves:
     """The conversions of tokens to values that are not nested."""
 
     def __init__(
-        self, settings: ExpressionSettings, zone: str, features: Features, formats: Mapping[str, str]
+        self,
+        settings: ExpressionSettings,
+        zone: str,
+        features: Features,
+        formats: Mapping[str, str],
+        is_raw: bool = False,
     ) -> None:
         self._settings = settings
+        #: Whether documents are read as bytes, and strings are the bytes of values that are none.
+        self.is_raw = is_raw
         self._texts = SourceTexts(settings, zone)
         self.features = features
         #: The patterns of dates and timestamps, by the kind of the type.
@@ -169,8 +178,12 @@ class Leaves:
         return self._written(cells, found, escaped) if escaped.any() else found
 
     def _string(self, cells: Cells) -> pa.Array:
-        """Return strings, and other values as Jackson writes them."""
+        """Return strings, and other values as Jackson writes them, or their bytes."""
         plain = cells.among(json_columns.STRING)
+        if self.is_raw:
+            escaped = cells.among(json_columns.ESCAPED)
+            found = cells.texts((cells.tokens > json_columns.NULL) & ~escaped, plain.astype(np.int32))
+            return self._written(cells, found, escaped) if escaped.any() else found
         found, others = cells.texts(plain, 1), cells.tokens > json_columns.STRING
         return self._written(cells, found, others) if others.any() else found
 
@@ -222,10 +235,14 @@ def _legacy_date(text: str, cast: Callable[[pa.Array], pa.Array]) -> int | None:
 
 
 class Schema:
-    """A schema as nodes, numbered so that those of the children of one node are consecutive."""
+    """A schema as nodes, numbered so that those of the children of one node are consecutive.
 
-    def __init__(self, kind: DataType, leaves: Leaves) -> None:
+    If ``has_rows``, a document that is an array has several values, which :meth:`read` does not decide.
+    """
+
+    def __init__(self, kind: DataType, leaves: Leaves, has_rows: bool = False) -> None:
         self._leaves = leaves
+        self._has_rows = has_rows
         self.root = Node(kind, 0, 0)
         self.levels = 1
         nodes, names = [self.root], [""]
@@ -254,6 +271,7 @@ class Schema:
                 np.cumsum([0, *map(len, encoded)]),
             )
         )
+        self._has_plain_names = not any(_NEEDS_ESCAPE.search(name) for name in names)
         self._names = frozen(np.frombuffer(b"".join(encoded) or b"\0", dtype=np.uint8))
 
     def read(self, texts: pa.Array) -> tuple[pa.Array, Flags, Flags]:
@@ -265,11 +283,12 @@ class Schema:
         statuses = np.empty(rows, dtype=np.uint8)
         bases = self._bases(capacities)
         columns = self._columns(bases)
-        row, features = 0, self._leaves.features
+        row, features, is_raw = 0, self._leaves.features, self._leaves.is_raw
         while True:
             row = json_columns.read_documents(
                 offsets, data, *self._tree, self._names, bases, capacities, used, *columns, statuses, row,
-                features.unquoted_field_names, features.numeric_leading_zeros,
+                features.unquoted_field_names, features.numeric_leading_zeros and not is_raw, not is_raw,
+                self._has_plain_names,
             )  # fmt: skip
             if row == rows:
                 break
@@ -281,6 +300,8 @@ class Schema:
         is_other = statuses == json_columns.OTHER
         if self.root.kind.kind == "array" and self.root.children[0].kind.kind == "struct":
             is_other |= columns[0][:rows] == json_columns.OBJECT
+        if self._has_rows:
+            is_other |= columns[0][:rows] == json_columns.ARRAY
         return found, has_error, is_other
 
     def _bases(self, capacities: Any) -> Any:
@@ -336,9 +357,15 @@ class Schema:
 
     def read_others(self, texts: Sequence[str]) -> list[Document]:
         """Return documents that are read one by one."""
-        scalars = Scalars(self._leaves.print_double)
+        read = partial(read_text, print_double=self._leaves.print_double)
+        features = self._leaves.features
+        return self.read_singly(lambda s: [Document(self.root, s, Reader(text, features), read) for text in texts])
+
+    def read_singly(self, read: Callable[[Scalars], list[D]]) -> list[D]:
+        """Return the documents of ``read``, which is called until the values of their tokens are known."""
+        scalars = Scalars()
         while True:
-            documents = [Document(self.root, scalars, text, self._leaves.features) for text in texts]
+            documents = read(scalars)
             if not scalars.convert():
                 return documents
 
@@ -358,11 +385,10 @@ _SETTINGS = {
     "spark.sql.legacy.json.enableDateTimeParsingFallback": ["<undefined>", "true"],
     "spark.sql.columnNameOfCorruptRecord": ["_corrupt_record"],
 }
-_FEATURES = {f"allow{field.name.replace('_', '')}".lower(): field.name for field in fields(Features)}
 _CORRUPT_NAME = "columnnameofcorruptrecord"
 #: Options that decide which types Spark infers, of no effect here.
 _OF_INFERENCE = ("primitivesasstring", "prefersdecimal", "dropfieldifallnull", "infertimestamp")
-_FLAGS = f"(?:{'|'.join((*_FEATURES, *_OF_INFERENCE))})=(?:true|false)"
+_FLAGS = f"(?:{'|'.join((*FEATURES, *_OF_INFERENCE))})=(?:true|false)"
 _OPTION = f"(?i:{_FLAGS}|{_CORRUPT_NAME}=(?!value\n)[^\n]*|mode=PERMISSIVE)"
 _DATE = "(?:yyyy[-/. ]MM[-/. ]dd|(?:dd[-/. ]MM|MM[-/. ]dd)[-/. ]yyyy)"
 _TIME = r"(?: |'T')HH:mm(?::ss(?:\.SSS(?:SSS)?)?)?(?:XXX|'Z')?"
@@ -385,9 +411,8 @@ class _Options:
     def of(cls, text: str) -> _Options:
         """Read lines ``name=value``; Spark's names have no case."""
         values = {name.lower(): value for name, value in (line.split("=", 1) for line in text.split("\n") if line)}
-        features = {_FEATURES[name]: value.lower() == "true" for name, value in values.items() if name in _FEATURES}
         return cls(
-            features=Features(**features),
+            features=Features.of(values),
             corrupt_name=values.get(_CORRUPT_NAME, "_corrupt_record"),
             fails=values.get("mode", "").upper() == "FAILFAST",
             formats={name.removesuffix("format"): value for name, value in values.items() if name.endswith("format")},

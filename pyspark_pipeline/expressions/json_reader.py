@@ -6,7 +6,8 @@ After an error the reader goes on where Jackson goes on: Spark keeps the fields 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 
 from pyspark_pipeline.expressions.json_parse import JsonError, units
 
@@ -14,7 +15,7 @@ from pyspark_pipeline.expressions.json_parse import JsonError, units
 NAME, STRING, INTEGER, FLOAT = "name", "string", "integer", "float"
 LITERALS = ("true", "false", "null")
 
-_DEEPEST, _LONGEST_NUMBER, _LONGEST_NAME = 1000, 1000, 50_000
+_DEEPEST, _LONGEST_NUMBER, LONGEST_NAME = 1000, 1000, 50_000
 _SPACE = re.compile("[ \t\n\r]*")
 _COMMENT = re.compile(r"(?:[ \t\n\r]|/\*.*?\*/|//[^\n\r]*)*", re.DOTALL)
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -23,8 +24,8 @@ _ANY = {quote: re.compile(rf"[^\\{quote}]*") for quote in "\"'"}
 _SHORT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\", "/": "/"}
 _WORDS = {"t": "true", "f": "false", "n": "null", "N": "NaN", "I": "Infinity"}
 _WITHOUT_ZEROS = re.compile("^0+(?=[0-9])")
-_LONGEST_WORD = 256
-_BUFFER = 4000
+LONGEST_WORD = 256
+BUFFER = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,15 @@ class Features:
     backslash_escaping_any_character: bool = False
     unquoted_control_chars: bool = False
 
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> Features:
+        """Return the features of Spark's options, whose names are in lower case."""
+        return cls(**{FEATURES[name]: value.lower() == "true" for name, value in options.items() if name in FEATURES})
+
+
+#: The features by the names of Spark's options, in lower case.
+FEATURES = {f"allow{field.name.replace('_', '')}": field.name for field in fields(Features)}
+
 
 @dataclass(slots=True)
 class _Context:
@@ -50,6 +60,9 @@ class _Context:
 class Reader:
     """A document, of which :meth:`next` reads token after token; raises :class:`JsonError` where Jackson does."""
 
+    #: Whether Jackson reads bytes, where it counts the 0 of a fraction and reads each character of a number singly.
+    _is_of_bytes = False
+
     def __init__(self, text: str, features: Features) -> None:
         self._features = features
         self._text = units(text)
@@ -58,6 +71,8 @@ class Reader:
         self._pending: str | None = None
         self._is_open = False
         self._value = ""
+        #: The start of the current value or closing bracket.
+        self._start = 0
         #: The current token; None before the first, at the end, and after an error between a name and its value.
         self.token: str | None = None
 
@@ -69,7 +84,7 @@ class Reader:
                 self._open(self.token)
             return self.token
         if self._is_open:
-            self._finish()
+            self._skip_string()
         self._skip_space()
         if self._at == len(self._text):
             if len(self._contexts) > 1:
@@ -79,6 +94,7 @@ class Reader:
         character = self._take()
         context = self._contexts[-1]
         if character in "]}":
+            self._start = self._at - 1
             if character != context.closing:
                 raise JsonError("another bracket")
             self._contexts.pop()
@@ -156,7 +172,7 @@ class Reader:
             name = self._unquoted(self._at - 1)
         else:
             raise JsonError("a name is missing")
-        if len(name) > _LONGEST_NAME:
+        if len(name) > LONGEST_NAME:
             raise JsonError("a name is too long")
         return name
 
@@ -164,6 +180,9 @@ class Reader:
         while _is_in_name(self._text[self._at : self._at + 1]):
             self._at += 1
         return self._text[start : self._at]
+
+    def _skip_string(self) -> None:
+        self._finish()
 
     def _finish(self) -> None:
         self._is_open = False
@@ -186,6 +205,7 @@ class Reader:
     def _escaped(self) -> str:
         character = self._take()
         if character != "u":
+            character = self._whole(character)
             is_itself = (character == "'" and self._features.single_quotes) or (
                 character not in _SHORT and self._features.backslash_escaping_any_character
             )
@@ -201,8 +221,13 @@ class Reader:
             unit = unit * 16 + int(digit, 16)
         return chr(unit)
 
+    def _whole(self, character: str) -> str:
+        """Read the rest of a character that takes several places; return it."""
+        return character
+
     def _read_value(self, character: str) -> str:
         """Return the token of a value that begins with a character; the contents of a string are not yet read."""
+        self._start = self._at - 1
         if character in "{[":
             return character
         if character == '"':
@@ -220,7 +245,7 @@ class Reader:
             self._match(word, 1)
             return word if word in LITERALS else self._not_finite(word)
         if _starts_word(character):
-            self._pass_word()
+            self._pass_word(1)
         raise JsonError("a value is missing")
 
     def _signed(self, sign: str) -> str:
@@ -259,7 +284,7 @@ class Reader:
         if (following == "." and not is_float) or (following in ("e", "E") and "e" not in digits and "E" not in digits):
             wrong = end + 1 + (following != "." and self._text[end + 1 : end + 2] in ("+", "-"))
             # Jackson goes on behind the wrong character if it reads one after the other, else behind the integral part
-            is_read_singly = has_zero or wrong >= self._end_of_buffer(start)
+            is_read_singly = self._is_of_bytes or has_zero or wrong >= self._end_of_buffer(start)
             self._at = 1 + (wrong if is_read_singly else start + len(re.split("[.eE]", found[0])[0]))
             raise JsonError("a digit is missing")
         self._at = end
@@ -267,7 +292,7 @@ class Reader:
             raise JsonError("a number ends with another character")
         count = sum(map(str.isdigit, digits))
         parts = sum(part in digits for part in ".eE")
-        if count - (has_zero and parts < 2) > _LONGEST_NUMBER:
+        if count - (has_zero and parts < 2 and not self._is_of_bytes) > _LONGEST_NUMBER:
             raise JsonError("a number is too long")
         self._value = text
         return FLOAT if is_float else INTEGER
@@ -276,42 +301,48 @@ class Reader:
         """Return the end of the part of the document that Jackson's buffer holds when it reads the character ``at``."""
         end = 0
         while end <= at:
-            end += _BUFFER
+            end += BUFFER
             if "\ud800" <= self._text[end - 1 : end] <= "\udbff":  # no buffer ends within a surrogate pair
                 end -= 1
         return end
 
     def _match(self, word: str, place: int) -> None:
         """Read the rest of a word, of which ``place`` characters are read."""
-        for character in word[place:]:
-            if self._text[self._at : self._at + 1] != character:
-                self._pass_word()
+        for at in range(place, len(word)):
+            if self._text[self._at : self._at + 1] != word[at]:
+                self._pass_word(at)
                 raise JsonError("another word")
             self._at += 1
         following = self._text[self._at : self._at + 1]
-        if following >= "0" and following not in "]}" and _continues_word(following):
-            self._pass_word()
+        if following >= "0" and following not in "]}":
+            self._end_word(following, len(word))
+
+    def _end_word(self, following: str, matched: int) -> None:
+        """Raise if a character continues a word of ``matched`` characters."""
+        if continues_word(following):
+            self._pass_word(matched)
             raise JsonError("a longer word")
 
-    def _pass_word(self) -> None:
-        for _ in range(_LONGEST_WORD):
-            if not _continues_word(self._text[self._at : self._at + 1]):
+    def _pass_word(self, matched: int) -> None:
+        """Pass the rest of a word that is none of JSON, of which ``matched`` characters are read."""
+        for _ in range(LONGEST_WORD - matched):
+            if not continues_word(self._text[self._at : self._at + 1]):
                 return
             self._at += 1
 
 
 def _is_in_name(character: str) -> bool:
     """Return whether a character may be in a name without quotes, also as the first one."""
-    return character > " " and (character in "@#*-+" or _continues_word(character))
+    return character > " " and (character in "@#*-+" or continues_word(character))
 
 
 def _starts_word(character: str) -> bool:
     return character.isidentifier() or character == "$"
 
 
-def _continues_word(character: str) -> bool:
+def continues_word(character: str) -> bool:
     """Return whether a character is part of a Java identifier, of those below U+0100 and the letters beyond."""
     return bool(character) and (
-        ("a" + character).isidentifier() or character == "$" or character < "\t" or "\x0e" <= character < "\x1c"
-        or "\x7f" <= character <= "\x9f" or character in "¢£¤¥\xad"
+        (("a" + character).isidentifier() and character != "·") or character == "$" or character < "\t"
+        or "\x0e" <= character < "\x1c" or "\x7f" <= character <= "\x9f" or character in "¢£¤¥\xad"
     )  # fmt: skip

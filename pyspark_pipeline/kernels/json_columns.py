@@ -12,7 +12,17 @@ from typing import Any
 import numpy as np
 
 from pyspark_pipeline.kernels.jit import kernel
-from pyspark_pipeline.kernels.json_scan import DEEPEST, literal_end, skip_space, string_end
+from pyspark_pipeline.kernels.json_scan import (
+    AT_VALUE,
+    DEEPEST,
+    STRICT_MACHINE,
+    is_name,
+    literal_end,
+    run_machine,
+    skip_space,
+    string_end,
+    suits_machine,
+)
 
 #: Tokens: none, null, strings without and with escapes, numbers, numbers with an exponent or many digits, literals, and
 #: containers.
@@ -103,7 +113,7 @@ def child_of(data: Any, at: int, end: int, first: int, count: int, guess: int, n
 def read_document(
     data: Any, at: int, stop: int, row: int, kinds: Any, levels: Any, firsts: Any, counts: Any, inner: Any,
     name_ends: Any, names: Any, bases: Any, capacities: Any, used: Any, tokens: Any, starts: Any, ends: Any,
-    stack: Any, closings: Any, has_bare_names: bool, has_zeros: bool,
+    stack: Any, closings: Any, has_bare_names: bool, has_zeros: bool, has_escaped_keys: bool, has_plain_names: bool,
 ) -> int:  # fmt: skip
     """Write the tokens of one document; return its status. Other arguments are those of :func:`read_documents`.
 
@@ -116,6 +126,7 @@ def read_document(
         return OTHER
     depth = 0
     node = 0
+    skips = not has_bare_names and not has_zeros and suits_machine(data, at, stop)
     while True:
         if at >= stop:
             return OTHER
@@ -127,7 +138,11 @@ def read_document(
             if tokens[place] != ABSENT:
                 return OTHER
         opened = False
-        if byte == 123 or byte == 91:
+        if node < 0 and skips:
+            at = run_machine(STRICT_MACHINE, data, at, stop, closings, depth, depth, AT_VALUE)
+            if at < 0:
+                return OTHER
+        elif byte == 123 or byte == 91:
             if depth >= DEEPEST:
                 return OTHER
             inside = np.int64(-1)
@@ -209,16 +224,27 @@ def read_document(
         if at >= stop:
             return OTHER
         is_bare = data[at] != 34
-        if is_bare:
+        guess = np.int64(-1)
+        is_struct = outer >= 0 and kinds[outer] == STRUCT
+        if has_plain_names and is_struct and not is_bare and stack[depth - 1, 2] < counts[outer]:
+            guess = np.int64(firsts[outer]) + stack[depth - 1, 2]
+            begin = np.int64(name_ends[guess])
+            if is_name(data, at, stop, names, begin, np.int64(name_ends[guess + 1]) - begin):
+                end, contents = at + 1 + np.int64(name_ends[guess + 1]) - begin, 0
+            else:
+                guess = np.int64(-1)
+        if guess < 0 and is_bare:
             if not has_bare_names:
                 return OTHER
             end, contents = bare_name_end(data, at, stop), 0
             at -= 1
-        else:
+        elif guess < 0:
             end, contents = string_end(data, at + 1, stop)
         if end < 0 or end - at > _LONGEST_NAME or contents & _CONTROLS:
             return OTHER
         if outer >= 0 and kinds[outer] == MAP:
+            if contents & _ESCAPES and not has_escaped_keys:
+                return OTHER
             level = np.int64(inner[outer])
             if used[level] >= capacities[level]:
                 return FULL
@@ -230,6 +256,9 @@ def read_document(
             node = np.int64(firsts[outer]) + 1
         elif contents & _ESCAPES:
             return OTHER
+        elif guess >= 0:
+            stack[depth - 1, 2] += 1
+            node = guess
         elif outer >= 0:
             found = child_of(
                 data, at + 1, end, np.int64(firsts[outer]), np.int64(counts[outer]), stack[depth - 1, 2], name_ends,
@@ -248,7 +277,7 @@ def read_document(
 def read_documents(
     offsets: Any, data: Any, kinds: Any, levels: Any, firsts: Any, counts: Any, inner: Any, name_ends: Any, names: Any,
     bases: Any, capacities: Any, used: Any, tokens: Any, starts: Any, ends: Any, statuses: Any, row: int,
-    has_bare_names: bool, has_zeros: bool,
+    has_bare_names: bool, has_zeros: bool, has_escaped_keys: bool, has_plain_names: bool,
 ) -> int:  # fmt: skip
     """Write the tokens (uint8) of documents from ``row`` on, their ``starts`` and ``ends`` (int32), and the statuses.
 
@@ -256,7 +285,8 @@ def read_documents(
     The nodes (int32 each) have ``kinds``, ``levels``, the first and the number of their children, the level of their
     elements, and, if they are fields, names between ``name_ends`` in ``names``. ``capacities`` and ``used`` (int64) are
     the slots of each level. The start and the end of an array or map are those of its elements.
-    Documents may have names without quotes (``has_bare_names``), and zeros before numbers (``has_zeros``).
+    Documents may have names without quotes (``has_bare_names``), zeros before numbers (``has_zeros``), and escapes in
+    the keys of maps (``has_escaped_keys``). No name of a field needs an escape if ``has_plain_names``.
     A document that is not decided, or is empty, has no tokens.
     """
     stack = np.empty((DEEPEST + 1, 3), dtype=np.int64)
@@ -266,7 +296,7 @@ def read_documents(
         status = read_document(
             data, np.int64(offsets[row]), np.int64(offsets[row + 1]), row, kinds, levels, firsts, counts, inner,
             name_ends, names, bases, capacities, used, tokens, starts, ends, stack, closings,
-            has_bare_names, has_zeros,
+            has_bare_names, has_zeros, has_escaped_keys, has_plain_names,
         )  # fmt: skip
         statuses[row] = status
         if status == OTHER or status == FULL:

@@ -27,7 +27,7 @@ _VALUE, _MEMBER, _ELEMENT = 0, 1, 2
 #: States of the machine: first those that need an action. A comma leads to a value or to a name, by the container.
 _ERROR, _OPEN_OBJECT, _OPEN_ARRAY, _CLOSE, _COMMA, _NAME_ESCAPE = range(0, 6 * 256, 256)
 _LAST_ACTION = 6 * 256
-_AT_VALUE, _AT_FIRST, _AT_NAME, _AT_FIRST_NAME, _AT_COLON, _AT_COMMA = range(6 * 256, 12 * 256, 256)
+AT_VALUE, _AT_FIRST, _AT_NAME, _AT_FIRST_NAME, _AT_COLON, _AT_COMMA = range(6 * 256, 12 * 256, 256)
 _AFTER_SIGN, _AFTER_ZERO, _IN_INTEGER, _AFTER_POINT, _IN_FRACTION = range(12 * 256, 17 * 256, 256)
 _AFTER_E, _AFTER_POWER_SIGN, _IN_POWER = range(17 * 256, 20 * 256, 256)
 _IN_STRING, _IN_NAME, _IN_TRUE, _IN_FALSE, _IN_NULL = 20 * 256, 26 * 256, 32 * 256, 35 * 256, 39 * 256
@@ -49,9 +49,9 @@ def _machine() -> Any:
         for character in characters:
             table[state // 256, character] = to
 
-    for state in (_AT_VALUE, _AT_FIRST, _AT_NAME, _AT_FIRST_NAME, _AT_COLON, _AT_COMMA):
+    for state in (AT_VALUE, _AT_FIRST, _AT_NAME, _AT_FIRST_NAME, _AT_COLON, _AT_COMMA):
         go(state, space, state)
-    for state in (_AT_VALUE, _AT_FIRST):
+    for state in (AT_VALUE, _AT_FIRST):
         go(state, b"{", _OPEN_OBJECT)
         go(state, b"[", _OPEN_ARRAY)
         go(state, b'"', _IN_STRING)
@@ -76,7 +76,7 @@ def _machine() -> Any:
         for place in range(2, 6):
             go(inside + 256 * place, b"0123456789abcdefABCDEF", inside + 256 * (place + 1) if place < 5 else inside)
     go(_IN_NAME, b"\\", _NAME_ESCAPE)
-    go(_AT_COLON, b":", _AT_VALUE)
+    go(_AT_COLON, b":", AT_VALUE)
     for state in (_AT_COMMA, _AFTER_ZERO, _IN_INTEGER, _IN_FRACTION, _IN_POWER):
         go(state, space, _AT_COMMA)
         go(state, b",", _COMMA)
@@ -99,6 +99,20 @@ def _machine() -> Any:
 _MACHINE = _machine()
 
 
+def _strict_machine() -> Any:
+    """Return a machine that does not decide control characters in strings and names, and escapes in names."""
+    table = _MACHINE.reshape(-1, 256).copy()
+    table[_IN_STRING // 256, :32] = table[_IN_NAME // 256, :32] = table[_IN_NAME // 256, ord("\\")] = _ERROR
+    return frozen(table.reshape(-1))
+
+
+STRICT_MACHINE = _strict_machine()
+
+
+#: Whether a byte in a string is no end, no escape, and of no other consequence.
+_IS_PLAIN = frozen(np.array([32 <= byte < 240 and byte not in b'"\\' for byte in range(256)]))
+
+
 @kernel
 def suits_machine(data: Any, start: int, stop: int) -> bool:
     """Return whether a document has no name or number whose length Jackson limits, by its size and runs of digits."""
@@ -119,19 +133,19 @@ def suits_machine(data: Any, start: int, stop: int) -> bool:
 
 
 @kernel
-def run_machine(data: Any, at: int, stop: int, stack: Any, depth: int, base: int, state: int) -> int:
+def run_machine(table: Any, data: Any, at: int, stop: int, stack: Any, depth: int, base: int, state: int) -> int:
     """Pass what follows in ``depth`` open containers, whose closing brackets are in ``stack``; -1 if it is not decided.
 
     Return the offset of the comma or bracket that ends a value at depth ``base``, or of what follows the outermost
-    container if ``base`` is 0. A name with escapes at depth ``base`` is not decided.
+    container if ``base`` is 0. A name with escapes at depth ``base`` is not decided. ``table`` is one of the machines.
     """
     while at < stop:
-        state = np.int64(_MACHINE[np.uint64(state + data[at])])
+        state = np.int64(table[np.uint64(state + data[at])])
         if state < _LAST_ACTION:
             if state == _COMMA:
                 if depth == base:
                     return at
-                state = _AT_NAME if stack[depth - 1] == 125 else _AT_VALUE
+                state = _AT_NAME if stack[depth - 1] == 125 else AT_VALUE
             elif state == _CLOSE:
                 if data[at] != stack[depth - 1]:
                     return -1
@@ -194,6 +208,9 @@ def string_end(data: Any, at: int, stop: int) -> Any:
     first = at
     while at < stop:
         byte = data[at]
+        if _IS_PLAIN[byte]:
+            at += 1
+            continue
         if byte == 34:
             return (at if at - first <= _LONGEST_STRING else -1), contents
         if byte == 92:
@@ -610,17 +627,17 @@ def find_value(
             at += 1
         elif level == 0:
             stack[0] = byte + 2
-            at = run_machine(data, at + 1, stop, stack, 1, 0, _AT_FIRST_NAME if byte == 123 else _AT_FIRST)
+            at = run_machine(_MACHINE, data, at + 1, stop, stack, 1, 0, _AT_FIRST_NAME if byte == 123 else _AT_FIRST)
             return begin, (ABSENT if at >= 0 else OTHER)
         else:
-            at = run_machine(data, at, stop, stack, level, level, _AT_NAME if mode == _MEMBER else _AT_VALUE)
+            at = run_machine(_MACHINE, data, at, stop, stack, level, level, _AT_NAME if mode == _MEMBER else AT_VALUE)
             if at < 0:
                 return begin, OTHER
         while True:
             if level == 0:
                 return to, found
             if found != ABSENT:
-                at = run_machine(data, at, stop, stack, level, 0, _AT_COMMA)
+                at = run_machine(_MACHINE, data, at, stop, stack, level, 0, _AT_COMMA)
                 return (to, found) if at >= 0 else (begin, OTHER)
             at = skip_space(data, at, stop)
             if at >= stop:
@@ -695,14 +712,14 @@ def find_members(offsets: Any, data: Any, name_ends: Any, names: Any, starts: An
                     found = wanted
                     break
             if found < 0:
-                at = run_machine(data, at, stop, stack, 1, 1, _AT_NAME)
+                at = run_machine(_MACHINE, data, at, stop, stack, 1, 1, _AT_NAME)
             else:
                 at, _ = pass_name(data, at, stop, nothing, 0, False)
                 if at < 0 or at >= stop:
                     break
                 if data[at] != 110:
                     starts[found, row] = at
-                at = run_machine(data, at, stop, stack, 1, 1, _AT_VALUE)
+                at = run_machine(_MACHINE, data, at, stop, stack, 1, 1, AT_VALUE)
             if at < 0:
                 break
             if data[at] != 44:
@@ -738,7 +755,7 @@ def count_children(offsets: Any, data: Any, opening: int, counts: Any, statuses:
     """
     stack = np.empty(DEEPEST + 1, dtype=np.uint8)
     stack[0] = opening + 2
-    child = _AT_NAME if opening == 123 else _AT_VALUE
+    child = _AT_NAME if opening == 123 else AT_VALUE
     for row in range(statuses.shape[0]):
         counts[row] = 0
         statuses[row] = ABSENT
@@ -755,7 +772,7 @@ def count_children(offsets: Any, data: Any, opening: int, counts: Any, statuses:
             continue
         count = 0
         while True:
-            at = run_machine(data, at, stop, stack, 1, 1, child)
+            at = run_machine(_MACHINE, data, at, stop, stack, 1, 1, child)
             if at < 0:
                 break
             count += 1
@@ -782,4 +799,4 @@ def slice_names(offsets: Any, data: Any, counts: Any, starts: Any, ends: Any) ->
             starts[place] = at + 1
             ends[place + 1] = ends[place] + end - at - 1
             place += 1
-            at = run_machine(data, at, stop, stack, 1, 1, _AT_NAME)
+            at = run_machine(_MACHINE, data, at, stop, stack, 1, 1, _AT_NAME)

@@ -77,13 +77,15 @@ class FileScan(Node):
     """Reads files of one ``format``. ``output``: ``num_data_columns`` data columns (by name), then partition columns.
 
     ``pushed`` holds conjuncts bound to ``output`` that may prune row groups by statistics; they need not
-    filter rows (a :class:`Filter` above does). ``options`` are those of the format's reader.
+    filter rows (a :class:`Filter` above does). ``filters`` are those that Spark's own reader applies to the rows of
+    damaged files. ``options`` are those of the format's reader.
     """
 
     input_id: int
     format: str
     num_data_columns: int
     pushed: tuple[Expr, ...] = ()
+    filters: tuple[Expr, ...] = ()
     case_sensitive: bool = False
     options: Mapping[str, str] = field(default_factory=dict, hash=False)
 

@@ -110,6 +110,7 @@ def _scan(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> 
         format=node["format"],
         num_data_columns=node["numDataColumns"],
         pushed=ExpressionDecoder(output).decode_all(node["pushed"]),
+        filters=ExpressionDecoder(output).decode_all(node.get("filters", ())),
         case_sensitive=node["caseSensitive"],
         options=node.get("options", {}),
     )

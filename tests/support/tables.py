@@ -44,9 +44,17 @@ def text_table(builder: Builder) -> Builder:
 
 def csv_table(**options: str) -> Callable[[Builder], Builder]:
     """Register a builder of a table whose files are CSV, read with ``options``."""
+    return _table_of("csv", options)
 
+
+def json_table(**options: str) -> Callable[[Builder], Builder]:
+    """Register a builder of a table whose files are lines of JSON, read with ``options``."""
+    return _table_of("json", options)
+
+
+def _table_of(format_name: str, options: dict[str, str]) -> Callable[[Builder], Builder]:
     def register(builder: Builder) -> Builder:
-        _FORMATS[builder.__name__] = "csv"
+        _FORMATS[builder.__name__] = format_name
         _OPTIONS[builder.__name__] = options
         return table(builder)
 

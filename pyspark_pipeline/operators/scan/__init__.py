@@ -1,15 +1,16 @@
 """Scans of files: the operator (:mod:`~.file_scan`), its morsels, the contract of readers (:mod:`~.reader`), formats.
 
-Formats of lines share those of a file (:mod:`~.lines`) and its row groups (:mod:`~.line_parts`).
+Formats of lines share those of a file (:mod:`~.lines`), its row groups (:mod:`~.line_parts`), and what becomes of
+malformed ones (:mod:`~.malformed`).
 
 Importing a format's package registers its reader.
 """
 
 from collections.abc import Callable, Sequence
 
-from pyspark_pipeline.operators.scan import csv, parquet, text
+from pyspark_pipeline.operators.scan import csv, json, parquet, text
 
-__all__ = ["csv", "parquet", "text", "warm_up_steps"]
+__all__ = ["csv", "json", "parquet", "text", "warm_up_steps"]
 
 
 def warm_up_steps() -> Sequence[Callable[[], None]]:

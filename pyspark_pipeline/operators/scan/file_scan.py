@@ -143,6 +143,7 @@ class FileScanFactory(OperatorFactory):
             case_sensitive=node.case_sensitive,
             calendar=calendar,
             options=node.options,
+            filters=node.filters,
             expressions=expressions,
         )
         self._partition_types = [field.type for field in node.output[node.num_data_columns :]]

@@ -43,7 +43,9 @@ class ReadRequest:
     ``columns`` are found by name, in the case of the names if ``case_sensitive``; a column that the file lacks is NULL.
     ``required`` names their unused ones and allowed forms, by position. A reader may leave out rows that fail one of
     the ``tests``. ``calendar`` is the executor's data of the hybrid calendar, ``options`` those that the format's rule
-    in the shim wrote, ``expressions`` the settings of the session for formats whose values are texts.
+    in the shim wrote, ``expressions`` the settings of the session for formats whose values are texts. ``filters``,
+    bound to the columns, are those that Spark's own reader applies to the rows of damaged files; the rows of others
+    need not fulfil them.
     """
 
     columns: tuple[Field, ...]
@@ -52,6 +54,7 @@ class ReadRequest:
     case_sensitive: bool = False
     calendar: ExecutorCalendar = ExecutorCalendar()
     options: Mapping[str, str] = field(default_factory=dict)
+    filters: tuple[Expr, ...] = ()
     expressions: ExpressionSettings = ExpressionSettings()
 
 

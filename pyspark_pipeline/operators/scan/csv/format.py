@@ -11,22 +11,18 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions.per_value import java_text
 from pyspark_pipeline.expressions.registry import ExpressionSettings
-from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.operators.scan.csv.fields import Fields, Lines, read_lines
 from pyspark_pipeline.operators.scan.csv.options import CsvOptions
 from pyspark_pipeline.operators.scan.formats import reads_format
 from pyspark_pipeline.operators.scan.line_parts import GROUP_BYTES, LineParts
 from pyspark_pipeline.operators.scan.lines import LineCutter
+from pyspark_pipeline.operators.scan.malformed import chunks_by_mode
 from pyspark_pipeline.operators.scan.reader import FileReader, ReadRequest
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Field, ScanSplit
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLANK = bytes(range(33))
-
-
-class MalformedRecordError(OSError):
-    """A record is malformed, and the read fails for it."""
 
 
 @reads_format(
@@ -168,14 +164,4 @@ class CsvFileReader:
             place = self._options.places.index(-1)
             shown = is_bad & (self._options.mode == "PERMISSIVE")
             columns[place] = pc.if_else(pa.array(shown), columns[place], pa.scalar(None, pa.string()))
-        fails = False
-        if self._options.mode == "FAILFAST" and is_bad.any():
-            fails, rows = True, int(is_bad.argmax())
-        elif self._options.mode == "DROPMALFORMED" and is_bad.any():
-            kept = pa.array(~is_bad)
-            columns, rows = [column.filter(kept) for column in columns], kept.true_count
-        for at in range(0, rows, batch_rows):
-            size = min(batch_rows, rows - at)
-            yield make_chunk([column.slice(at, size) for column in columns], size)
-        if fails:
-            raise MalformedRecordError("a record is malformed, and the mode is FAILFAST")
+        yield from chunks_by_mode(columns, is_bad, self._options.mode, batch_rows)

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.pysparkpipeline
 
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.FileSourceScanExec
 
 /**
@@ -15,6 +16,9 @@ trait FileFormatRule {
 
   /** Return the reason why the reader cannot read the files of `scan` as Spark does. */
   def limitation(scan: FileSourceScanExec): Option[String] = None
+
+  /** Return those filters of `scan` that Spark's own reader applies to the rows of damaged files, in its order. */
+  def filters(scan: FileSourceScanExec): Seq[Expression] = Nil
 
   /** Return the options that the reader needs for `scan`. */
   def options(scan: FileSourceScanExec): Map[String, String] = Map.empty

@@ -26,6 +26,7 @@ object ScanRule extends SourceRule[FileSourceScanExec] {
       val options = Json.obj()
       format.options(op).foreach { case (k, v) => options.put(k, v) }
       node.set[ObjectNode]("options", options)
+      node.set[ObjectNode]("filters", Json.arr(format.filters(op).map(plan.expressions.write)))
     }
     node.put("numDataColumns", op.requiredSchema.length).put("caseSensitive", plan.conf.caseSensitiveAnalysis)
     node.set[ObjectNode]("pushed", Json.arr(op.dataFilters.filter(canPush(op, _)).map(plan.expressions.write)))
