@@ -24,6 +24,12 @@ _NONDETERMINISTIC = (
     "In a Project, or in the last conjunct of a Filter, where Spark evaluates them for every row: not in a\n"
     "branch, and not after an argument that may be NULL.\n"
 )
+_REGULAR = (
+    "A regular expression is a constant of literals, escapes, classes without nested classes, `\\p{Alpha}` …,\n"
+    "groups, alternatives, greedy and lazy quantifiers, `^`, `$`, look-around (behind: of one length), references to\n"
+    "groups, `\\b` of Java 17 and 18, and `(?i)` at the start. A repeated part is never empty, and groups below it\n"
+    "are not extracted.\n"
+)
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -58,6 +64,7 @@ def _case(case: Mapping[str, Any]) -> str:
     notes += [f"{key} like `{pattern}`" for key, pattern in case.get("field_matches", {}).items()]
     notes += [f"argument {int(i) + 1} like `{pattern}`" for i, pattern in case.get("matches", {}).items()]
     notes += [f"argument {int(i) + 1} of constants like `{pattern}`" for i, pattern in case.get("choices", {}).items()]
+    notes += [_regex(case["regex"])] if "regex" in case else []
     notes += [f"argument {i + 1} without the constant NaN" for i in case.get("without_nan", [])]
     notes += [] if case.get("distinct", True) else ["without DISTINCT"]
     if case.get("result"):
@@ -69,6 +76,11 @@ def _case(case: Mapping[str, Any]) -> str:
     return text + ("; " + "; ".join(notes) if notes else "")
 
 
+def _regex(condition: Mapping[str, Any]) -> str:
+    kind = "regular expressions chosen among constants" if condition.get("chosen") else "a regular expression"
+    return f"argument {condition['pattern'] + 1} {kind}" + (" without empty matches" if condition.get("full") else "")
+
+
 def _functions(entries: Mapping[str, Any]) -> str:
     rows = [(f"`{name}`", "<br>".join(_case(case) for case in entry["cases"])) for name, entry in entries.items()]
     return _table(["Catalyst class", "supported forms"], rows)
@@ -77,7 +89,7 @@ def _functions(entries: Mapping[str, Any]) -> str:
 def functions_page(manifest: Mapping[str, Any]) -> str:
     """Render the expressions, aggregate and window functions that convert."""
     return (
-        f"# Functions\n\n{_NOTE}\nA form outside these is declined with a reason.\n\n## Expressions\n\n"
+        f"# Functions\n\n{_NOTE}\nA form outside these is declined with a reason.\n\n{_REGULAR}\n## Expressions\n\n"
         f"{_functions(manifest['expressions'])}\n## Aggregates\n\n{_functions(manifest['aggregates'])}"
         f"\n## Window functions\n\n{_FRAMES}\n{_functions(manifest['windows'])}"
         f"\n## Nondeterministic functions\n\n{_NONDETERMINISTIC}\n{_functions(manifest['nondeterministic'])}"

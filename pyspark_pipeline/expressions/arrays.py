@@ -27,7 +27,10 @@ from pyspark_pipeline.kernels.buffers import with_elements
 from pyspark_pipeline.kernels.element_order import least_places, sorted_places
 from pyspark_pipeline.plan.expr import Call, constants
 
-_NOT_FLOATING = tuple(kind for kind in ORDERED if kind not in FLOATING)
+_NESTED = ("array", "struct")
+_NOT_FLOATING = (*(kind for kind in ORDERED if kind not in FLOATING), *_NESTED)
+#: Arrays of ordered elements.
+_OF_ORDERED = [case(["array"], children={"0": ORDERED}), case(["array"], children={"0": _NESTED}, result=_NESTED)]
 #: More elements of several rows are made of fewer rows at a time.
 _MANY_ELEMENTS = 1 << 24
 
@@ -199,12 +202,12 @@ def _sorted(kind: pa.DataType, *, is_ascending: bool, nulls_first: bool) -> Kern
     return Kernel(run=run)
 
 
-@function("ArrayMin", [case(["array"], children={"0": ORDERED})])
+@function("ArrayMin", _OF_ORDERED)
 def _min(call: Call, settings: ExpressionSettings) -> Kernel:
     return _extreme(is_least=True)
 
 
-@function("ArrayMax", [case(["array"], children={"0": ORDERED})])
+@function("ArrayMax", _OF_ORDERED)
 def _max(call: Call, settings: ExpressionSettings) -> Kernel:
     return _extreme(is_least=False)
 

@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.datatypes.types import NESTED_KINDS
 from pyspark_pipeline.errors import UnsupportedPlanError
+from pyspark_pipeline.expressions import java_regex
 from pyspark_pipeline.plan.expr import Call, Expr, Literal
 
 DAY_TIME, YEAR_MONTH = "interval day to second", "interval year to month"
@@ -42,7 +43,10 @@ def case(*args: Sequence[str], **conditions: Any) -> Case:
     (a pattern for a field), children (the kinds allowed below an argument of a nested type), keys (those of
     a map that is the result), nullable_elements (arguments whose type allows NULL elements, which the worker does not
     know), literal, matches, choices
-    (patterns of arguments that are one of several constants in each row, or NULL), without_nan (arguments without the
+    (patterns of arguments that are one of several constants in each row, or NULL), regex (a regular expression of Java
+    that :mod:`~pyspark_pipeline.expressions.java_regex` supports: the position of the ``pattern``, whether it and the
+    replacement are ``chosen`` among constants in each row, the positions of the number of a ``group`` or of a
+    ``replacement``, and whether its matches are ``full``, never empty), without_nan (arguments without the
     constant NaN and without subqueries), settings (of Spark, with the values they may have), packages (that the
     workers' Python must have, by the extra of this package that installs them), frames (of a window), distinct (false:
     not with DISTINCT), difference.
@@ -143,21 +147,47 @@ def matches(entry: Case, call: Signature) -> bool:
         return False
     if any(_is_nan(call.args[position]) for position in entry.get("without_nan", ())):
         return False
+    if "regex" in entry and not _regex_fits(entry["regex"], call.args):
+        return False
     return all(
         _fully_matches(call.args[int(position)], pattern) for position, pattern in entry.get("matches", {}).items()
-    ) and all(_choice_matches(call.args[int(at)], pattern) for at, pattern in entry.get("choices", {}).items())
+    ) and all(
+        _is_constant(call.args[int(at)], lambda text, p=pattern: _is_like(text, p), is_chosen=True)  # type: ignore[misc]
+        for at, pattern in entry.get("choices", {}).items()
+    )
 
 
 def _is_nan(arg: Expr | None) -> bool:
     return isinstance(arg, Literal) and arg.value is not None and bool(arg.value != arg.value)
 
 
-def _choice_matches(arg: Expr | None, pattern: str) -> bool:
+def _regex_fits(condition: Mapping[str, Any], args: Sequence[Expr | None]) -> bool:
+    is_chosen = bool(condition.get("chosen"))
+
+    def is_supported(text: str) -> bool:
+        try:
+            pattern = java_regex.parse(text)
+        except java_regex.UnsupportedPatternError:
+            return False
+        if condition.get("full") and pattern.may_be_empty:
+            return False
+        if "group" in condition:
+            group = args[condition["group"]]
+            return isinstance(group, Literal) and pattern.has_groups([group.value])
+        return "replacement" not in condition or _is_constant(
+            args[condition["replacement"]], pattern.has_replacement, is_chosen
+        )
+
+    return _is_constant(args[condition["pattern"]], is_supported, is_chosen)
+
+
+def _is_constant(arg: Expr | None, test: Callable[[str], bool], is_chosen: bool) -> bool:
+    """Return whether an argument is a constant that passes a test; ``is_chosen``: or NULL, or one of several."""
     if isinstance(arg, Literal):
-        return arg.value is None or _fully_matches(arg, pattern)
-    if not isinstance(arg, Call) or arg.name not in _CHOICES:
+        return is_chosen if arg.value is None else test(_text(arg.value))
+    if not is_chosen or not isinstance(arg, Call) or arg.name not in _CHOICES:
         return False
-    return all(_choice_matches(option, pattern) for option in _CHOICES[arg.name](arg.args))
+    return all(_is_constant(option, test, is_chosen) for option in _CHOICES[arg.name](arg.args))
 
 
 #: The values among which an expression chooses, of its arguments.
@@ -179,4 +209,8 @@ def _text(value: object) -> str:
 def _fully_matches(arg: Expr | None, pattern: str) -> bool:
     if not isinstance(arg, Literal) or arg.value is None:
         return False
-    return bool(re.fullmatch(pattern, _text(arg.value), re.DOTALL | re.ASCII))
+    return _is_like(_text(arg.value), pattern)
+
+
+def _is_like(text: str, pattern: str) -> bool:
+    return re.fullmatch(pattern, text, re.DOTALL | re.ASCII) is not None

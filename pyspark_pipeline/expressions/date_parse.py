@@ -31,8 +31,9 @@ from pyspark_pipeline.plan.expr import Call, constants
 _DAY = 86_400 * SECOND
 #: Fields of fixed width may be adjacent; those of one letter, fractions and texts stand between literals.
 _FIXED = r"(?<!y)yyyy(?!y)|(?<!M)MM(?!M)|(?<!d)dd(?!d)|(?<!H)HH(?!H)|(?<!h)hh(?!h)|(?<!m)mm(?!m)|(?<!s)ss(?!s)"
-_LONE = r"(?<![A-Za-z])(?:(?:[yMdHhmsa]|yy|MMM|XXX)(?![A-Za-z])|S{1,9}(?![A-WYZa-z]))"
-_FIELD = rf"{_FIXED}|{_LONE}|(?<=[sS])XXX(?![A-Za-z])"
+_OFFSET = "(?:X{1,3}|Z{1,3})"
+_LONE = rf"(?<![A-Za-z])(?:(?:[yMdHhmsa]|yy|MMMM?|{_OFFSET})(?![A-Za-z])|S{{1,9}}(?![A-WYa-z]))"
+_FIELD = rf"{_FIXED}|{_LONE}|(?<=[sS]){_OFFSET}(?![A-Za-z])"
 # Not digits, which a field before them would read, nor characters that patterns reserve.
 _LITERAL = r"[ !\"$%&(-/:-@\\^_`|~]|'[ -&(-/:-~]+'(?!')"
 _BEFORE = r"(?:[^']|'[^']*')*"
@@ -51,15 +52,15 @@ _FIELDS_AND_LITERALS = f"(?:{_FIELD}|{_LITERAL})+"
 #: Patterns with a year, in which no field stands without the next larger one; an hour to 12 has AM or PM.
 PATTERN = (
     f"(?={_BEFORE}y)"
-    + "".join(_once(letter) for letter in "yMdHhmsSaX")
-    + f"(?!{_BEFORE}H{_BEFORE}[ha])(?!{_BEFORE}[ha]{_BEFORE}H)"
-    + "".join(_needs(letter, other) for letter, other in ("dM", "ha", "ah", "sm", "Ss", "Xs"))
+    + "".join(_once(letter) for letter in "yMdHhmsSaXZ")
+    + f"(?!{_BEFORE}H{_BEFORE}[ha])(?!{_BEFORE}[ha]{_BEFORE}H)(?!{_BEFORE}X{_BEFORE}Z)(?!{_BEFORE}Z{_BEFORE}X)"
+    + "".join(_needs(letter, other) for letter, other in ("dM", "ha", "ah", "sm", "Ss", "Xs", "Zs"))
     + _needs("m", "[Hh]")
     + _FIELDS_AND_LITERALS
 )
 #: Patterns of a time of day alone, at most to microseconds.
 TIME_PATTERN = (
-    f"(?={_BEFORE}[Hh])(?!{_BEFORE}[yMdX])(?!{_BEFORE}SSSSSSS)"
+    f"(?={_BEFORE}[Hh])(?!{_BEFORE}[yMdXZ])(?!{_BEFORE}SSSSSSS)"
     + "".join(_once(letter) for letter in "HhmsSa")
     + f"(?!{_BEFORE}H{_BEFORE}[ha])(?!{_BEFORE}[ha]{_BEFORE}H)"
     + "".join(_needs(letter, other) for letter, other in ("ha", "ah", "sm", "Ss"))
@@ -90,11 +91,13 @@ _RANGES = {
     "m": _Range("MinuteOfHour", 0, 59, "0 - 59"),
     "s": _Range("SecondOfMinute", 0, 59, "0 - 59"),
 }
+#: Stands for a field that the kernel does not parse: a byte that UTF-8 does not have.
+_NO_BYTE = 0xFF
 _CODES = {
     "y": pattern_parse.YEAR, "yy": pattern_parse.CENTURY_YEAR, "M": pattern_parse.MONTH,
     "MMM": pattern_parse.MONTH_NAME, "d": pattern_parse.DAY, "H": pattern_parse.HOUR, "h": pattern_parse.CLOCK_HOUR,
     "m": pattern_parse.MINUTE, "s": pattern_parse.SECOND, "S": pattern_parse.MICROS, "a": pattern_parse.AM_PM,
-    "X": pattern_parse.OFFSET,
+    "XXX": pattern_parse.OFFSET, "MMMM": _NO_BYTE,
 }  # fmt: skip
 _MONTHS = (
     "JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER",
@@ -165,11 +168,11 @@ class _Fraction:
 
 
 class _Name:
-    """The short name of a month, from 1, or AM or PM, from 0, in any case."""
+    """The name of a month, from 1, or AM or PM, from 0, in any case."""
 
     def __init__(self, letters: str) -> None:
         self.field = letters[0]
-        self._names = dict(zip(map(str.lower, MONTH_NAMES), range(1, 13), strict=True)) if letters == "MMM" else _AM_PM
+        self._names = _NAMES[letters]
 
     def parse(self, text: str, start: int) -> tuple[int, int]:
         """Return the number and the index after the name; raise :class:`_FailedAt`."""
@@ -179,26 +182,40 @@ class _Name:
         raise _FailedAt(start)
 
 
-_AM_PM = {"am": 0, "pm": 1}
+_NAMES = {
+    "a": {"am": 0, "pm": 1},
+    "MMM": dict(zip(map(str.lower, MONTH_NAMES), range(1, 13), strict=True)),
+    "MMMM": dict(zip(map(str.lower, _MONTHS), range(1, 13), strict=True)),
+}
 
 
 class _Offset:
-    """Z or an offset from UTC as +HH:MM; the value is in seconds."""
+    """An offset from UTC, or Z for none; the value is in seconds."""
 
     def __init__(self, letters: str) -> None:
-        self.field = letters[0]
+        self.field = "X"
+        self._has_letter = letters[0] == "X"
+        self._format = _OFFSETS.get(letters, _OFFSETS["XX"])
 
     def parse(self, text: str, start: int) -> tuple[int, int]:
         """Return the value and the index after it; raise :class:`_FailedAt`."""
-        if found := re.compile(r"([+-])([0-5][0-9]):([0-5][0-9])", re.ASCII).match(text, start):
-            east = int(found[2]) * 3600 + int(found[3]) * 60
+        if found := self._format.match(text, start):
+            hours, minutes = int(found[2]), int(found[3] or 0)
+            if hours > 23:
+                reason = "Value out of range: Hour[0-23], Minute[0-59], Second[0-59]"
+                raise ValueError(f"Text '{_abbreviated(text)}' could not be parsed: {reason}")
+            east = hours * 3600 + minutes * 60
             return -east if found[1] == "-" else east, found.end()
-        if _folded(text[start : start + 1]) == "z":
+        if self._has_letter and _folded(text[start : start + 1]) == "z":
             return 0, start + 1
         raise _FailedAt(start)
 
 
-_PARTS: dict[str, type[_Fraction | _Name | _Offset]] = {"S": _Fraction, "X": _Offset}
+_OFFSETS = {
+    letters: re.compile(f"([+-])([0-5][0-9]){minutes}", re.ASCII)
+    for letters, minutes in (("XXX", ":([0-5][0-9])"), ("XX", "([0-5][0-9])"), ("X", "([0-5][0-9])?"))
+}
+_PARTS: dict[str, type[_Fraction | _Name | _Offset]] = {"S": _Fraction, "X": _Offset, "Z": _Offset}
 
 
 def _digits(text: str, start: int, most: int) -> int:
@@ -224,8 +241,8 @@ class Parser:
                 widths += [(byte, 1, 1) for byte in literal.encode("ascii")]
                 base = None
                 continue
-            code = _CODES.get(token, _CODES[token[0]])
-            if token[0] in _RANGES and token != "MMM":
+            code = _CODES.get(token, _CODES.get(token[0], _NO_BYTE))
+            if token[0] in _RANGES and token not in _NAMES:
                 number = _Number(token)
                 self._parts.append(number)
                 widths.append((code, len(token), 9 if len(token) == 1 else len(token)))

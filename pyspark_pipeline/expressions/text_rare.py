@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from collections.abc import Callable, Sequence
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions.by_constants import by_constants
-from pyspark_pipeline.expressions.per_value import per_row, per_value
-from pyspark_pipeline.expressions.registry import INTEGRAL, ExpressionSettings, Kernel, Value, case, function
+from pyspark_pipeline.expressions.java_numbers import Digits
+from pyspark_pipeline.expressions.per_value import by_distinct, map_distinct, per_row, per_value
+from pyspark_pipeline.expressions.registry import (
+    FLOATING,
+    INTEGRAL,
+    Case,
+    ExpressionSettings,
+    Kernel,
+    Value,
+    case,
+    function,
+)
 from pyspark_pipeline.expressions.text_search import NULL_TEXT
-from pyspark_pipeline.expressions.values import from_numbers, to_array
+from pyspark_pipeline.expressions.values import from_numbers, numbers_or_zero, to_array
 from pyspark_pipeline.kernels.decimal_words import validity_of
 from pyspark_pipeline.kernels.text_distance import levenshtein
 from pyspark_pipeline.kernels.text_parse import text_of
@@ -147,31 +158,74 @@ for _name in ("ByteArray.lpad", "ByteArray.rpad"):
         return per_row(convert, pa.binary())
 
 
-_EXACT = Context(prec=200, rounding=ROUND_HALF_EVEN)
+_EXACT = Context(prec=700, rounding=ROUND_HALF_EVEN)
+#: Texts of ``DecimalFormat`` for doubles that are no numbers or not finite.
+_NOT_FINITE = {"nan": "NaN", "inf": "∞", "-inf": "-∞"}
 
 
-@function("FormatNumber", [case([*INTEGRAL, "decimal"], ["int"], matches={"1": r"-?\d{1,2}"})])
+#: The releases of Java whose ``DecimalFormat`` shows the digits of FloatingDecimal.
+_FLOATING_DECIMAL = {"java.specification.version": [str(release) for release in range(17, 22)]}
+
+
+def _number_cases(kind: str, **conditions: Any) -> list[Case]:
+    """Return the cases of ``format_number`` with a second argument of a kind."""
+    return [
+        case([*INTEGRAL, "decimal"], [kind], **conditions),
+        case(FLOATING, [kind], settings=_FLOATING_DECIMAL, **conditions),
+    ]
+
+
+def _rounded_texts(show: Callable[[Decimal], str], digits: int) -> Kernel:
+    """Build a kernel that shows numbers, rounded half to even to ``digits`` after the point; ``show`` gets them."""
+    unit = Decimal(1).scaleb(-digits)
+
+    def exact(value: Any) -> str:
+        return show(Decimal(value).quantize(unit, context=_EXACT))
+
+    def floating(value: float, digits: int, exponent: int) -> str:
+        """Round the ``digits`` of Java's FloatingDecimal, times ``10**exponent``.
+
+        Of two equally near texts the number itself decides, but the nearer one to zero if 0 follows the last digit 5.
+        """
+        if not isfinite(value):
+            return _NOT_FINITE[str(value)]
+        printed = Decimal(digits).scaleb(exponent, _EXACT).copy_sign(Decimal(value))
+        is_tie = _EXACT.abs(_EXACT.remainder(printed, unit)) * 2 == unit
+        if is_tie and digits % 10 == 0:
+            return show(printed.quantize(unit, ROUND_DOWN, _EXACT))
+        return show((Decimal(value) if is_tie else printed).quantize(unit, context=_EXACT))
+
+    def convert(numbers: pa.Array) -> pa.Array:
+        doubles = numbers.cast(pa.float64())
+        found = Digits.of(numbers_or_zero(doubles), is_shortest=False)
+        parts = zip(doubles.to_pylist(), found.digits.tolist(), (found.exponents - found.counts).tolist(), strict=True)
+        return pa.array([None if part[0] is None else floating(*part) for part in parts], pa.string())
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        numbers = to_array(values[0], rows)
+        if pa.types.is_floating(numbers.type):
+            return by_distinct(numbers, convert)
+        return map_distinct(numbers, exact, pa.string())
+
+    return Kernel(run=run, by_dictionary=True)
+
+
+@function("FormatNumber", _number_cases("int", matches={"1": r"-?\d{1,2}"}))
 def _format_number(call: Call, settings: ExpressionSettings) -> Kernel:
     """Group the digits by commas and round to a constant number of fraction digits; NULL if that is negative."""
     (digits,) = constants(call.args[1:])
     if digits < 0:
         return NULL_TEXT
-    unit = Decimal(1).scaleb(-digits)
-
-    def shown(value: Any) -> str:
-        rounded = Decimal(value).quantize(unit, context=_EXACT)
-        return f"{rounded:,f}"
-
-    return per_value(shown, pa.string())
+    return _rounded_texts(lambda rounded: f"{rounded:,f}", digits)
 
 
-by_constants("FormatNumber", [case([*INTEGRAL, "decimal"], ["int"])], [1], otherwise=_format_number)
+by_constants("FormatNumber", _number_cases("int"), [1], otherwise=_format_number)
 
 #: Patterns of ``DecimalFormat`` with nothing but digits, groups of them, and a fraction of at least one digit.
 _DIGITS_PATTERN = r"(?:#+(?:,#+)*(?:,?0+(?:,0+)*)?|0+(?:,0+)*)(?:\.(?:0+#*|#+))?"
 
 
-@function("FormatNumber", [case([*INTEGRAL, "decimal"], ["string"], matches={"1": _DIGITS_PATTERN})])
+@function("FormatNumber", _number_cases("string", matches={"1": _DIGITS_PATTERN}))
 def _format_by_pattern(call: Call, settings: ExpressionSettings) -> Kernel:
     """Show a number by a constant pattern, rounded half to even: ``0`` is a digit, ``#`` one that may be absent."""
     pattern = str(constants(call.args[1:])[0])
@@ -180,16 +234,14 @@ def _format_by_pattern(call: Call, settings: ExpressionSettings) -> Kernel:
     if point and "0" not in pattern:
         least = 1  # Java reads the last digit before the point as a mandatory one.
     group = len(whole) - whole.rfind(",") - 1 if "," in whole else 0
-    unit = Decimal(1).scaleb(-len(fraction))
 
-    def shown(value: Any) -> str:
-        number = Decimal(value)
-        before, _, after = f"{number.quantize(unit, context=_EXACT).copy_abs():f}".partition(".")
+    def shown(rounded: Decimal) -> str:
+        before, _, after = f"{rounded.copy_abs():f}".partition(".")
         digits, after = before.lstrip("0").zfill(least), after.rstrip("0").ljust(fraction.count("0"), "0")
         if not digits and not after:
             digits = "0"
         parts = [digits[max(end - group, 0) : end] for end in range(len(digits), 0, -group)] if group else [digits]
-        sign = "-" if number < 0 else ""
+        sign = "-" if rounded.is_signed() else ""
         return f"{sign}{','.join(reversed(parts))}{'.' if after else ''}{after}"
 
-    return per_value(shown, pa.string())
+    return _rounded_texts(shown, len(fraction))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions.by_constants import by_constants
 from pyspark_pipeline.expressions.nested import Elements, element_places, list_array
-from pyspark_pipeline.expressions.per_value import java_text
+from pyspark_pipeline.expressions.per_value import java_text, map_distinct
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
-from pyspark_pipeline.expressions.text_regex import COUNTED, REPLACED, to_re2, with_groups
+from pyspark_pipeline.expressions.text_regex import Regex
 from pyspark_pipeline.expressions.text_search import NULL_TEXT
 from pyspark_pipeline.expressions.values import numbers, set_null, to_array
 from pyspark_pipeline.plan.expr import Call, constants
@@ -45,39 +46,59 @@ def _split_part(call: Call, settings: ExpressionSettings) -> Kernel:
 by_constants("ElementAt(StringSplitSQL)", [case(["string"], ["string"], ["int"])], [1], can_raise=True)
 
 
-@function("StringSplit", [case(["string"], ["string"], ["int"], matches={"1": COUNTED, "2": "-1"}, result=["array"])])
+@function("StringSplit", [
+    case(["string"], ["string"], ["int"], literal=[2], regex={"pattern": 1, "full": True}, result=["array"]),
+])  # fmt: skip
 def _split(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Return the texts between the matches of a pattern, which are not empty."""
-    pattern = str(constants(call.args[1:2])[0])
+    """Return the texts between the matches of a pattern, which are not empty; at most a positive number of them."""
+    kind = call.type.arrow
+    pattern, limit = constants(call.args[1:])
+    if limit is None:
+        return Kernel(run=lambda values, rows: pa.nulls(rows, kind))
+    most = limit - 1 if limit > 0 else None
+    regex = Regex(pattern)
+    is_literal = pattern.isalnum() or pattern in " ,;_-"
+
+    def by_re2(texts: pa.Array, re2: str) -> pa.Array:
+        if is_literal:
+            return pc.split_pattern(texts, pattern, max_splits=most)
+        if not regex.has_start:
+            return pc.split_pattern_regex(texts, re2, max_splits=most)
+        return map_distinct(texts, lambda text: by_python(text, regex.matches(text)), kind)
+
+    def by_python(text: str, matches: Iterator[re.Match[str]]) -> list[str]:
+        parts, start = [], 0
+        for found in itertools.islice(matches, most):
+            parts.append(text[start : found.start()])
+            start = found.end()
+        return [*parts, text[start:]]
 
     def run(values: Sequence[Value], rows: int) -> Value:
-        texts = java_text(to_array(values[0], rows))
-        if pattern.isalnum() or pattern in " ,;_-":
-            return pc.split_pattern(texts, pattern)
-        return pc.split_pattern_regex(texts, to_re2(pattern))
+        return regex.evaluate(to_array(values[0], rows), by_re2, by_python, kind)
 
     return Kernel(run=run)
 
 
-#: Patterns whose matches are extracted, by the number of the group.
-_GATHERED = {0: f"{REPLACED}|{COUNTED}"} | {group: with_groups(group, REPLACED) for group in range(1, 6)}
-
-
 @function("RegExpExtractAll", [
-    case(["string"], ["string"], ["int"], matches={"1": patterns, "2": str(group)}, result=["array"])
-    for group, patterns in _GATHERED.items()
+    case(["string"], ["string"], ["int"], regex={"pattern": 1, "group": 2, "full": True}, result=["array"]),
 ])  # fmt: skip
 def _regexp_extract_all(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return all matches, which are not empty, or a group of each: the parts between marks that replace them."""
-    kind, (group,) = call.type.arrow, constants(call.args[2:])
-    pattern = to_re2(str(constants(call.args[1:2])[0]), group)
+    kind = call.type.arrow
+    pattern, group = constants(call.args[1:])
+    regex = Regex(pattern, [group])
 
-    def run(values: Sequence[Value], rows: int) -> Value:
-        texts = java_text(to_array(values[0], rows))
+    def by_re2(texts: pa.Array, re2: str) -> pa.Array:
         mark = _absent_letter(texts)
-        parts = Elements(pc.split_pattern(pc.replace_substring_regex(texts, pattern, rf"{mark}\1{mark}"), mark))
+        parts = Elements(pc.split_pattern(pc.replace_substring_regex(texts, re2, rf"{mark}\1{mark}"), mark))
         is_match = parts.positions() % 2 == 1
         return list_array(kind, parts.counts // 2, parts.values().filter(pa.array(is_match)), parts.valid)
+
+    def by_python(text: str, matches: Iterator[re.Match[str]]) -> list[str]:
+        return [text[slice(*found.span(group))] for found in matches]
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        return regex.evaluate(to_array(values[0], rows), by_re2, by_python, kind)
 
     return Kernel(run=run)
 
@@ -89,9 +110,23 @@ def _absent_letter(texts: pa.Array) -> str:
 
 
 @function("Size(RegExpExtractAll)", [
-    case(["string"], ["string"], ["int"], matches={"1": COUNTED, "2": "0"}, fields={"legacySizeOfNull": ["false"]}),
+    case(
+        ["string"], ["string"], ["int"], regex={"pattern": 1, "full": True}, matches={"2": "0"},
+        fields={"legacySizeOfNull": ["false"]},
+    ),
 ])  # fmt: skip
 def _regexp_count(call: Call, settings: ExpressionSettings) -> Kernel:
     """Count the matches of a pattern."""
-    pattern = to_re2(str(constants(call.args[1:2])[0]))
-    return Kernel(run=lambda values, rows: pc.count_substring_regex(values[0], pattern), by_dictionary=True)
+    regex = Regex(str(constants(call.args[1:2])[0]))
+
+    def by_re2(texts: pa.Array, re2: str) -> pa.Array:
+        mark = _absent_letter(texts)
+        return pc.count_substring(pc.replace_substring_regex(texts, re2, mark), mark)
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        return regex.evaluate(
+            to_array(values[0], rows), by_re2 if regex.has_start else pc.count_substring_regex,
+            lambda text, matches: sum(1 for _ in matches), pa.int32(),
+        )  # fmt: skip
+
+    return Kernel(run=run, by_dictionary=True)

@@ -155,6 +155,7 @@ def test_manifest_has_only_documented_conditions() -> None:
     known = {
         "args", "variadic", "same_type", "children", "result", "max_precision", "fields", "field_matches", "literal",
         "matches", "choices", "without_nan", "settings", "packages", "difference", "keys", "nullable_elements",
+        "regex",
     }  # fmt: skip
     for name, entry in manifest().items():
         assert entry["cases"], name

@@ -53,6 +53,9 @@ SELECT id, sort_array(transform(sequence(0, 50), x -> (x * id) % 37)), array_sor
 SELECT id, sort_array(array(i > 0, NULL, i = 1), false), array_min(array(i > 0, i = 1)), array_max(array(timestamp_seconds(id), timestamp_seconds(5))) FROM nests;
 -- oracle: spark.sql.parquet.enableNestedColumnVectorizedReader=false
 SELECT id, transform(array(ad), x -> sort_array(x)), transform(array(ad), x -> array_sort(x)), transform(array(ad), x -> array_min(x)) FROM nests;
+SELECT id, sort_array(ar) AS a, sort_array(array(st, named_struct('x', 0, 'd', 0.5D), NULL, st)) AS b FROM (SELECT id, array(named_struct('a', i, 'b', double(id % 3)), NULL, named_struct('a', NULL, 'b', 0.0D), named_struct('a', i, 'b', -0.0D), named_struct('a', i, 'b', double('NaN'))) AS ar, named_struct('x', i, 'd', double(id)) AS st FROM nests);
+SELECT id, sort_array(ar, false) AS a, array_min(ar) AS b, array_max(ar) AS c, sort_array(array(ai, NULL, array(1, 2), array(), ai), false) AS e, array_max(array(ai, array(1), NULL)) AS f, array_min(array(at, array())) AS g, array_min(slice(ar, 1, 0)) AS h, sort_array(slice(ar, 1, 0)) AS i FROM (SELECT id, ai, at, array(named_struct('a', i, 'b', double(id % 3), 't', timestamp_seconds(id)), NULL, named_struct('a', NULL, 'b', 0.0D, 't', NULL), named_struct('a', i, 'b', -0.0D, 't', NULL), named_struct('a', i, 'b', double('NaN'), 't', timestamp_seconds(0))) AS ar FROM nests);
+SELECT id % 3 AS k, sort_array(collect_list(struct(id, i))) AS a, sort_array(collect_list(named_struct('d', -id, 'i', i)), false).d AS b FROM nests GROUP BY 1;
 -- expect: partly sort_array
 SELECT id, sort_array(array(0.0D, -0.0D, coalesce(double(id), 1.0D))) FROM nests;
 -- Comparisons of keys by lambdas: orders, and others, for which the steps of Java's sort count.

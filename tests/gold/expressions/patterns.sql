@@ -15,10 +15,21 @@ FROM (SELECT id, CASE id % 42 WHEN 0 THEN '2020-01-02 12:30 AM' WHEN 1 THEN '202
 SELECT id, unix_timestamp(concat('1969-12-31 23:59:5', id % 10, '.5'), 'yyyy-MM-dd HH:mm:ss.S') AS a, unix_timestamp(concat('1969-12-31 23:59:59.', id), "yyyy-MM-dd HH:mm:ss.SSS") AS b, unix_timestamp(concat('1969-12-31 23:59:59.', id, 'Z'), "yyyy-MM-dd HH:mm:ss.SSSXXX") AS c FROM times;
 SELECT id, to_timestamp_ntz(date_format(ntz, 'd/M/yyyy H:mm:ss.SSS'), 'd/M/yyyy H:mm:ss.SSS') AS a, to_timestamp_ntz(date_format(ts, "yyyy-MM-dd'T'HH:mm:ssXXX"), "yyyy-MM-dd'T'HH:mm:ssXXX") AS b FROM times WHERE ntz > TIMESTAMP_NTZ'0002-01-01 00:00:00' AND ntz < TIMESTAMP_NTZ'9998-01-01 00:00:00' AND ts > TIMESTAMP'0002-01-01 00:00:00' AND ts < TIMESTAMP'9998-01-01 00:00:00';
 SELECT id, CAST(try_to_timestamp(x, 'yyyy-MM-dd') AS string) AS a, CAST(to_timestamp_ntz(x, 'yyyy-MM-dd') AS string) AS b FROM (SELECT id, CASE id % 3 WHEN 0 THEN '-200000-01-01' WHEN 1 THEN '+100000-01-01' ELSE '0000-01-01' END AS x FROM times);
--- A doubled quote and the full names of months are not parsed.
+SELECT id, to_date(date_format(ntz, 'd MMMM yyyy'), 'd MMMM yyyy') AS a, to_timestamp(date_format(ntz, 'MMMM d, y h:mm a'), 'MMMM d, y h:mm a') AS b, unix_timestamp(date_format(ts, "yyyy-MM-dd'T'HH:mm:ss.SSSX"), "yyyy-MM-dd'T'HH:mm:ss.SSSX") AS c, to_timestamp(date_format(ts, 'dd/MMM/yyyy:HH:mm:ss Z'), 'dd/MMM/yyyy:HH:mm:ss Z') AS e, to_timestamp(date_format(ts, 'yyyy-MM-dd HH:mm:ssXX'), 'yyyy-MM-dd HH:mm:ssXX') AS f FROM times WHERE ntz > TIMESTAMP_NTZ'0002-01-01 00:00:00' AND ntz < TIMESTAMP_NTZ'9998-01-01 00:00:00' AND ts > TIMESTAMP'0002-01-01 00:00:00' AND ts < TIMESTAMP'9998-01-01 00:00:00';
+SELECT id, x, unix_micros(try_to_timestamp(x, 'yyyy-MM-dd HH:mm:ssX')) AS a, unix_micros(try_to_timestamp(x, 'yyyy-MM-dd HH:mm:ss.SXX')) AS b, unix_micros(try_to_timestamp(x, 'yyyy-MM-dd HH:mm:ss Z')) AS c, unix_micros(try_to_timestamp(x, 'yyyy-MM-dd HH:mm:ss.SSSZZZ')) AS e, unix_micros(try_to_timestamp(x, 'd MMMM yyyy')) AS f, unix_micros(try_to_timestamp(x, 'MMMM-yy')) AS g, CAST(try_to_timestamp(x, 'yyyy-MM-dd HH:mm:ss ZZ') AS date) AS h
+FROM (SELECT id, CASE id % 36 WHEN 0 THEN '2020-01-02 03:04:05Z' WHEN 1 THEN '2020-01-02 03:04:05z' WHEN 2 THEN '2020-01-02 03:04:05+05' WHEN 3 THEN '2020-01-02 03:04:05+0545' WHEN 4 THEN '2020-01-02 03:04:05+05:45' WHEN 5 THEN '2020-01-02 03:04:05-18' WHEN 6 THEN '2020-01-02 03:04:05+1801' WHEN 7 THEN '2020-01-02 03:04:05+2400' WHEN 8 THEN '2020-01-02 03:04:05+054' WHEN 9 THEN '2020-01-02 03:04:05+5' WHEN 10 THEN '2020-01-02 03:04:05+0560' WHEN 11 THEN '2020-01-02 03:04:05+6000' WHEN 12 THEN '2020-01-02 03:04:05.1+0000' WHEN 13 THEN '2020-01-02 03:04:05.1Z' WHEN 14 THEN '2020-01-02 03:04:05.1-0130' WHEN 15 THEN '2020-01-02 03:04:05.12+01' WHEN 16 THEN '2020-01-02 03:04:05 +0000' WHEN 17 THEN '2020-01-02 03:04:05 -0000' WHEN 18 THEN '2020-01-02 03:04:05 Z' WHEN 19 THEN '2020-01-02 03:04:05 +0530' WHEN 20 THEN '2020-01-02 03:04:05 ' WHEN 21 THEN '2020-01-02 03:04:05 -1800' WHEN 22 THEN '2020-01-02 03:04:05.123-0800' WHEN 23 THEN '2020-01-02 03:04:05.123' WHEN 24 THEN '5 January 2020' WHEN 25 THEN '5 JANUARY 2020' WHEN 26 THEN '05 may 2020' WHEN 27 THEN '5 Jan 2020' WHEN 28 THEN '31 September 2020' WHEN 29 THEN '29 February 2021' WHEN 30 THEN 'december-99' WHEN 31 THEN 'Decembe-99' WHEN 32 THEN '\u017feptember-01' WHEN 33 THEN NULL WHEN 34 THEN '5 March 12020' ELSE '5 Augustus 2020' END AS x FROM times);
+-- errors: exact
+-- expect[ansi=true]: error CANNOT_PARSE_TIMESTAMP
+SELECT to_timestamp(concat('2020-01-02 03:04:05+2', id + 499), 'yyyy-MM-dd HH:mm:ssX') AS a FROM times WHERE id = 1;
+-- errors: exact
+-- expect[ansi=true]: error CANNOT_PARSE_TIMESTAMP
+SELECT to_timestamp(concat('5 Janu', id, ' 2020'), 'd MMMM yyyy') AS a FROM times WHERE id = 1;
+-- A doubled quote, days of years and two offsets are not parsed.
 -- expect: partly date_format
 SELECT id, date_format(ts, "hh 'o''clock' a") AS a FROM times;
 -- expect: partly to_(date|timestamp)
-SELECT id, to_date(date_format(ntz, 'd MMMM yyyy'), 'd MMMM yyyy') AS a FROM times WHERE id < 0;
+SELECT id, to_date(date_format(ntz, 'yyyy DDD'), 'yyyy DDD') AS a FROM times WHERE id < 0;
+-- expect: partly to_(date|timestamp)
+SELECT id, to_timestamp(date_format(ts, 'yyyy-MM-dd HH:mm:ss X Z'), 'yyyy-MM-dd HH:mm:ss X Z') AS a FROM times WHERE id < 0;
 -- expect[ansi=true]: error CANNOT_PARSE_TIMESTAMP
 SELECT id, to_timestamp(concat('2020-1-', id), 'yyyy-M-d') AS a FROM times;

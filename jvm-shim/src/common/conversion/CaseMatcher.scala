@@ -47,7 +47,16 @@ object CaseMatcher {
       !c.withoutNaN.exists(i => call.args.lift(i).exists(_.exists(canBeOneNaN))) &&
       c.literals.forall(i => call.args.lift(i).exists(_.isInstanceOf[Literal])) &&
       c.patterns.forall { case (i, p) => call.args.lift(i).exists(literalMatches(_, p)) } &&
-      c.choices.forall { case (i, p) => call.args.lift(i).exists(choiceMatches(_, p)) }
+      c.choices.forall { case (i, p) => call.args.lift(i).exists(isConstant(_, matches(_, p), isChosen = true)) } &&
+      c.regex.forall(regexFits(call.args, _))
+  }
+
+  private def regexFits(args: Seq[Expression], c: Manifest.Regex): Boolean = {
+    val group = c.group.fold(Option(0))(args.lift(_).collect { case Literal(number: Int, _) => number })
+    args.lift(c.pattern).exists(isConstant(_, text => RegexSupport.parse(text).exists { found =>
+      (!c.full || found.leastLength > 0) && group.exists(found.hasGroup) &&
+        c.replacement.forall(args.lift(_).exists(isConstant(_, found.hasReplacement, c.chosen)))
+    }, c.chosen))
   }
 
   private def hasKeys(t: DataType, kinds: Set[String]): Boolean = t match {
@@ -76,13 +85,14 @@ object CaseMatcher {
     case other => ExpressionJson.isSubquery(other)
   }
 
-  /** Return whether `e` has one of several constants in each row, which are NULL or match. */
-  private def choiceMatches(e: Expression, pattern: String): Boolean = e match {
-    case Literal(null, _) => true
-    case l: Literal => literalMatches(l, pattern)
-    case If(_, yes, no) => choiceMatches(yes, pattern) && choiceMatches(no, pattern)
-    case CaseWhen(branches, otherwise) => (branches.map(_._2) ++ otherwise).forall(choiceMatches(_, pattern))
-    case Coalesce(options) => options.forall(choiceMatches(_, pattern))
+  /** Return whether `e` is a constant that passes a test; `isChosen`: or NULL, or one of several constants in each row. */
+  private def isConstant(e: Expression, test: String => Boolean, isChosen: Boolean): Boolean = e match {
+    case Literal(null, _) => isChosen
+    case Literal(value, _) => test(value.toString)
+    case If(_, yes, no) if isChosen => Seq(yes, no).forall(isConstant(_, test, isChosen))
+    case CaseWhen(branches, otherwise) if isChosen =>
+      (branches.map(_._2) ++ otherwise).forall(isConstant(_, test, isChosen))
+    case Coalesce(options) if isChosen => options.forall(isConstant(_, test, isChosen))
     case _ => false
   }
 

@@ -84,6 +84,15 @@ object Manifest {
   private def number(node: JsonNode): Option[Long] = if (node.isNumber) Some(node.asLong) else None
 
   /** One supported form of a function. */
+  /** A condition on a regular expression: the positions of it and of what belongs to it, and what they must be like. */
+  case class Regex(json: JsonNode) {
+    val pattern: Int = json.path("pattern").asInt
+    val chosen: Boolean = json.path("chosen").asBoolean(false)
+    val group: Option[Int] = Option(json.get("group")).map(_.asInt)
+    val replacement: Option[Int] = Option(json.get("replacement")).map(_.asInt)
+    val full: Boolean = json.path("full").asBoolean(false)
+  }
+
   case class Case(json: JsonNode) {
     val args: Seq[Set[String]] = elements(json.path("args")).map(a => elements(a).map(_.asText).toSet)
     val variadic: Boolean = json.path("variadic").asBoolean(false)
@@ -108,6 +117,7 @@ object Manifest {
     /** The arguments that are arrays whose type allows NULL elements. */
     val nullableElements: Seq[Int] = elements(json.path("nullable_elements")).map(_.asInt)
     val choices: Map[Int, String] = fields(json.path("choices")).map { case (k, v) => k.toInt -> v.asText }
+    val regex: Option[Regex] = Option(json.path("regex")).filter(_.isObject).map(Regex(_))
     val withoutNaN: Seq[Int] = elements(json.path("without_nan")).map(_.asInt)
     val maxPrecision: Int = json.path("max_precision").asInt(Int.MaxValue)
     val difference: Option[String] = Option(json.path("difference").asText(null)).filter(_.nonEmpty)
