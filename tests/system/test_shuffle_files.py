@@ -81,7 +81,7 @@ def test_failed_task_leaves_no_file(spark: SparkSession) -> None:
         with pytest.raises(PySparkException, match="DIVIDE_BY_ZERO"):
             spark.sql(failing).collect()
         left = {path for path in _files(spark, "*") - before if path.is_file()}
-        assert not [path for path in left if "temp_" in path.name or ".parts" in path.name or path.suffix == ""]
+        assert not [path for path in left if "temp_" in path.name or ".data." in path.name or path.suffix == ""]
 
 
 _CLUSTER = ["spark.master=local-cluster[2,1,512]", "spark.locality.wait=0s"]

@@ -84,10 +84,12 @@ class ChunkWriteProcessor(
     val writer = manager.getWriter[Any, Any](dependency.shuffleHandle, mapId, context, reporter)
     val file = resolver.createTempFile(resolver.getDataFile(shuffle, mapId))
     try {
+      // The worker makes no file: that of a failed task may run on after the file has been removed.
+      file.createNewFile()
       val written = output.write(MapFiles.describe(file, dependency.partitioner.numPartitions))
       val lengths = longs(written.get("lengths"))
       resolver.writeMetadataFileAndCommit(
-        shuffle, mapId, lengths, longs(written.get("checksums")), if (file.isFile) file else null)
+        shuffle, mapId, lengths, longs(written.get("checksums")), if (lengths.sum > 0) file else null)
       rows += written.get("rows").asLong
       dataSize += written.get("bytes").asLong
       reporter.incRecordsWritten(written.get("records").asLong)
@@ -95,8 +97,8 @@ class ChunkWriteProcessor(
       reporter.incWriteTime(written.get("ns").asLong)
       MapStatus(SparkEnv.get.blockManager.shuffleServerId, lengths, mapId)
     } finally {
+      file.delete()
       writer.stop(false)
-      MapFiles.of(file).foreach(_.delete())
     }
   }
 
@@ -134,9 +136,6 @@ object MapFiles {
   def describe(file: File, partitions: Int): ObjectNode =
     stream().put("path", file.getAbsolutePath).put("partitions", partitions)
       .put("checksum", checksum(SparkEnv.get.conf).orNull)
-
-  /** Return the files that a failed worker may leave. */
-  def of(file: File): Seq[File] = Seq(file, new File(s"${file.getPath}.parts"))
 
   private def codec(conf: SparkConf): Option[String] =
     if (conf.get(config.SHUFFLE_COMPRESS)) Some(conf.get(config.IO_COMPRESSION_CODEC)) else None
