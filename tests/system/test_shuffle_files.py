@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import udf
 
 from tests.support.conversion import summary_of
 from tests.support.processes import ROOT, SPARK_HOME, environment, output_tail, submit_args
@@ -82,6 +83,46 @@ def test_failed_task_leaves_no_file(spark: SparkSession) -> None:
             spark.sql(failing).collect()
         left = {path for path in _files(spark, "*") - before if path.is_file()}
         assert not [path for path in left if "temp_" in path.name or ".data." in path.name or path.suffix == ""]
+
+
+_GROUPS = "(SELECT id % 10 AS k, count(*) AS n FROM range(0, 100, 1, 2) GROUP BY 1)"
+_CHECKSUMS = "spark.sql.shuffle.orderIndependentChecksum"
+
+
+@pytest.mark.parametrize(
+    ("query", "level", "compared"),
+    [
+        (f"SELECT /*+ REPARTITION(3, n) */ * FROM {_GROUPS}", "UNORDERED", "UNORDERED"),
+        (f"SELECT /*+ REPARTITION(3) */ * FROM {_GROUPS}", "INDETERMINATE", "INDETERMINATE"),
+        (
+            f"SELECT /*+ REPARTITION(2, n) */ n FROM (SELECT n, rand(3) AS r FROM {_GROUPS}) WHERE r > 0.5",
+            "UNORDERED",
+            "INDETERMINATE",
+        ),
+        ("SELECT /*+ REPARTITION(3) */ id FROM range(0, 9, 1, 2) WHERE rand(3) > 0.5", "DETERMINATE", "DETERMINATE"),
+        ("SELECT /*+ REPARTITION(3, i) */ now_(id) AS i FROM range(0, 9, 1, 2)", "DETERMINATE", "INDETERMINATE"),
+    ],
+    ids=["hash", "round robin", "rand", "rand of ordered rows", "user function"],
+)
+def test_spark_learns_whether_a_retry_repeats_the_rows(
+    spark: SparkSession, query: str, level: str, compared: str
+) -> None:
+    """Spark 4.3 compares checksums of rows by default; workers compute none."""
+    spark.udf.register("now_", udf(lambda x: x, "bigint").asNondeterministic())
+    found = []
+    for compares in ("false", "true"):
+        settings = {f"{_CHECKSUMS}.enabled": compares, f"{_CHECKSUMS}.enableFullRetryOnMismatch": compares}
+        with configured(spark, _SETTINGS | settings):
+            exchange = _exchanges(spark.sql(query)._jdf.queryExecution().executedPlan())[0]
+            found.append(exchange.shuffleDependency().rdd().outputDeterministicLevel().toString())
+    assert found == [level, compared]
+
+
+def _exchanges(plan: Any) -> list[Any]:
+    """Return the exchanges of a plan from the top down."""
+    children = plan.children()
+    below = [exchange for i in range(children.size()) for exchange in _exchanges(children.apply(i))]
+    return [plan, *below] if plan.nodeName() == "PipelineExchange" else below
 
 
 _CLUSTER = ["spark.master=local-cluster[2,1,512]", "spark.locality.wait=0s"]

@@ -18,9 +18,10 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLShuffleWriteMetricsR
 
 /**
  * The map side of a shuffle of chunks. Its partitions are [[MapOutput]]s, which either return pairs of a destination and
- * a chunk row, or let the worker write them to a file. `rows` counts the rows in the pairs.
+ * a chunk row, or let the worker write them to a file. `rows` counts the rows in the pairs. `repeats` tells Spark what a
+ * retry of a task returns.
  */
-class MapOutputRDD(fragment: FragmentRDD, rows: SQLMetric, isOrderSensitive: Boolean)
+class MapOutputRDD(fragment: FragmentRDD, rows: SQLMetric, repeats: Repeats)
   extends RDD[Product2[Int, InternalRow]](fragment) {
 
   override protected def getPartitions: Array[Partition] = firstParent[InternalRow].partitions
@@ -29,10 +30,10 @@ class MapOutputRDD(fragment: FragmentRDD, rows: SQLMetric, isOrderSensitive: Boo
     new MapOutput(firstParent[InternalRow].asInstanceOf[FragmentRDD], split, context, rows)
 
   override protected def getOutputDeterministicLevel: DeterministicLevel.Value =
-    if (isOrderSensitive && fragmentLevel == DeterministicLevel.UNORDERED) DeterministicLevel.INDETERMINATE
-    else super.getOutputDeterministicLevel
-
-  private def fragmentLevel = firstParent[InternalRow].outputDeterministicLevel
+    if (repeats == Repeats.Never) DeterministicLevel.INDETERMINATE
+    else if (repeats == Repeats.InOrder && super.getOutputDeterministicLevel == DeterministicLevel.UNORDERED) {
+      DeterministicLevel.INDETERMINATE
+    } else super.getOutputDeterministicLevel
 }
 
 /** The output of one map task; the worker starts when the first pair is asked for, or by `write`. */
