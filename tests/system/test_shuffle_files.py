@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import udf
 
 from tests.support.conversion import summary_of
-from tests.support.processes import ROOT, SPARK_HOME, environment, output_tail, submit_args
+from tests.support.processes import ROOT, SPARK_HOME, environment, launch, output_tail, submit_args
 from tests.support.sessions import configured
 
 _SETTINGS = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "3"}
@@ -151,3 +152,23 @@ def test_settings_of_spark_hold(case: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=300, check=False)
     assert done.returncode == 0, output_tail(done)
     assert "EQUAL True" in done.stdout and "CONVERTED True" in done.stdout, output_tail(done)
+
+
+@pytest.mark.rotates
+def test_worker_killed_within_its_file_leaves_none(tmp_path: Path) -> None:
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "localhost",
+        "spark.local.dir": str(tmp_path),
+        "spark.pysparkPipeline.cost.enabled": "false",
+        "spark.sql.shuffle.partitions": "3",
+    }
+    words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    job = [str(ROOT / "tests" / "system" / "jobs_killed_writer.py"), str(tmp_path)]
+    done = launch("spark-submit", ["--master", "local[2,4]", *submit_args(), *words, *job], tmp_path)
+    assert done.returncode == 0, output_tail(done)
+    found = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
+    assert found["killed"][0] > 0 and found["failed"] > 0, found
+    groups = [[v for v in range(2_000_000) if v % 1000 % 3 == g] for g in range(3)]
+    assert found["rows"] == [[g, len(values), sum(values), True] for g, values in enumerate(groups)]
+    assert not found["left"] and not [path for path in tmp_path.rglob("*") if path.is_file()]
