@@ -33,9 +33,10 @@ def _engine(vanilla_only: bool) -> None:
 
 
 def _files(spark: SparkSession, pattern: str) -> set[Path]:
+    """Return the files in the folder of the session's blocks; py4j cannot ask Spark 4.3's ``SparkEnv``."""
     jvm: Any = spark._jvm
-    folders = jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager().localDirs()
-    return {path for folder in folders for path in Path(folder.getPath()).rglob(pattern)}
+    resolver = jvm.org.apache.spark.sql.pysparkpipeline.MapFiles.manager().shuffleBlockResolver()
+    return set(Path(resolver.getDataFile(0, 0).getPath()).parents[1].rglob(pattern))
 
 
 def _rows(frame: DataFrame) -> list[Any]:
