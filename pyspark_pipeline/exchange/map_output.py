@@ -2,20 +2,21 @@
 
 The file has the stream of each partition, one after the other (:mod:`~.block_stream`). Chunks come in any order, so
 they are held in memory by partition; if they exceed ``max_bytes``, the streams of those held are appended to a parts
-file, which is merged in the end. The JVM chooses the file's path, commits it with the lengths that
-:meth:`MapOutput.finish` returns, and removes what a failed task leaves.
+file without a name, which is merged in the end. The JVM creates the file, commits it with the lengths that
+:meth:`MapOutput.finish` returns, and removes that of a failed task, whose worker may run on and must leave nothing.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from time import perf_counter_ns as clock
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from pyspark_pipeline.errors import ResourceExhaustedError
 from pyspark_pipeline.exchange.block_stream import Piece, block_writer, blocks, row_bytes, row_pieces
@@ -33,7 +34,7 @@ _FIRST = {"ADLER32": 1, "CRC32": 0, None: 0}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapFile:
-    """The file that the JVM asks for: path, partitions, codec (lz4, zstd, None), checksum (ADLER32, CRC32, None)."""
+    """The empty file that the JVM made: path, partitions, codec (lz4, zstd, None), checksum (ADLER32, CRC32, None)."""
 
     path: str
     partitions: int
@@ -63,7 +64,7 @@ class MapOutput:
         self._memory.account_to(memory)
         self._max_bytes = self._memory.bounded(max_bytes)
         self._held = 0
-        self._parts_file: BinaryIO | None = None
+        self._parts_file: IO[bytes] | None = None
         self._counts = {"records": 0, "rows": 0, "bytes": 0, "ns": 0}
 
     def add(self, row: ChunkRow) -> None:
@@ -84,7 +85,7 @@ class MapOutput:
         lengths = [0] * self._file.partitions
         checksums = [_FIRST[self._file.checksum]] * self._file.partitions
         if self._counts["records"]:
-            with self._on_disk(), open(self._file.path, "wb", buffering=_BUFFER_BYTES) as file:
+            with self._on_disk(), open(self._file.path, "r+b", buffering=_BUFFER_BYTES) as file:
                 for partition in range(self._file.partitions):
                     stream = chain(self._stored(partition), self._stream(partition))
                     lengths[partition], checksums[partition] = self._append(file, stream)
@@ -92,14 +93,13 @@ class MapOutput:
         return {"lengths": lengths, "checksums": checksums if self._file.checksum else []} | self._counts
 
     def close(self) -> None:
-        """Drop the chunks and remove the parts file. Idempotent."""
+        """Drop the chunks and the parts file. Idempotent."""
         self._rows = []
         self._release()
         if self._parts_file is not None:
             with contextlib.suppress(OSError):  # of bytes that found no room
                 self._parts_file.close()
             self._parts_file = None
-            os.unlink(self._parts_path)
 
     @contextlib.contextmanager
     def _on_disk(self) -> Iterator[None]:
@@ -108,16 +108,12 @@ class MapOutput:
         except OSError as error:
             raise ResourceExhaustedError(f"the map output {self._file.path} cannot be written: {error}") from error
 
-    @property
-    def _parts_path(self) -> str:
-        return f"{self._file.path}.parts"
-
     def _flush(self) -> None:
         """Append the streams of all rows in memory to the parts file."""
         started = clock()
         if self._parts_file is None:
-            self._parts_file = open(self._parts_path, "w+b", buffering=_BUFFER_BYTES)
-        file: BinaryIO = self._parts_file
+            self._parts_file = tempfile.TemporaryFile(dir=os.path.dirname(self._file.path), buffering=_BUFFER_BYTES)
+        file = self._parts_file
         at = file.tell()
         for partition, rows in enumerate(self._rows):
             if rows:

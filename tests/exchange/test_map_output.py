@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import tempfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,6 +44,8 @@ def _noise(size: int, seed: int) -> bytes:
 
 
 def _written(path: Path, rows: list[ChunkRow], codec: str | None, max_bytes: int = 1 << 30) -> Mapping[str, Any]:
+    if not path.exists():
+        path.touch()
     output = MapOutput(
         MapFile(path=str(path), partitions=4, codec=codec, checksum="ADLER32"), MemoryTracker("task"), max_bytes
     )
@@ -93,18 +96,35 @@ def test_checksums_are_those_of_the_stored_bytes(tmp_path: Path, codec: str | No
         at += length
 
 
-def test_output_without_rows_writes_no_file(tmp_path: Path) -> None:
+def test_output_without_rows_writes_nothing(tmp_path: Path) -> None:
     written = _written(tmp_path / "data", [], "lz4")
     assert written["lengths"] == [0] * 4 and written["checksums"] == [1] * 4
-    assert not list(tmp_path.iterdir())
+    assert not (tmp_path / "data").stat().st_size
 
 
-@pytest.mark.parametrize("max_bytes", [1 << 30, 1])
-def test_full_disk_is_named(tmp_path: Path, max_bytes: int) -> None:
-    for name in ("data", "data.parts"):
-        (tmp_path / name).symlink_to("/dev/full")
+@pytest.mark.parametrize("parts", ["in memory", "in a file"])
+def test_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: str) -> None:
+    full = "/dev/full"
+    if parts == "in memory":
+        (tmp_path / "data").symlink_to(full)
+    else:
+        monkeypatch.setattr(tempfile, "TemporaryFile", lambda dir, buffering: open(full, "w+b", buffering=buffering))
     with pytest.raises(ResourceExhaustedError, match=r"the map output .*data cannot be written: .*No space left"):
-        _written(tmp_path / "data", _rows(4), "lz4", max_bytes)
+        _written(tmp_path / "data", _rows(4), "lz4", 1 << 30 if parts == "in memory" else 1)
+
+
+def test_output_whose_file_was_removed_makes_none(tmp_path: Path) -> None:
+    """The JVM removes the file of a failed task; its worker may run on."""
+    path = tmp_path / "data"
+    path.touch()
+    output = MapOutput(MapFile(path=str(path), partitions=4, codec="lz4", checksum=None), MemoryTracker("task"), 1)
+    output.add(_rows(4)[0])
+    assert [entry.name for entry in tmp_path.iterdir()] == ["data"], "the parts have no name"
+    path.unlink()
+    with pytest.raises(ResourceExhaustedError, match="No such file"):
+        output.finish()
+    output.close()
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("partition", [0, 2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,9 +12,10 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import udf
 
 from tests.support.conversion import summary_of
-from tests.support.processes import ROOT, SPARK_HOME, environment, output_tail, submit_args
+from tests.support.processes import ROOT, SPARK_HOME, environment, launch, output_tail, submit_args
 from tests.support.sessions import configured
 
 _SETTINGS = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "3"}
@@ -31,9 +33,10 @@ def _engine(vanilla_only: bool) -> None:
 
 
 def _files(spark: SparkSession, pattern: str) -> set[Path]:
+    """Return the files in the folder of the session's blocks; py4j cannot ask Spark 4.3's ``SparkEnv``."""
     jvm: Any = spark._jvm
-    folders = jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager().localDirs()
-    return {path for folder in folders for path in Path(folder.getPath()).rglob(pattern)}
+    resolver = jvm.org.apache.spark.sql.pysparkpipeline.MapFiles.manager().shuffleBlockResolver()
+    return set(Path(resolver.getDataFile(0, 0).getPath()).parents[1].rglob(pattern))
 
 
 def _rows(frame: DataFrame) -> list[Any]:
@@ -81,7 +84,47 @@ def test_failed_task_leaves_no_file(spark: SparkSession) -> None:
         with pytest.raises(PySparkException, match="DIVIDE_BY_ZERO"):
             spark.sql(failing).collect()
         left = {path for path in _files(spark, "*") - before if path.is_file()}
-        assert not [path for path in left if "temp_" in path.name or ".parts" in path.name or path.suffix == ""]
+        assert not [path for path in left if "temp_" in path.name or ".data." in path.name or path.suffix == ""]
+
+
+_GROUPS = "(SELECT id % 10 AS k, count(*) AS n FROM range(0, 100, 1, 2) GROUP BY 1)"
+_CHECKSUMS = "spark.sql.shuffle.orderIndependentChecksum"
+
+
+@pytest.mark.parametrize(
+    ("query", "level", "compared"),
+    [
+        (f"SELECT /*+ REPARTITION(3, n) */ * FROM {_GROUPS}", "UNORDERED", "UNORDERED"),
+        (f"SELECT /*+ REPARTITION(3) */ * FROM {_GROUPS}", "INDETERMINATE", "INDETERMINATE"),
+        (
+            f"SELECT /*+ REPARTITION(2, n) */ n FROM (SELECT n, rand(3) AS r FROM {_GROUPS}) WHERE r > 0.5",
+            "UNORDERED",
+            "INDETERMINATE",
+        ),
+        ("SELECT /*+ REPARTITION(3) */ id FROM range(0, 9, 1, 2) WHERE rand(3) > 0.5", "DETERMINATE", "DETERMINATE"),
+        ("SELECT /*+ REPARTITION(3, i) */ now_(id) AS i FROM range(0, 9, 1, 2)", "DETERMINATE", "INDETERMINATE"),
+    ],
+    ids=["hash", "round robin", "rand", "rand of ordered rows", "user function"],
+)
+def test_spark_learns_whether_a_retry_repeats_the_rows(
+    spark: SparkSession, query: str, level: str, compared: str
+) -> None:
+    """Spark 4.3 compares checksums of rows by default; workers compute none."""
+    spark.udf.register("now_", udf(lambda x: x, "bigint").asNondeterministic())
+    found = []
+    for compares in ("false", "true"):
+        settings = {f"{_CHECKSUMS}.enabled": compares, f"{_CHECKSUMS}.enableFullRetryOnMismatch": compares}
+        with configured(spark, _SETTINGS | settings):
+            exchange = _exchanges(spark.sql(query)._jdf.queryExecution().executedPlan())[0]
+            found.append(exchange.shuffleDependency().rdd().outputDeterministicLevel().toString())
+    assert found == [level, compared]
+
+
+def _exchanges(plan: Any) -> list[Any]:
+    """Return the exchanges of a plan from the top down."""
+    children = plan.children()
+    below = [exchange for i in range(children.size()) for exchange in _exchanges(children.apply(i))]
+    return [plan, *below] if plan.nodeName() == "PipelineExchange" else below
 
 
 _CLUSTER = ["spark.master=local-cluster[2,1,512]", "spark.locality.wait=0s"]
@@ -110,3 +153,23 @@ def test_settings_of_spark_hold(case: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=300, check=False)
     assert done.returncode == 0, output_tail(done)
     assert "EQUAL True" in done.stdout and "CONVERTED True" in done.stdout, output_tail(done)
+
+
+@pytest.mark.rotates
+def test_worker_killed_within_its_file_leaves_none(tmp_path: Path) -> None:
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "localhost",
+        "spark.local.dir": str(tmp_path),
+        "spark.pysparkPipeline.cost.enabled": "false",
+        "spark.sql.shuffle.partitions": "3",
+    }
+    words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    job = [str(ROOT / "tests" / "system" / "jobs_killed_writer.py"), str(tmp_path)]
+    done = launch("spark-submit", ["--master", "local[2,4]", *submit_args(), *words, *job], tmp_path)
+    assert done.returncode == 0, output_tail(done)
+    found = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
+    assert found["killed"][0] > 0 and found["failed"] > 0, found
+    groups = [[v for v in range(2_000_000) if v % 1000 % 3 == g] for g in range(3)]
+    assert found["rows"] == [[g, len(values), sum(values), True] for g, values in enumerate(groups)]
+    assert not found["left"] and not [path for path in tmp_path.rglob("*") if path.is_file()]

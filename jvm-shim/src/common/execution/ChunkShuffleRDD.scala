@@ -34,8 +34,8 @@ class ChunkShuffleRDD(
 
   /** Return a row that names the blocks of a partition; the chunk rows themselves if their files are not all here. */
   def files(split: Partition, context: TaskContext): Iterator[InternalRow] = {
-    val blocks =
-      if (isEnabled && MapFiles.areRead()) localBlocks(split.asInstanceOf[ChunkShufflePartition].spec) else None
+    val isRead = isEnabled && MapFiles.areRead() && !dependency.shuffleMergeEnabled // where the tracker names merged blocks
+    val blocks = if (isRead) localBlocks(split.asInstanceOf[ChunkShufflePartition].spec) else None
     blocks match {
       case Some(found) =>
         count(found, context)

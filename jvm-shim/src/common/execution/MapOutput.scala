@@ -18,9 +18,10 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLShuffleWriteMetricsR
 
 /**
  * The map side of a shuffle of chunks. Its partitions are [[MapOutput]]s, which either return pairs of a destination and
- * a chunk row, or let the worker write them to a file. `rows` counts the rows in the pairs.
+ * a chunk row, or let the worker write them to a file. `rows` counts the rows in the pairs. `repeats` tells Spark what a
+ * retry of a task returns.
  */
-class MapOutputRDD(fragment: FragmentRDD, rows: SQLMetric, isOrderSensitive: Boolean)
+class MapOutputRDD(fragment: FragmentRDD, rows: SQLMetric, repeats: Repeats)
   extends RDD[Product2[Int, InternalRow]](fragment) {
 
   override protected def getPartitions: Array[Partition] = firstParent[InternalRow].partitions
@@ -29,10 +30,10 @@ class MapOutputRDD(fragment: FragmentRDD, rows: SQLMetric, isOrderSensitive: Boo
     new MapOutput(firstParent[InternalRow].asInstanceOf[FragmentRDD], split, context, rows)
 
   override protected def getOutputDeterministicLevel: DeterministicLevel.Value =
-    if (isOrderSensitive && fragmentLevel == DeterministicLevel.UNORDERED) DeterministicLevel.INDETERMINATE
-    else super.getOutputDeterministicLevel
-
-  private def fragmentLevel = firstParent[InternalRow].outputDeterministicLevel
+    if (repeats == Repeats.Never) DeterministicLevel.INDETERMINATE
+    else if (repeats == Repeats.InOrder && super.getOutputDeterministicLevel == DeterministicLevel.UNORDERED) {
+      DeterministicLevel.INDETERMINATE
+    } else super.getOutputDeterministicLevel
 }
 
 /** The output of one map task; the worker starts when the first pair is asked for, or by `write`. */
@@ -84,10 +85,12 @@ class ChunkWriteProcessor(
     val writer = manager.getWriter[Any, Any](dependency.shuffleHandle, mapId, context, reporter)
     val file = resolver.createTempFile(resolver.getDataFile(shuffle, mapId))
     try {
+      // The worker makes no file: that of a failed task may run on after the file has been removed.
+      file.createNewFile()
       val written = output.write(MapFiles.describe(file, dependency.partitioner.numPartitions))
       val lengths = longs(written.get("lengths"))
       resolver.writeMetadataFileAndCommit(
-        shuffle, mapId, lengths, longs(written.get("checksums")), if (file.isFile) file else null)
+        shuffle, mapId, lengths, longs(written.get("checksums")), if (lengths.sum > 0) file else null)
       rows += written.get("rows").asLong
       dataSize += written.get("bytes").asLong
       reporter.incRecordsWritten(written.get("records").asLong)
@@ -95,8 +98,8 @@ class ChunkWriteProcessor(
       reporter.incWriteTime(written.get("ns").asLong)
       MapStatus(SparkEnv.get.blockManager.shuffleServerId, lengths, mapId)
     } finally {
+      file.delete()
       writer.stop(false)
-      MapFiles.of(file).foreach(_.delete())
     }
   }
 
@@ -134,9 +137,6 @@ object MapFiles {
   def describe(file: File, partitions: Int): ObjectNode =
     stream().put("path", file.getAbsolutePath).put("partitions", partitions)
       .put("checksum", checksum(SparkEnv.get.conf).orNull)
-
-  /** Return the files that a failed worker may leave. */
-  def of(file: File): Seq[File] = Seq(file, new File(s"${file.getPath}.parts"))
 
   private def codec(conf: SparkConf): Option[String] =
     if (conf.get(config.SHUFFLE_COMPRESS)) Some(conf.get(config.IO_COMPRESSION_CODEC)) else None

@@ -82,10 +82,8 @@ case class PipelineShuffleExchangeExec(
   @transient
   lazy val shuffleDependency: ShuffleDependency[Int, InternalRow, InternalRow] = {
     val rows = longMetric("numOutputRows")
-    // The destinations of a round robin depend on the order of the input: Spark must know this to retry correctly.
-    val isOrderSensitive = outputPartitioning.isInstanceOf[RoundRobinPartitioning]
     val dependency = ChunkDependency(
-      new MapOutputRDD(inputRDD, rows, isOrderSensitive),
+      new MapOutputRDD(inputRDD, rows, Repeats.of(outputPartitioning, child, conf)),
       outputPartitioning.numPartitions,
       serializer,
       new ChunkWriteProcessor(writeMetrics, rows, longMetric("dataSize"), usesFiles))
