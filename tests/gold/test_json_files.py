@@ -211,6 +211,18 @@ def test_random_lines(spark: SparkSession, tmp_path: Path, schema: str) -> None:
         assert summary_of(frame).reasons == ()
 
 
+@pytest.mark.rotates
+def test_long_lines_of_an_encoding(spark: SparkSession, tmp_path: Path) -> None:
+    ends = (b"\xff", b"\xff" + b" " * 9000, b"\xc3")
+    lines = [b'{"a":1}' + b" " * size + end for size in (10, 3991, 3995, 8186, 12300) for end in ends]
+    lines += [b'{"a":1}' + "日".encode() * count + b"\xff " for count in (2000, 2728, 2729, 4100)]
+    lines += [b'{"a":"' + "😀".encode() * count + b'"}\xff' for count in (1990, 1996, 2060, 4100)]
+    lines += [b'{"a":"' + b"x" * count + b'\xff","b":1}' for count in (10, 4100, 8200)]
+    (tmp_path / "a.json").write_bytes(b"\n".join(lines))
+    for options in ({}, {"encoding": "UTF-8"}):
+        outcome_of_both(spark, partial(_read, spark, tmp_path, options, "a string, b int, _corrupt_record string"))
+
+
 @pytest.mark.parametrize("data", [gzip.compress(_TEXT)[:-3], _TEXT], ids=["cut", "plain"])
 def test_damaged_gzip_raises_the_condition_of_spark(spark: SparkSession, tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a.gz").write_bytes(data)

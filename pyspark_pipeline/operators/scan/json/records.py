@@ -22,6 +22,8 @@ from pyspark_pipeline.operators.scan.reader import ReadRequest
 
 #: A character that Jackson accepts nowhere but in strings, which then do not end.
 _WRONG = "\0"
+#: The bounds of the bytes that Java decodes at once.
+_LEAST_BYTES, _MOST_BYTES = 32, 8192
 
 
 class LineParser:
@@ -92,9 +94,7 @@ class LineParser:
     def _decoded(self, line: bytes) -> Reader:
         text, wrong = _valid_text(line)
         if wrong >= 0:
-            # Java decodes a text for a buffer of the parser, and fails as a whole at an error that is not at its end.
-            text = units(text)
-            text = (text if wrong == len(line) else text[: len(text) // BUFFER * BUFFER]) + _WRONG
+            text = units(text)[: _delivered(line, text, wrong)] + _WRONG
         return Reader(text, self._options.features)
 
     def _open(self, line: bytes) -> ByteReader | WideReader | None:
@@ -106,6 +106,25 @@ class LineParser:
 
 def _raw_text(reader: ByteReader | WideReader) -> str | bytes:
     return reader.raw_text()
+
+
+def _delivered(line: bytes, text: str, wrong: int) -> int:
+    """Return how many UTF-16 units of ``text`` Java decodes for the buffers of the parser before it fails.
+
+    The text precedes bytes up to ``wrong`` that are no character. Java fails for all of a buffer with such bytes.
+    """
+    capacity = min(max(len(line), _LEAST_BYTES), _MOST_BYTES)
+    delivered = decoded = at = end = 0
+    for character in text:
+        size, count = len(character.encode()), 1 + (character > "\uffff")
+        is_read = at + size > end
+        if is_read:
+            end = min(len(line), at + capacity)
+        if decoded and (is_read or decoded + count > BUFFER):
+            delivered, decoded = delivered + decoded, 0
+        decoded += count
+        at += size
+    return delivered + (decoded if at == end or wrong > end or wrong == len(line) else 0)
 
 
 def _valid_text(line: bytes) -> tuple[str, int]:
