@@ -28,6 +28,8 @@ _EXPRESSIONS = r"""
     substring_index(l_comment, ' ', 2); lpad(l_comment, 40, '*'); rpad(l_comment, 10, '*'); repeat(l_shipmode, 3);
     left(l_comment, 4); right(l_comment, 4); l_comment like '%the%a%'; contains(l_comment, 'the');
     startswith(l_comment, 'the'); l_comment rlike '[a-c]+ing'; regexp_replace(l_comment, '[aeiou]+', '-');
+    l_comment rlike '(?i)\\\\bFOX'; regexp_replace(l_comment, '(?<=e)[a-z]', '-');
+    format_number(cast(l_extendedprice as double), 2);
     regexp_extract(l_comment, '([a-z]+) ([a-z]+)', 2); md5(l_comment); sha2(l_comment, 256); crc32(l_comment);
     base64(encode(l_comment, 'utf-8')); unbase64(base64(encode(l_comment, 'utf-8'))); hex(l_orderkey);
     conv(cast(l_orderkey as string), 10, 16); luhn_check(cast(l_orderkey as string)); regexp_instr(l_comment, '[x-z]');
