@@ -83,7 +83,6 @@ object Manifest {
 
   private def number(node: JsonNode): Option[Long] = if (node.isNumber) Some(node.asLong) else None
 
-  /** One supported form of a function. */
   /** A condition on a regular expression: the positions of it and of what belongs to it, and what they must be like. */
   case class Regex(json: JsonNode) {
     val pattern: Int = json.path("pattern").asInt
@@ -93,6 +92,7 @@ object Manifest {
     val full: Boolean = json.path("full").asBoolean(false)
   }
 
+  /** One supported form of a function. */
   case class Case(json: JsonNode) {
     val args: Seq[Set[String]] = elements(json.path("args")).map(a => elements(a).map(_.asText).toSet)
     val variadic: Boolean = json.path("variadic").asBoolean(false)
