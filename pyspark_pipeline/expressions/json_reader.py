@@ -92,6 +92,8 @@ class Reader:
             self.token = None
             return None
         character = self._take()
+        if character < " ":
+            raise JsonError("a control character")
         context = self._contexts[-1]
         if character in "]}":
             self._start = self._at - 1
