@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
+from pyspark_pipeline.plan.coalesces import Coalesce
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.joins import JoinType
 from pyspark_pipeline.plan.nodes import Filter, Limit, Node, Project
@@ -64,7 +65,15 @@ def test_filter_requires_columns_of_its_condition_besides_those_read_above() -> 
     below = filtered(LEAF, NO_RANGE)
     root = project(below, "t")
     assert required(root, below) == unused(0, 1, 3)
-    assert required(root) == unused(1)
+    assert required(root).unused == {1}
+
+
+def test_scan_below_a_filter_may_leave_out_rows_unless_they_are_counted_between() -> None:
+    both = call("And", "boolean", RANGE, NO_RANGE)
+    assert required(filtered(LEAF, both)).conjuncts == (RANGE, NO_RANGE)
+    assert required(filtered(Coalesce(output=OUTPUT, child=LEAF))).conjuncts == (RANGE,)
+    assert required(filtered(Limit(output=OUTPUT, limit=1, child=LEAF))).conjuncts == ()
+    assert required(filtered(project(LEAF, "k", "price", "t", "n"))).conjuncts == ()
 
 
 @pytest.mark.parametrize(("condition", "allowed"), [(RANGE, {1}), (NO_RANGE, set())], ids=["range", "no range"])
