@@ -15,14 +15,10 @@ from tests.support.csv_tables import LINES
 from tests.support.file_reads import outcome_of_both
 from tests.support.sessions import ENABLED, configured
 
+pytestmark = [pytest.mark.usefixtures("extension"), pytest.mark.rotates]
+
 _TEXT = b'h,i,j\n#c,1,x\n 1 ,"a""b" , \n2,"c\\"d",\n"3",e,f,g\n\n4\nNA,"NA",""\n5;6;7\n"x",y z,"z" w\n'
 _SCHEMA = "n int, _corrupt_record string, v string, w string"
-
-
-@pytest.fixture(autouse=True)
-def _engine(vanilla_only: bool) -> None:
-    if vanilla_only:
-        pytest.skip("needs the extension")
 
 
 def _read(spark: SparkSession, folder: Path, options: Mapping[str, str], schema: str = _SCHEMA) -> DataFrame:
@@ -141,7 +137,6 @@ def test_tables_in_partitions(spark: SparkSession, tmp_path: Path) -> None:
         spark.sql("DROP TABLE csv_of_words")
 
 
-@pytest.mark.rotates
 @pytest.mark.parametrize(("header", "sizes"), [("true", ("1", "33")), ("false", ("7", "33"))])
 def test_splits_anywhere(spark: SparkSession, tmp_path: Path, header: str, sizes: tuple[str, ...]) -> None:
     (tmp_path / "a.csv").write_bytes(b"\n".join(LINES))

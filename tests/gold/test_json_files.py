@@ -16,18 +16,14 @@ from tests.support.file_reads import outcome_of_both
 from tests.support.json_lines import OPTIONS, SCHEMAS, random_lines
 from tests.support.sessions import ENABLED, configured
 
+pytestmark = [pytest.mark.usefixtures("extension"), pytest.mark.rotates]
+
 _TEXT = (
     b'{"n":1,"v":"x"}\n\n {"n":"2","v":[1, 2.50],"w":"\\q"}\n[{"n":3},{"n":4,"v":{"a" : 1}}]\n[{"n":5},{"n":"x"}]\n'
     b"{'n':6,\"v\":'y'}\nnull\n{\"n\":07}\n{\"n\":8 /*c*/}\n{n:9,\"v\":\"\xff\"}\n{\"n\":10,\"v\":\"\x01\"}\n[]\n"
     b'{"N":11}\n{"n":12,"n":13}\n{"n":NaN}\nx\n{"n":14,"other":'
 )
 _SCHEMA = "n int, _corrupt_record string, v string, w string"
-
-
-@pytest.fixture(autouse=True)
-def _engine(vanilla_only: bool) -> None:
-    if vanilla_only:
-        pytest.skip("needs the extension")
 
 
 def _read(spark: SparkSession, folder: Path, options: Mapping[str, str], schema: str = _SCHEMA) -> DataFrame:
@@ -191,7 +187,6 @@ def test_tables_in_partitions(spark: SparkSession, tmp_path: Path) -> None:
         spark.sql("DROP TABLE json_of_words")
 
 
-@pytest.mark.rotates
 @pytest.mark.parametrize("sizes", [("1", "33"), ("7", "100")])
 def test_splits_anywhere(spark: SparkSession, tmp_path: Path, sizes: tuple[str, ...]) -> None:
     lines = random_lines(random.Random(8), 60)
@@ -202,7 +197,6 @@ def test_splits_anywhere(spark: SparkSession, tmp_path: Path, sizes: tuple[str, 
             outcome_of_both(spark, lambda: _read(spark, tmp_path, {}, SCHEMAS[0]))
 
 
-@pytest.mark.rotates
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_random_lines(spark: SparkSession, tmp_path: Path, schema: str) -> None:
     (tmp_path / "a.json").write_bytes(b"\n".join(random_lines(random.Random(schema), 300)))
@@ -211,7 +205,6 @@ def test_random_lines(spark: SparkSession, tmp_path: Path, schema: str) -> None:
         assert summary_of(frame).reasons == ()
 
 
-@pytest.mark.rotates
 def test_long_lines_of_an_encoding(spark: SparkSession, tmp_path: Path) -> None:
     ends = (b"\xff", b"\xff" + b" " * 9000, b"\xc3")
     lines = [b'{"a":1}' + b" " * size + end for size in (10, 3991, 3995, 8186, 12300) for end in ends]

@@ -13,14 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.support.conversion import summary_of
 from tests.support.file_reads import outcome_of_both
 
+pytestmark = pytest.mark.usefixtures("extension")
+
 _TEXT = b"a|b\r\nc,\xc3\xa9|\n\rd"
 _GZIP = gzip.compress(_TEXT)
-
-
-@pytest.fixture(autouse=True)
-def _engine(vanilla_only: bool) -> None:
-    if vanilla_only:
-        pytest.skip("needs the extension")
 
 
 def _read(spark: SparkSession, folder: Path, options: Mapping[str, str]) -> DataFrame:
