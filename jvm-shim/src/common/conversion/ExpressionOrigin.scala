@@ -13,6 +13,9 @@ object ExpressionOrigin {
   /** The longest text of an expression in a reason, in characters. */
   private val MaxText = 80
 
+  /** Names that Spark's optimizer gives to columns. */
+  private val Generated = "_(common_expr|gen_alias)_\\d+".r
+
   /** The context of an expression that the analyzer made is a whole query. */
   private val Query = "(?is)(select|with|from)\\b.*".r
 
@@ -41,7 +44,9 @@ object ExpressionOrigin {
   def location(e: Expression, around: Expression, top: Expression): String = {
     val found = context(e)
     val text = found.filter(isSql).map(c => c.fragment.replaceAll("\\s+", " ").trim).filterNot(t => t.isEmpty || Query.matches(t))
-    val column = Some(top).collect { case n: NamedExpression if !n.name.contains("(") => s"column ${n.name}" }
+    val column = Some(top).collect {
+      case n: NamedExpression if !n.name.contains("(") && !Generated.matches(n.name) => s"column ${n.name}"
+    }
     val line =
       if (found.exists(isSql)) e.origin.line.map(number => s"line $number")
       else callSite(around)
