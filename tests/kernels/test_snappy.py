@@ -62,7 +62,7 @@ def test_another_size_is_refused() -> None:
 def test_damaged_bytes_are_refused_or_decompressed_as_by_the_library() -> None:
     page = RANDOM.integers(0, 1 << 17, 300).tobytes()
     stored = bytearray(CODEC.compress(page, asbytes=True))
-    for _ in range(20_000):
+    for _ in range(6000):
         damaged = stored.copy()
         for place in RANDOM.integers(2, len(damaged), RANDOM.integers(1, 4)):
             damaged[place] = RANDOM.integers(0, 256)
