@@ -31,6 +31,7 @@ _DICTIONARY = (2, 8)  # the encoding of Parquet 1 and that of Parquet 2
 _CODECS = {"UNCOMPRESSED": None, "SNAPPY": "snappy", "GZIP": "gzip", "ZSTD": "zstd"}
 _CODE_BYTES = 4
 _MOST_PAGES = 1 << 16
+_MOST_BYTES = 1 << 30  # of a column in a row group; pyarrow reads larger ones
 _MOST_BITS = 32
 _LENGTH_BYTES = 4
 
@@ -70,15 +71,19 @@ def open_pages(file: int, column: pq.ColumnChunkMetaData, is_nullable: bool, sho
     The column is known (:func:`is_known`), texts become dictionaries of int32. Raise ``ArrowInvalid`` if the file is
     too short.
     """
-    if column.compression not in _CODECS or column.file_path:
-        return None
     start, size = column.data_page_offset, column.total_compressed_size
+    if column.compression not in _CODECS or column.file_path or not 0 <= size <= _MOST_BYTES:
+        return None
     if column.dictionary_page_offset is not None and column.dictionary_page_offset > 0:
         start = min(start, column.dictionary_page_offset)
     data = np.empty(size + page_kernels.PADDING, dtype=np.uint8)
     data[size:] = 0
-    if os.preadv(file, [data[:size].data], start) != size:
-        raise pa.ArrowInvalid(f"the file ends in column {column.path_in_schema}")
+    done = 0
+    while done < size:
+        count = os.preadv(file, [data[done:size].data], start + done)
+        if not count:
+            raise pa.ArrowInvalid(f"the file ends in column {column.path_in_schema}")
+        done += count
     table = _page_table(data, size, column.num_values)
     width = _WIDTHS.get(column.physical_type)
     if table is None or not _are_known(table, is_nullable, width is None):
