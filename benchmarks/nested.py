@@ -7,7 +7,7 @@ of ten fields) and ``wide``, a struct of 40 leaves.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from benchmarks.queries import Query, choose
+from benchmarks.queries import choose_from
 from benchmarks.suite import Suite
 from benchmarks.table_files import cache_folder, files, make_once
 
@@ -111,17 +111,12 @@ def tables(scale: float, folder: Path | None) -> Mapping[str, str]:
     return files(make_once(folder or cache_folder("nested", scale), _TABLES, generate), _TABLES)
 
 
-def _choose(text: str | None, scale: float) -> Sequence[Query]:
-    names = list(_QUERIES) if text is None else choose(text, list(_QUERIES))
-    return [Query(name=name, sql=_QUERIES[name], sink="collect") for name in names]
-
-
 NESTED = Suite(
     name="nested",
     description=__doc__,
     query_help="names, as explode",
     tables=tables,
-    choose=_choose,
+    choose=lambda text, _scale: choose_from(_QUERIES, text),
     has_oracle=False,
 )
 

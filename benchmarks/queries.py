@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
@@ -31,3 +31,12 @@ def choose(text: str, names: Sequence[str]) -> list[str]:
                 raise KeyError(f"no query {each!r}; there are: {', '.join(names)}")
             chosen += found
     return chosen
+
+
+def choose_from(queries: Mapping[str, str], text: str | None) -> list[Query]:
+    """Return those of the ``queries``, texts by name, that ``text`` selects, all if it is None, to be collected.
+
+    Raises the errors of :func:`choose`.
+    """
+    names = list(queries) if text is None else choose(text, list(queries))
+    return [Query(name=name, sql=queries[name], sink="collect") for name in names]

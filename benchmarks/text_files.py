@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pv
 
 from benchmarks.nested import make_nests
-from benchmarks.queries import Query, choose
+from benchmarks.queries import choose_from
 from benchmarks.suite import Suite
 from benchmarks.table_files import cache_folder, files, make_once
 
@@ -99,17 +99,12 @@ def _views(tables: Mapping[str, str]) -> Sequence[str]:
     return views
 
 
-def _choose(text: str | None, scale: float) -> Sequence[Query]:
-    names = list(_QUERIES) if text is None else choose(text, list(_QUERIES))
-    return [Query(name=name, sql=_QUERIES[name], sink="collect") for name in names]
-
-
 TEXT_FILES = Suite(
     name="text_files",
     description=__doc__,
     query_help="names, as words",
     tables=_tables,
-    choose=_choose,
+    choose=lambda text, _scale: choose_from(_QUERIES, text),
     has_oracle=False,
     views=_views,
 )

@@ -12,7 +12,6 @@ import struct
 
 from pyspark_pipeline.expressions.json_parse import JsonError, java_text_of, units
 from pyspark_pipeline.expressions.json_reader import (
-    LONGEST_NAME,
     LONGEST_WORD,
     STRING,
     Features,
@@ -38,7 +37,6 @@ _CONTENTS = {
 }
 _PLAIN_NAME = {quote: re.compile(rf"[^{_CONTROLS}\\{quote}]*") for quote in "\"'"}
 _ANY_NAME = {quote: re.compile(rf"[^\\{quote}]*") for quote in "\"'"}
-_NAME_MARKS = "@#*-+"
 _MARK = b"\xef\xbb\xbf"
 _LAST_POINT = 0x10FFFF
 #: The encoding of documents that start with a mark of the byte order; empty for an order that Jackson rejects.
@@ -122,18 +120,7 @@ class ByteReader(Reader):
         return chr(point & 0xFFFF)
 
     def _name(self, character: str) -> str:
-        if character == '"' or (character == "'" and self._features.single_quotes):
-            name = self._quoted_name(character)
-        elif not self._features.unquoted_field_names:
-            self._whole(character)
-            raise JsonError("a name is missing")
-        elif _is_in_name(character):
-            name = self._unquoted(self._at - 1)
-        else:
-            raise JsonError("a name is missing")
-        if len(name) > LONGEST_NAME:
-            raise JsonError("a name is too long")
-        return _decoded(name, is_name=True)
+        return _decoded(super()._name(character), is_name=True)
 
     def _quoted_name(self, quote: str) -> str:
         """Return the bytes of a name, with those of its escapes."""
@@ -162,11 +149,6 @@ class ByteReader(Reader):
         if not "\udc00" <= low <= "\udfff":
             raise JsonError("a surrogate is alone")
         return chr(0x10000 + ((ord(high) - 0xD800) << 10) + ord(low) - 0xDC00)
-
-    def _unquoted(self, start: int) -> str:
-        while _is_in_name(self._text[self._at : self._at + 1]):
-            self._at += 1
-        return self._text[start : self._at]
 
     def _skip_string(self) -> None:
         self._is_open = False
@@ -291,8 +273,3 @@ def _following(byte: int) -> int:
     if not count:
         raise JsonError("a byte that begins no character")
     return count
-
-
-def _is_in_name(character: str) -> bool:
-    """Return whether a byte may be in a name without quotes, also as the first one; Jackson takes it for Latin-1."""
-    return character > " " and (character in _NAME_MARKS or continues_word(character))

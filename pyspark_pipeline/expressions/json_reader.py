@@ -15,7 +15,7 @@ from pyspark_pipeline.expressions.json_parse import JsonError, units
 NAME, STRING, INTEGER, FLOAT = "name", "string", "integer", "float"
 LITERALS = ("true", "false", "null")
 
-_DEEPEST, _LONGEST_NUMBER, LONGEST_NAME = 1000, 1000, 50_000
+_DEEPEST, _LONGEST_NUMBER, _LONGEST_NAME = 1000, 1000, 50_000
 _SPACE = re.compile("[ \t\n\r]*")
 _COMMENT = re.compile(r"(?:[ \t\n\r]|/\*.*?\*/|//[^\n\r]*)*", re.DOTALL)
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -169,14 +169,20 @@ class Reader:
 
     def _name(self, character: str) -> str:
         if character == '"' or (character == "'" and self._features.single_quotes):
-            name = self._contents(character)
-        elif self._features.unquoted_field_names and _is_in_name(character):
+            name = self._quoted_name(character)
+        elif not self._features.unquoted_field_names:
+            self._whole(character)
+            raise JsonError("a name is missing")
+        elif _is_in_name(character):
             name = self._unquoted(self._at - 1)
         else:
             raise JsonError("a name is missing")
-        if len(name) > LONGEST_NAME:
+        if len(name) > _LONGEST_NAME:
             raise JsonError("a name is too long")
         return name
+
+    def _quoted_name(self, quote: str) -> str:
+        return self._contents(quote)
 
     def _unquoted(self, start: int) -> str:
         while _is_in_name(self._text[self._at : self._at + 1]):
@@ -334,7 +340,7 @@ class Reader:
 
 
 def _is_in_name(character: str) -> bool:
-    """Return whether a character may be in a name without quotes, also as the first one."""
+    """Return whether a character, or a byte as Latin-1, may be in a name without quotes, also as the first one."""
     return character > " " and (character in "@#*-+" or continues_word(character))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array, UInt32Array
 from pyspark_pipeline.kernels.jit import kernel
-from pyspark_pipeline.kernels.words import load_word
+from pyspark_pipeline.kernels.words import load_word, read_varint
 
 #: Columns of a table of pages.
 KIND, SIZE, STORED_SIZE, NUM_VALUES, ENCODING, START = range(6)
@@ -38,22 +38,9 @@ _BITS_AT_ONCE = 58  # of a word from any bit of its first byte on, and one more
 
 
 @kernel
-def _varint(data: UInt8Array, at: int) -> tuple[int, int]:
-    """Return the unsigned number at ``at`` and its end; read up to 10 bytes."""
-    value = 0
-    for shift in range(0, 70, 7):
-        byte = np.int64(data[at])
-        at += 1
-        value |= (byte & 127) << min(shift, 63)
-        if byte < 128:
-            break
-    return value, at
-
-
-@kernel
 def _signed(data: UInt8Array, at: int) -> tuple[int, int]:
     """Return the signed number at ``at`` and its end."""
-    value, at = _varint(data, at)
+    value, at = read_varint(data, at)
     return (value >> 1) ^ -(value & 1), at
 
 
@@ -65,11 +52,11 @@ def _skip(data: UInt8Array, at: int, kind: int) -> int:
     if kind == _BYTE:
         return at + 1
     if kind == _SHORT or kind == _INT or kind == _LONG:
-        return _varint(data, at)[1]
+        return read_varint(data, at)[1]
     if kind == _DOUBLE:
         return at + 8
     if kind == _BINARY:
-        length, at = _varint(data, at)
+        length, at = read_varint(data, at)
         return at + length if 0 <= length <= data.shape[0] else -1
     return -1
 

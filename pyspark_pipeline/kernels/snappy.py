@@ -12,13 +12,14 @@ import numpy as np
 
 from pyspark_pipeline.kernels.arrays import UInt8Array, UInt64Array
 from pyspark_pipeline.kernels.jit import kernel
-from pyspark_pipeline.kernels.words import load_word, store_word
+from pyspark_pipeline.kernels.words import load_word, read_varint, store_word
 
 #: Bytes that must follow the compressed ones.
 SLACK = 16
 
 _LITERAL, _LONG = 0, 3
 _LONGEST_SHORT_LITERAL = 60
+_LONGEST_SIZE = 5  # bytes of the size before the compressed ones
 _LONGEST_PAIRED_LITERAL = (4 - 1) << 2
 
 
@@ -72,20 +73,11 @@ def decompress_words(data: UInt8Array, first: int, stop: int, out: UInt64Array, 
 
     :data:`SLACK` bytes follow ``stop`` in ``data``. ``out``: shape (at least size / 8 + 3,).
     """
-    declared = shift = 0
-    while True:
-        if first >= stop or shift > 28:
-            return False
-        byte = np.int64(data[first])
-        first += 1
-        declared |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            break
-    if declared != size:
+    declared, begun = read_varint(data, first)
+    if declared != size or begun > min(stop, first + _LONGEST_SIZE):
         return False
     one, eight = np.uint64(1), np.uint64(8)
-    at = np.uint64(data.ctypes.data) + np.uint64(first)
+    at = np.uint64(data.ctypes.data) + np.uint64(begun)
     end = np.uint64(data.ctypes.data) + np.uint64(stop)
     begin = np.uint64(out.ctypes.data)
     to, to_end, last = begin, begin + np.uint64(size), np.uint64(0)

@@ -1,4 +1,4 @@
-"""Words of eight bytes in memory, at any address.
+"""Words of eight bytes in memory, at any address, and numbers of several bytes in arrays.
 
 A kernel that passes an array to another one counts references to it, which costs more than to load a word: in such
 loops kernels pass addresses, as ``array.ctypes.data`` returns them.
@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+
+from pyspark_pipeline.kernels.arrays import UInt8Array
+from pyspark_pipeline.kernels.jit import kernel
 
 _WORD = ir.IntType(64)
 
@@ -38,3 +42,16 @@ load_word: Any = intrinsic(_load_word)
 
 #: Write a uint64 to the 8 bytes at an address (uint64). The address is not checked.
 store_word: Any = intrinsic(_store_word)
+
+
+@kernel
+def read_varint(data: UInt8Array, at: int) -> tuple[int, int]:
+    """Return the unsigned number at ``at`` and its end; read up to 10 bytes."""
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = np.int64(data[at])
+        at += 1
+        value |= (byte & 127) << min(shift, 63)
+        if byte < 128:
+            break
+    return value, at

@@ -1,14 +1,31 @@
-"""The row groups of a file of lines: parts of a split, or a compressed file as a whole."""
+"""The row groups of a file of lines: parts of a split, or a compressed file as a whole; the base of its readers."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
 from pyspark_pipeline.operators.scan.lines import LineCutter
+from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import ScanSplit
+
+#: The kinds of types whose values are texts in a line.
+FLAT_KINDS = (
+    "boolean",
+    "tinyint",
+    "smallint",
+    "int",
+    "bigint",
+    "float",
+    "double",
+    "decimal",
+    "string",
+    "date",
+    "timestamp",
+    "timestamp_ntz",
+)
 
 #: The bytes of a row group: thousands of lines for a chunk, in buffers that allocators reuse (larger ones they return).
 GROUP_BYTES = 512 << 10
@@ -53,3 +70,33 @@ class LineParts:
     @property
     def _is_compressed(self) -> bool:
         return self._path.endswith(_COMPRESSED)
+
+
+class LineFileReader:
+    """The base of readers of files of lines; a subclass has ``chunks`` (:class:`~.reader.FileReader`).
+
+    Lines of the file at a local path end with ``separator``; with LF, CR or CRLF if it is None.
+    """
+
+    def __init__(self, path: str, separator: bytes | None, group_bytes: int) -> None:
+        self._cutter = LineCutter(separator)
+        self._parts = LineParts(path, self._cutter, group_bytes)
+
+    def row_groups(self, split: ScanSplit) -> Sequence[int]:
+        """Return numbers of parts of the split."""
+        return self._parts.row_groups(split)
+
+    def may_match(self, groups: Sequence[int], conjuncts: Sequence[Expr]) -> Sequence[int]:
+        """Return all ``groups``: there are no statistics."""
+        return groups
+
+    def num_rows(self, group: int) -> int | None:
+        """Return None: rows are counted when lines are read."""
+        return None
+
+    def num_bytes(self, group: int) -> int:
+        """Return the bytes of the part."""
+        return self._parts.num_bytes(group)
+
+    def close(self) -> None:
+        """Do nothing: a file is open only while a row group is read."""

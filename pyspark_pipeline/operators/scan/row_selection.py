@@ -22,19 +22,18 @@ class RowSelection:
         self._tests = tests
         self._pays = True
 
-    def choose(self, rows: int, column: Callable[[int], pa.Array], exists: Sequence[bool]) -> Int32Array | None:
+    def choose(self, rows: int, column: Callable[[int], pa.Array]) -> Int32Array | None:
         """Return the numbers of the rows that pass, int32, ascending; None for all rows.
 
-        ``column`` returns the column of an ordinal, ``exists`` says by ordinal whether the file has it.
+        ``column`` returns the column of an ordinal.
         """
         if not self._tests or not self._pays:
             return None
         mask = np.ones(rows, dtype=np.uint8)
         for test in self._tests:
-            if exists[test.ordinal]:
-                tested = column(test.ordinal)
-                if test.accepts(tested) and not test.apply(tested, mask):
-                    return None
+            tested = column(test.ordinal)
+            if test.accepts(tested) and not test.apply(tested, mask):
+                return None
         found = np.empty(rows, dtype=np.int32)
         count = row_ranges.selected_rows(mask, mask[: rows & ~7].view(np.uint64), found)
         if count > self.MOST * rows:

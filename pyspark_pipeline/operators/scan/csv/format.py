@@ -14,41 +14,22 @@ from pyspark_pipeline.expressions.registry import ExpressionSettings
 from pyspark_pipeline.operators.scan.csv.fields import Fields, Lines, read_lines
 from pyspark_pipeline.operators.scan.csv.options import CsvOptions
 from pyspark_pipeline.operators.scan.formats import reads_format
-from pyspark_pipeline.operators.scan.line_parts import GROUP_BYTES, LineParts
-from pyspark_pipeline.operators.scan.lines import LineCutter
+from pyspark_pipeline.operators.scan.line_parts import FLAT_KINDS, GROUP_BYTES, LineFileReader
 from pyspark_pipeline.operators.scan.malformed import chunks_by_mode
 from pyspark_pipeline.operators.scan.reader import FileReader, ReadRequest
-from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Field, ScanSplit
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _BLANK = bytes(range(33))
 
 
-@reads_format(
-    "csv",
-    label="CSV",
-    types=[
-        "boolean",
-        "tinyint",
-        "smallint",
-        "int",
-        "bigint",
-        "float",
-        "double",
-        "decimal",
-        "string",
-        "date",
-        "timestamp",
-        "timestamp_ntz",
-    ],
-)
+@reads_format("csv", label="CSV", types=FLAT_KINDS)
 def open_csv(path: str, request: ReadRequest) -> FileReader:
     """Open a file; the options are those of :class:`CsvOptions`."""
     return CsvFileReader(path, request.columns, CsvOptions.of(request.options), request.expressions)
 
 
-class CsvFileReader:
+class CsvFileReader(LineFileReader):
     """Reads ``columns`` of the file at a local path. Times are in the time zone of ``settings``."""
 
     def __init__(
@@ -63,8 +44,7 @@ class CsvFileReader:
         self._options = options
         fields = Fields(options, settings)
         self._converts = [fields.of(column.type) for column in columns]
-        self._cutter = LineCutter(None)
-        self._parts = LineParts(path, self._cutter, group_bytes)
+        super().__init__(path, None, group_bytes)
         self._is_start = False
         #: The first row group with a line that is parsed, or the last one.
         self._first = -1
@@ -72,23 +52,11 @@ class CsvFileReader:
     def row_groups(self, split: ScanSplit) -> Sequence[int]:
         """Return numbers of parts of the split."""
         self._is_start = split.start == 0
-        groups = self._parts.row_groups(split)
+        groups = super().row_groups(split)
         # A file that cannot be read fails when its rows are.
         with suppress(OSError):
             self._first = next((group for group in groups if group == groups[-1] or self._has_line(group)), -1)
         return groups
-
-    def may_match(self, groups: Sequence[int], conjuncts: Sequence[Expr]) -> Sequence[int]:
-        """Return all ``groups``: there are no statistics."""
-        return groups
-
-    def num_rows(self, group: int) -> int | None:
-        """Return None: lines are counted when they are read."""
-        return None
-
-    def num_bytes(self, group: int) -> int:
-        """Return the bytes of the part."""
-        return self._parts.num_bytes(group)
 
     def chunks(self, group: int, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """Yield the rows of the lines that belong to the part; raise OSError for a line that fails the read."""
@@ -103,9 +71,6 @@ class CsvFileReader:
                 text, is_mark = self._without_header(text, start)
                 is_first = False
             yield from self._chunks(read_lines(text, self._options, is_mark), batch_rows)
-
-    def close(self) -> None:
-        """Do nothing: a file is open only while a row group is read."""
 
     def _has_line(self, group: int) -> bool:
         return any(self._first_line(self._decoded(text)) >= 0 for text in self._parts.texts(group))

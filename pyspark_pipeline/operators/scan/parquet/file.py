@@ -65,7 +65,6 @@ class ParquetFileReader:
         tests: Sequence[ColumnTest] = (),
     ) -> None:
         self.path = path
-        self._selection = RowSelection(tests)
         self._exact_times = exact_times
         self._unread_encodings = unread_encodings
         self._fields = fields
@@ -79,6 +78,7 @@ class ParquetFileReader:
         self._schema = footer.schema
         self._midpoints = footer.midpoints
         self._places = [find_column(self._schema, field, case_sensitive, self.path) for field in fields]
+        self._selection = RowSelection([test for test in tests if self._places[test.ordinal] is not None])
         self._leaves = {self.metadata.schema.column(i).path: i for i in reversed(range(len(self.metadata.schema)))}
         self._nested = {
             place: self._match_nested(field, place, case_sensitive)
@@ -271,7 +271,7 @@ class ParquetFileReader:
                 columns[name] = pages[name].read(rows)
             return self._column_reader(encoded, ordinal, columns)(columns, rows)
 
-        chosen = self._selection.choose(rows, tested, [place is not None for place in self._places])
+        chosen = self._selection.choose(rows, tested)
         if chosen is None:
             return columns | {name: column.read(rows) for name, column in pages.items() if name not in columns}, rows
         taken = {name: column.take(pa.array(chosen)) for name, column in columns.items()}
