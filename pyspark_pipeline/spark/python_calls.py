@@ -19,7 +19,14 @@ from pyspark_pipeline.operators.python_functions.calls import Evaluate
 from pyspark_pipeline.operators.python_functions.row_values import spark_column_of
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonCall, PythonFunctions
-from pyspark_pipeline.spark.pandas_groups import GroupSeries, merged_results
+from pyspark_pipeline.spark.group_functions import (
+    AggregateFunctions,
+    GroupFunctions,
+    MapFunction,
+    WrappedFunctions,
+    read_arguments_of_wrappers,
+)
+from pyspark_pipeline.spark.pandas_groups import PandasGroups
 from pyspark_pipeline.spark.python_tables import load_table
 from pyspark_pipeline.spark.worker_input import (
     TAKES_OBJECTS,
@@ -144,16 +151,21 @@ def _info(info: Any, call: PythonCall) -> Any:
 def _calls_of_stream(functions: PythonFunctions) -> Evaluate:
     """Return the calls by the worker of Spark 4.1, whose serializers read and write the stream of a task."""
     source = io.BytesIO(b"".join(_message(functions)))
-    function, _, deserializer, serializer = WORKER.read_udfs(WORKER.pickleSer, source, functions.eval_type)
-
+    with read_arguments_of_wrappers() as wrapped:
+        function, _, deserializer, serializer = WORKER.read_udfs(WORKER.pickleSer, source, functions.eval_type)
     most = functions.max_rows
+    of_groups: GroupFunctions
+    if functions.eval_type == PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF:
+        of_groups = MapFunction(functions.calls[0].positional, *wrapped[0])
+    elif functions.eval_type == PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF:
+        of_groups = AggregateFunctions(wrapped)
+    else:
+        of_groups = WrappedFunctions(function)
 
     def evaluate(partition: int, data: Iterator[Any]) -> Iterator[pa.RecordBatch]:
         output = Batches()
         if functions.eval_type in _OF_PANDAS_GROUPS:
-            results = merged_results(
-                function(partition, map(GroupSeries(deserializer.arrow_to_pandas, most).series, data))
-            )
+            results = of_groups.results(partition, PandasGroups(deserializer.arrow_to_pandas, most), data)
         elif functions.eval_type in _OF_GROUPS:
             results = function(partition, deserializer.load_stream(Groups(data, most)))
         else:

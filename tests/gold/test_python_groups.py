@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -233,6 +235,15 @@ _arrow_size.__annotations__ = {"a": pa.Array, "return": int}
 _arrow_first.__annotations__ = {"a": pa.Array, "return": pa.Scalar}
 
 
+def _of_several_types(a: pd.Series) -> float:
+    number = a.iloc[0]
+    values = [None, int(number), float(number), True, np.int32(number), np.int64(number), np.float32(0.1), float("nan")]
+    return values[int(number) % len(values)]
+
+
+_of_several_types.__annotations__ = {"a": pd.Series, "return": float}
+
+
 @pytest.mark.parametrize("key", _KEYS)
 def test_aggregates_equal_spark(spark: SparkSession, key: str) -> None:
     total, types = pandas_udf(_sum, "double"), pandas_udf(_types, "string")
@@ -248,6 +259,29 @@ def test_aggregates_of_all_types(spark: SparkSession) -> None:
     in_arrow = lambda: [arrow_udf(_arrow_first, kinds[name])(name) for name in kinds]  # noqa: E731
     _rows(spark, lambda: _source(spark).groupBy(f.col("k").alias("key")).agg(*in_pandas()))
     _rows(spark, lambda: _source(spark).groupBy(f.col("k") % 3, "b").agg(*in_arrow()))
+
+
+def test_aggregates_return_values_of_several_types(spark: SparkSession) -> None:
+    number = pandas_udf(_of_several_types, "double")
+    size = pandas_udf(_size, "int")
+    _rows(spark, lambda: _source(spark).groupBy("k").agg(number("id"), number(f.lit(1)), size("id")))
+    _rows(spark, lambda: _source(spark).groupBy("k").agg(pandas_udf(_size, "bigint")("id"), number(f.lit(2))))
+
+
+def test_functions_may_change_and_keep_their_groups(spark: SparkSession) -> None:
+    kept: list[pd.DataFrame] = []
+
+    def changed(group: pd.DataFrame) -> pd.DataFrame:
+        with warnings.catch_warnings(action="error"):
+            group["f"] += 1
+            group.loc[0, "s"] = "new"
+            group["n"] = group["id"].to_numpy()[::-1]
+        group.sort_values("id", ignore_index=True, inplace=True)
+        kept.append(group)
+        return pd.concat([kept[0].head(1), group])[["id", "f", "s", "n"]]
+
+    schema = "id bigint, f double, s string, n bigint"
+    _rows(spark, lambda: _source(spark).groupBy("k").applyInPandas(changed, schema), _AS_PLANNED)
 
 
 def test_aggregates_without_keys_and_of_no_rows(spark: SparkSession) -> None:

@@ -1,0 +1,187 @@
+"""Calls of functions of groups with pandas in Spark 4.1, and conversion of many results at once.
+
+Spark's worker wraps each function: the wrapper makes a frame of the group's series, and a series of the result. For
+groups of few rows that is most of the time. So functions that map or aggregate groups are called without it here, with
+the same arguments, checks and results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from pyspark_pipeline.operators.python_functions.calls import Group
+from pyspark_pipeline.spark.pandas_groups import PandasGroups
+from pyspark_pipeline.spark.worker_input import WORKER
+
+#: The most results that are converted together.
+_MOST_MERGED = 256
+#: Kinds of numpy types whose values Spark's conversion to Arrow treats one by one: numbers, booleans, timestamps.
+_BY_VALUE = "biufM"
+#: Types of values of which a series of several has the type of a series of one; integers of 64 bits, too.
+_ALIKE = (float, bool, str, np.float64, np.int64, np.bool_)
+_WRAPPERS = "wrap_grouped_map_pandas_udf", "wrap_grouped_agg_pandas_udf"
+
+#: Columns of results with their Arrow types.
+Results = Sequence[tuple[Any, pa.DataType]]
+
+
+@contextmanager
+def read_arguments_of_wrappers() -> Iterator[list[tuple[Any, ...]]]:
+    """Collect the arguments with which Spark's worker wraps the functions of groups that it reads meanwhile."""
+    found: list[tuple[Any, ...]] = []
+    kept = {name: getattr(WORKER, name) for name in _WRAPPERS}
+
+    def collecting(wrap: Callable[..., Any]) -> Callable[..., Any]:
+        def collect(*arguments: Any) -> Any:
+            found.append(arguments)
+            return wrap(*arguments)
+
+        return collect
+
+    for name, wrap in kept.items():
+        setattr(WORKER, name, collecting(wrap))
+    try:
+        yield found
+    finally:
+        for name, wrap in kept.items():
+            setattr(WORKER, name, wrap)
+
+
+class GroupFunctions(Protocol):
+    """Functions of one form, called with groups."""
+
+    def results(self, partition: int, groups: PandasGroups, data: Iterator[Group]) -> Iterator[Results]:
+        """Yield the results for the groups in order, those of several groups as one where that is the same."""
+        ...
+
+
+class WrappedFunctions:
+    """Functions as Spark wraps them, from a partition and lists of series to results."""
+
+    def __init__(self, function: Callable[[int, Iterator[Any]], Iterator[Any]]) -> None:
+        self._function = function
+
+    def results(self, partition: int, groups: PandasGroups, data: Iterator[Group]) -> Iterator[Results]:
+        return _merged_results(self._function(partition, map(groups.series, data)))
+
+
+class MapFunction:
+    """A function of ``applyInPandas``: takes a frame, with two arguments the keys before it, and returns one.
+
+    ``offsets`` are numbers of Spark's: how many follow, how many keys, their ordinals and those of the other columns.
+    """
+
+    def __init__(
+        self, offsets: Sequence[int], function: Callable[..., Any], return_type: Any, argspec: Any, conf: Any
+    ) -> None:
+        first = 2 + offsets[1]
+        self._keys, self._columns = tuple(offsets[2:first]), tuple(offsets[first:])
+        self._function = function
+        self._takes_keys = len(argspec.args) == 2
+        self._return_type = return_type
+        self._arrow_type = WORKER.to_arrow_type(return_type, WORKER.use_large_var_types(conf))
+        self._by_name = WORKER.assign_cols_by_name(conf)
+
+    def results(self, partition: int, groups: PandasGroups, data: Iterator[Group]) -> Iterator[Results]:
+        return _merged_results([(self._call(groups, group), self._arrow_type)] for group in data)
+
+    def _call(self, groups: PandasGroups, group: Group) -> Any:
+        keys = [groups.first_values(group, self._keys)] if self._takes_keys else []
+        result = self._function(*keys, groups.frame(group, self._columns))
+        WORKER.verify_pandas_result(result, self._return_type, self._by_name, truncate_return_schema=False)
+        return result
+
+
+class AggregateFunctions:
+    """Functions that return a value for the series of a group.
+
+    ``wrapped`` are the arguments of Spark's wrapper of each: function, ordinals of columns, others by name, type, conf.
+    """
+
+    def __init__(self, wrapped: Sequence[tuple[Any, ...]]) -> None:
+        self._calls = [WORKER.wrap_kwargs_support(*arguments[:3]) for arguments in wrapped]
+        self._types = [WORKER.to_arrow_type(type_, WORKER.use_large_var_types(conf)) for *_, type_, conf in wrapped]
+
+    def results(self, partition: int, groups: PandasGroups, data: Iterator[Group]) -> Iterator[Results]:
+        pending: list[list[Any]] = []
+        types: Any = None
+        for group in data:
+            series = groups.series(group)
+            values = [function(*[series[i] for i in columns]) for function, columns in self._calls]
+            found = [type(value) for value in values]
+            is_alike = found == types and all(map(_is_alike, values))
+            if pending and (not is_alike or len(pending) == _MOST_MERGED):
+                yield self._merged(pending)
+                pending = []
+            types = found
+            pending.append(values)
+        if pending:
+            yield self._merged(pending)
+
+    def _merged(self, results: list[list[Any]]) -> Results:
+        columns = zip(zip(*results, strict=True), self._types, strict=True)
+        return [(pd.Series(list(values)), type_) for values, type_ in columns]
+
+
+def _is_alike(value: Any) -> bool:
+    kind = type(value)
+    return kind in _ALIKE or (kind is int and -(1 << 63) <= value < 1 << 63)
+
+
+def _merged_results(results: Iterator[Any]) -> Iterator[Results]:
+    """Yield the results of functions for groups, for Spark's serializer: successive ones of the same types as one.
+
+    A result is a pair of a series or frame and its Arrow type, or a sequence of such pairs.
+    """
+    pending: list[list[tuple[Any, Any]]] = []
+    types: Any = None
+    for result in results:
+        pairs = (
+            [result]
+            if isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], pa.DataType)
+            else list(result)
+        )
+        found = _types(pairs)
+        if pending and (found is None or found != types or len(pending) == _MOST_MERGED):
+            yield _merged(pending)
+            pending = []
+        types = found
+        pending.append(pairs)
+    if pending:
+        yield _merged(pending)
+
+
+def _types(pairs: Sequence[tuple[Any, Any]]) -> Any:
+    """Return the names and numpy types of the results; None if one of them must be converted by itself."""
+    found: list[Any] = []
+    for value, _ in pairs:
+        if isinstance(value, pd.DataFrame):
+            if not len(value.columns) or not value.columns.is_unique:
+                return None
+            found.append(tuple(value.columns))
+            found.extend(value[name].dtype for name in value.columns)
+        else:
+            found.append(value.dtype)
+    is_by_value = all(
+        isinstance(kind, tuple) or (isinstance(kind, np.dtype) and kind.kind in _BY_VALUE) for kind in found
+    )
+    return found if is_by_value else None
+
+
+def _merged(results: Sequence[Sequence[tuple[Any, Any]]]) -> list[tuple[Any, Any]]:
+    if len(results) == 1:
+        return list(results[0])
+    return [(_concatenated([value for value, _ in column]), column[0][1]) for column in zip(*results, strict=True)]
+
+
+def _concatenated(values: Sequence[Any]) -> Any:
+    if isinstance(values[0], pd.DataFrame):
+        names = list(values[0].columns)
+        return pd.DataFrame({name: np.concatenate([value[name].to_numpy() for value in values]) for name in names})
+    return pd.Series(np.concatenate([value.to_numpy() for value in values]), name=values[0].name)
