@@ -1,13 +1,13 @@
-"""Calls of functions of groups with pandas in Spark 4.1, and conversion of many results at once.
+"""Calls of functions of groups in Spark 4.1, and conversion of many results at once.
 
-Spark's worker wraps each function: the wrapper makes a frame of the group's series, and a series of the result. For
-groups of few rows that is most of the time. So functions that map or aggregate groups are called without it here, with
-the same arguments, checks and results.
+Spark's worker wraps each function: the wrapper makes a frame of the group's series, and a series or an array of the
+result. For groups of few rows that is most of the time. So functions that map groups in pandas, or aggregate groups,
+are called without it here, with the same arguments, checks and results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -23,9 +23,10 @@ from pyspark_pipeline.spark.worker_input import WORKER
 _MOST_MERGED = 256
 #: Kinds of numpy types whose values Spark's conversion to Arrow treats one by one: numbers, booleans, timestamps.
 _BY_VALUE = "biufM"
-#: Types of values of which a series of several has the type of a series of one; integers of 64 bits, too.
+#: Types of values of which a series or an array of several has the type of one of a single; integers of 64 bits, too.
 _ALIKE = (float, bool, str, np.float64, np.int64, np.bool_)
-_WRAPPERS = "wrap_grouped_map_pandas_udf", "wrap_grouped_agg_pandas_udf"
+_ALIKE_IN_ARROW = (*_ALIKE, pa.DoubleScalar, pa.Int64Scalar, pa.BooleanScalar, pa.StringScalar)
+_WRAPPERS = "wrap_grouped_map_pandas_udf", "wrap_grouped_agg_pandas_udf", "wrap_grouped_agg_arrow_udf"
 
 #: Columns of results with their Arrow types.
 Results = Sequence[tuple[Any, pa.DataType]]
@@ -56,7 +57,7 @@ def read_arguments_of_wrappers() -> Iterator[list[tuple[Any, ...]]]:
 class GroupFunctions(Protocol):
     """Functions of one form, called with groups."""
 
-    def results(self, partition: int, groups: PandasGroups, data: Iterator[Group]) -> Iterator[Results]:
+    def results(self, partition: int, data: Iterator[Group]) -> Iterator[Results]:
         """Yield the results for the groups in order, those of several groups as one where that is the same."""
         ...
 
@@ -64,11 +65,12 @@ class GroupFunctions(Protocol):
 class WrappedFunctions:
     """Functions as Spark wraps them, from a partition and lists of series to results."""
 
-    def __init__(self, function: Callable[[int, Iterator[Any]], Iterator[Any]]) -> None:
+    def __init__(self, groups: PandasGroups, function: Callable[[int, Iterator[Any]], Iterator[Any]]) -> None:
+        self._groups = groups
         self._function = function
 
-    def results(self, partition: int, groups: PandasGroups, data: Iterator[Group]) -> Iterator[Results]:
-        return _merged_results(self._function(partition, map(groups.series, data)))
+    def results(self, partition: int, data: Iterator[Group]) -> Iterator[Results]:
+        return _merged_results(self._function(partition, map(self._groups.columns, data)))
 
 
 class MapFunction:
@@ -78,8 +80,15 @@ class MapFunction:
     """
 
     def __init__(
-        self, offsets: Sequence[int], function: Callable[..., Any], return_type: Any, argspec: Any, conf: Any
+        self,
+        groups: PandasGroups,
+        offsets: Sequence[int],
+        function: Callable[..., Any],
+        return_type: Any,
+        argspec: Any,
+        conf: Any,
     ) -> None:
+        self._groups = groups
         first = 2 + offsets[1]
         self._keys, self._columns = tuple(offsets[2:first]), tuple(offsets[first:])
         self._function = function
@@ -88,34 +97,44 @@ class MapFunction:
         self._arrow_type = WORKER.to_arrow_type(return_type, WORKER.use_large_var_types(conf))
         self._by_name = WORKER.assign_cols_by_name(conf)
 
-    def results(self, partition: int, groups: PandasGroups, data: Iterator[Group]) -> Iterator[Results]:
-        return _merged_results([(self._call(groups, group), self._arrow_type)] for group in data)
+    def results(self, partition: int, data: Iterator[Group]) -> Iterator[Results]:
+        return _merged_results([(self._call(group), self._arrow_type)] for group in data)
 
-    def _call(self, groups: PandasGroups, group: Group) -> Any:
-        keys = [groups.first_values(group, self._keys)] if self._takes_keys else []
-        result = self._function(*keys, groups.frame(group, self._columns))
+    def _call(self, group: Group) -> Any:
+        keys = [self._groups.first_values(group, self._keys)] if self._takes_keys else []
+        result = self._function(*keys, self._groups.frame(group, self._columns))
         WORKER.verify_pandas_result(result, self._return_type, self._by_name, truncate_return_schema=False)
         return result
 
 
 class AggregateFunctions:
-    """Functions that return a value for the series of a group.
+    """Functions that return a value for the columns of a group, which ``columns`` returns.
 
     ``wrapped`` are the arguments of Spark's wrapper of each: function, ordinals of columns, others by name, type, conf.
+    A series or an array is made by ``make`` of several values if all have one of the types ``alike``.
     """
 
-    def __init__(self, wrapped: Sequence[tuple[Any, ...]]) -> None:
+    def __init__(
+        self,
+        columns: Callable[[Group], Sequence[Any]],
+        make: Callable[[list[Any]], Any],
+        alike: Sequence[type],
+        wrapped: Sequence[tuple[Any, ...]],
+    ) -> None:
+        self._columns = columns
+        self._make = make
+        self._alike = frozenset(alike)
         self._calls = [WORKER.wrap_kwargs_support(*arguments[:3]) for arguments in wrapped]
         self._types = [WORKER.to_arrow_type(type_, WORKER.use_large_var_types(conf)) for *_, type_, conf in wrapped]
 
-    def results(self, partition: int, groups: PandasGroups, data: Iterator[Group]) -> Iterator[Results]:
+    def results(self, partition: int, data: Iterator[Group]) -> Iterator[Results]:
         pending: list[list[Any]] = []
         types: Any = None
         for group in data:
-            series = groups.series(group)
-            values = [function(*[series[i] for i in columns]) for function, columns in self._calls]
+            columns = self._columns(group)
+            values = [function(*[columns[i] for i in read]) for function, read in self._calls]
             found = [type(value) for value in values]
-            is_alike = found == types and all(map(_is_alike, values))
+            is_alike = found == types and all(map(self._is_alike, values))
             if pending and (not is_alike or len(pending) == _MOST_MERGED):
                 yield self._merged(pending)
                 pending = []
@@ -124,17 +143,33 @@ class AggregateFunctions:
         if pending:
             yield self._merged(pending)
 
+    def _is_alike(self, value: Any) -> bool:
+        kind = type(value)
+        return kind in self._alike or (kind is int and -(1 << 63) <= value < 1 << 63)
+
     def _merged(self, results: list[list[Any]]) -> Results:
         columns = zip(zip(*results, strict=True), self._types, strict=True)
-        return [(pd.Series(list(values)), type_) for values, type_ in columns]
+        return [(self._make(list(values)), type_) for values, type_ in columns]
 
 
-def _is_alike(value: Any) -> bool:
-    kind = type(value)
-    return kind in _ALIKE or (kind is int and -(1 << 63) <= value < 1 << 63)
+def aggregate_series(groups: PandasGroups, wrapped: Sequence[tuple[Any, ...]]) -> AggregateFunctions:
+    """Return the functions of ``pandas_udf`` that aggregate groups; ``wrapped`` as of :class:`AggregateFunctions`."""
+    return AggregateFunctions(groups.columns, pd.Series, _ALIKE, wrapped)
 
 
-def _merged_results(results: Iterator[Any]) -> Iterator[Results]:
+def aggregate_arrays(max_rows: int, wrapped: Sequence[tuple[Any, ...]]) -> AggregateFunctions:
+    """Return the functions of ``arrow_udf`` that aggregate groups; ``wrapped`` as of :class:`AggregateFunctions`."""
+
+    def columns(group: Group) -> Sequence[pa.Array]:
+        ((rows, start, stop), *others) = group.parts
+        if others:
+            return list(pa.concat_batches(group.batches(max_rows)).columns)
+        return [column.slice(start, stop - start) for column in rows.columns]
+
+    return AggregateFunctions(columns, pa.array, _ALIKE_IN_ARROW, wrapped)
+
+
+def _merged_results(results: Iterable[Any]) -> Iterator[Results]:
     """Yield the results of functions for groups, for Spark's serializer: successive ones of the same types as one.
 
     A result is a pair of a series or frame and its Arrow type, or a sequence of such pairs.

@@ -28,7 +28,7 @@ class PandasGroups:
         self._is_whole = True  # none of them is None
         self._frames: dict[tuple[int, ...], Any] = {}  # of converted columns, by their ordinals
 
-    def series(self, group: Group) -> list[Any]:
+    def columns(self, group: Group) -> list[Any]:
         """Return the columns of a group as series."""
         found = self._find(group)
         if found is None:
@@ -45,7 +45,7 @@ class PandasGroups:
         """Return the columns of a group with these ordinals as a frame of its own."""
         found = self._find(group)
         if found is None or any(self._converted[i] is None for i in columns):
-            series = self.series(group)
+            series = self.columns(group)
             return pd.concat([series[i] for i in columns], axis=1)
         if columns not in self._frames:
             self._frames[columns] = pd.concat([self._converted[i] for i in columns], axis=1)
@@ -58,7 +58,7 @@ class PandasGroups:
         """Return the values of a group's first row in the columns with these ordinals."""
         found = self._find(group)
         if found is None or any(self._converted[i] is None for i in columns):
-            series = self.series(group)
+            series = self.columns(group)
             return tuple(series[i][0] for i in columns)
         return tuple(self._converted[i].iloc[found[0]] for i in columns)
 

@@ -20,10 +20,11 @@ from pyspark_pipeline.operators.python_functions.row_values import spark_column_
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonCall, PythonFunctions
 from pyspark_pipeline.spark.group_functions import (
-    AggregateFunctions,
     GroupFunctions,
     MapFunction,
     WrappedFunctions,
+    aggregate_arrays,
+    aggregate_series,
     read_arguments_of_wrappers,
 )
 from pyspark_pipeline.spark.pandas_groups import PandasGroups
@@ -154,18 +155,12 @@ def _calls_of_stream(functions: PythonFunctions) -> Evaluate:
     with read_arguments_of_wrappers() as wrapped:
         function, _, deserializer, serializer = WORKER.read_udfs(WORKER.pickleSer, source, functions.eval_type)
     most = functions.max_rows
-    of_groups: GroupFunctions
-    if functions.eval_type == PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF:
-        of_groups = MapFunction(functions.calls[0].positional, *wrapped[0])
-    elif functions.eval_type == PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF:
-        of_groups = AggregateFunctions(wrapped)
-    else:
-        of_groups = WrappedFunctions(function)
+    of_groups = _functions_of_groups(functions, wrapped, function, deserializer)
 
     def evaluate(partition: int, data: Iterator[Any]) -> Iterator[pa.RecordBatch]:
         output = Batches()
-        if functions.eval_type in _OF_PANDAS_GROUPS:
-            results = of_groups.results(partition, PandasGroups(deserializer.arrow_to_pandas, most), data)
+        if of_groups is not None:
+            results = of_groups.results(partition, data)
         elif functions.eval_type in _OF_GROUPS:
             results = function(partition, deserializer.load_stream(Groups(data, most)))
         else:
@@ -174,6 +169,26 @@ def _calls_of_stream(functions: PythonFunctions) -> Evaluate:
         return output.batches
 
     return evaluate
+
+
+def _functions_of_groups(
+    functions: PythonFunctions, wrapped: Sequence[tuple[Any, ...]], function: Any, deserializer: Any
+) -> GroupFunctions | None:
+    """Return how the functions of groups are called without Spark's serializer; None if it calls them.
+
+    ``wrapped`` is what Spark wrapped, ``function`` what it made of that, ``deserializer`` its conversion to pandas.
+    """
+    eval_type = functions.eval_type
+    if eval_type == PythonEvalType.SQL_GROUPED_AGG_ARROW_UDF:
+        return aggregate_arrays(functions.max_rows, wrapped)
+    if eval_type not in _OF_PANDAS_GROUPS:
+        return None
+    groups = PandasGroups(deserializer.arrow_to_pandas, functions.max_rows)
+    if eval_type == PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF:
+        return MapFunction(groups, functions.calls[0].positional, *wrapped[0])
+    if eval_type == PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF:
+        return aggregate_series(groups, wrapped)
+    return WrappedFunctions(groups, function)
 
 
 def _read_single_stream(functions: PythonFunctions) -> list[RowCall]:

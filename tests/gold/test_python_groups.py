@@ -241,7 +241,19 @@ def _of_several_types(a: pd.Series) -> float:
     return values[int(number) % len(values)]
 
 
+def _arrow_of_several_types(a: pa.Array) -> Any:
+    number = a[0].as_py()
+    scalars = [pa.scalar(number), pa.scalar(None, pa.float64()), pa.scalar(0.1, pa.float32())]
+    values = [None, number, float(number), *scalars]
+    return values[number % len(values)]
+
+
+def _arrow_sum(a: pa.Array) -> Any:
+    return pc.sum(a)
+
+
 _of_several_types.__annotations__ = {"a": pd.Series, "return": float}
+_arrow_of_several_types.__annotations__ = _arrow_sum.__annotations__ = {"a": pa.Array, "return": pa.Scalar}
 
 
 @pytest.mark.parametrize("key", _KEYS)
@@ -266,6 +278,10 @@ def test_aggregates_return_values_of_several_types(spark: SparkSession) -> None:
     size = pandas_udf(_size, "int")
     _rows(spark, lambda: _source(spark).groupBy("k").agg(number("id"), number(f.lit(1)), size("id")))
     _rows(spark, lambda: _source(spark).groupBy("k").agg(pandas_udf(_size, "bigint")("id"), number(f.lit(2))))
+    in_arrow, first = arrow_udf(_arrow_of_several_types, "double"), arrow_udf(_arrow_first, "bigint")
+    _rows(spark, lambda: _source(spark).groupBy("k").agg(in_arrow("id"), in_arrow(f.lit(1)), first("l"), first("id")))
+    total = arrow_udf(_arrow_sum, "decimal(20,2)")
+    _rows(spark, lambda: _source(spark).groupBy("k").agg(total("d"), arrow_udf(_arrow_size, "int")("s")))
 
 
 def test_functions_may_change_and_keep_their_groups(spark: SparkSession) -> None:
