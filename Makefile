@@ -2,7 +2,7 @@
 # make test   the whole test suite, on Spark 4.1: what needs no session of the extension, then the SQL suite; beside them
 #             launchers, faults, random queries, then the files that exchange rows with three drivers an instance (with
 #             COMBINATIONS=one five of the files on aggregates and windows; with EVERY=2 half of each file's statements and
-#             of the tests of Python functions)
+#             of the tests of Python functions, and of some jobs)
 # make answers  records Spark's answers to the statements of the SQL suite on both versions (those that the engine
 #             returns need not be computed by Spark then; PYTEST_ARGS=--answers=live computes all)
 # make lint   ruff, mypy --strict, import floors
@@ -65,7 +65,7 @@ test-gold: .venv/spark-classes.jsa
 	.venv/bin/python -m pytest -n $(PROCESSES) $(PYTEST_ARGS) tests/gold --combinations $(COMBINATIONS) --every $(EVERY)
 
 test-system: .venv/spark-classes.jsa
-	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/fuzz tests/system tests/plans
+	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/fuzz tests/system tests/plans --every $(EVERY)
 
 test-spark43: .venv-spark43/spark-classes.jsa
 	.venv-spark43/bin/python -m pytest tests/gold --combinations next --every $(EVERY43) -k "not to_pandas" $(PYTEST_ARGS)

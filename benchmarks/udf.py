@@ -20,6 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from benchmarks.command_line import configuration, emit_document, make_parser
@@ -53,11 +54,18 @@ _QUERIES = {
     "a table function of rows": "select count(*), sum(x) from few_items, lateral parts(l_orderkey)",
     "a data source in Python": "select k, count(*), sum(x) from source_rows group by k",
     "pandas_udf over an iterator": "select sum(net_of_batches(l_price_d, l_discount_d)) from items",
-    "a wide table": "select count(*), max(x) from (select *, taxed(l_tax_d) as x from few_items)",
+    "arrow_udf beside 50 columns": "select max(xxhash64(*)) from (select *, taxed(l_tax_d) as x from wide_items)",
+    "mapInArrow of 50 columns": "select max(xxhash64(*)) from arrow_wide",
+    "mapInPandas of 50 columns": "select max(xxhash64(*)) from pandas_wide",
+    "applyInPandas of 50 columns": "select max(xxhash64(*)) from pandas_wide_groups",
 }
 _ITEMS = """select *, pmod(hash(l_orderkey), 100000) as k, cast(l_tax as double) as l_tax_d,
     cast(l_extendedprice as double) as l_price_d,
     cast(l_discount as double) as l_discount_d from lineitem"""
+#: Fifty columns: those of ``_ITEMS`` and more of their types.
+_WIDE = ["*", *(f"l_partkey + {i} as b{i}" for i in range(10)), *(f"l_tax_d + {i} as d{i}" for i in range(10)),
+         *(f"concat(l_shipmode, '{i}') as s{i}" for i in range(5)),
+         *(f"l_shipdate + {i} as t{i}" for i in range(5))]  # fmt: skip
 
 
 class _Parts:
@@ -159,6 +167,12 @@ def frames(spark: SparkSession) -> dict[str, DataFrame]:
     def centered_table(group: pa.Table) -> pa.Table:
         return pa.table({"x": pc.subtract(group["x"], pc.min(group["x"]))})
 
+    def same(batches: Any) -> Iterator[Any]:
+        yield from batches
+
+    def same_group(group: Any) -> Any:
+        return group
+
     def sizes(left: Any, right: Any) -> Any:
         return pd.DataFrame({"n": [len(left) * len(right)]})
 
@@ -171,7 +185,12 @@ def frames(spark: SparkSession) -> dict[str, DataFrame]:
     right = items.where("l_linenumber = 3").selectExpr("k % 20000 as k", "l_price_d as y").groupBy("k")
     groups = items.selectExpr("k", "l_tax_d as x").groupBy("k")
     columns = items.selectExpr("l_returnflag as flag", "l_tax_d as tax")
+    wide = items.where("l_orderkey % 50 = 0").selectExpr(*_WIDE)
     return {
+        "wide_items": wide,
+        "arrow_wide": wide.mapInArrow(same, wide.schema),
+        "pandas_wide": wide.mapInPandas(same, wide.schema),
+        "pandas_wide_groups": wide.groupBy(f.expr("k % 2000")).applyInPandas(same_group, wide.schema),
         "items": items,
         "few_items": items.where("l_orderkey % 10 = 0"),
         "fewest_items": items.where("l_orderkey % 100 = 0"),

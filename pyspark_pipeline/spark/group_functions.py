@@ -1,14 +1,13 @@
-"""Calls of functions of groups in Spark 4.1, and conversion of many results at once.
+"""Calls of functions of groups, whose results are converted many at once where the outcome is the same.
 
-Spark's worker wraps each function: the wrapper makes a frame of the group's series, and a series or an array of the
-result. For groups of few rows that is most of the time. So functions that map groups in pandas, or aggregate groups,
-are called without it here, with the same arguments, checks and results.
+Spark's worker makes a frame of the series of each group, and a series or an array of each result. For groups of few
+rows that is most of the time. So functions that map groups in pandas, or aggregate groups, are called by this module,
+with the same arguments, checks and results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,7 +16,6 @@ import pyarrow as pa
 
 from pyspark_pipeline.operators.python_functions.calls import Group
 from pyspark_pipeline.spark.pandas_groups import PandasGroups
-from pyspark_pipeline.spark.worker_input import WORKER
 
 #: The most results that are converted together.
 _MOST_MERGED = 256
@@ -26,32 +24,8 @@ _BY_VALUE = "biufM"
 #: Types of values of which a series or an array of several has the type of one of a single; integers of 64 bits, too.
 _ALIKE = (float, bool, str, np.float64, np.int64, np.bool_)
 _ALIKE_IN_ARROW = (*_ALIKE, pa.DoubleScalar, pa.Int64Scalar, pa.BooleanScalar, pa.StringScalar)
-_WRAPPERS = "wrap_grouped_map_pandas_udf", "wrap_grouped_agg_pandas_udf", "wrap_grouped_agg_arrow_udf"
-
-#: Columns of results with their Arrow types.
-Results = Sequence[tuple[Any, pa.DataType]]
-
-
-@contextmanager
-def read_arguments_of_wrappers() -> Iterator[list[tuple[Any, ...]]]:
-    """Collect the arguments with which Spark's worker wraps the functions of groups that it reads meanwhile."""
-    found: list[tuple[Any, ...]] = []
-    kept = {name: getattr(WORKER, name) for name in _WRAPPERS}
-
-    def collecting(wrap: Callable[..., Any]) -> Callable[..., Any]:
-        def collect(*arguments: Any) -> Any:
-            found.append(arguments)
-            return wrap(*arguments)
-
-        return collect
-
-    for name, wrap in kept.items():
-        setattr(WORKER, name, collecting(wrap))
-    try:
-        yield found
-    finally:
-        for name, wrap in kept.items():
-            setattr(WORKER, name, wrap)
+#: Columns of results, each with its Arrow type where Spark's serializer needs it.
+Results = Sequence[tuple[Any, Any]]
 
 
 class GroupFunctions(Protocol):
@@ -74,7 +48,7 @@ class WrappedFunctions:
 
 
 class MapFunction:
-    """A function of ``applyInPandas``: takes a frame, with two arguments the keys before it, and returns one.
+    """A function of ``applyInPandas``: gets a frame, after the keys if it takes them; ``verify`` checks its result.
 
     ``offsets`` are numbers of Spark's: how many follow, how many keys, their ordinals and those of the other columns.
     """
@@ -84,18 +58,18 @@ class MapFunction:
         groups: PandasGroups,
         offsets: Sequence[int],
         function: Callable[..., Any],
-        return_type: Any,
-        argspec: Any,
-        conf: Any,
+        *,
+        takes_keys: bool,
+        verify: Callable[[Any], None],
+        arrow_type: Any = None,
     ) -> None:
         self._groups = groups
         first = 2 + offsets[1]
         self._keys, self._columns = tuple(offsets[2:first]), tuple(offsets[first:])
         self._function = function
-        self._takes_keys = len(argspec.args) == 2
-        self._return_type = return_type
-        self._arrow_type = WORKER.to_arrow_type(return_type, WORKER.use_large_var_types(conf))
-        self._by_name = WORKER.assign_cols_by_name(conf)
+        self._takes_keys = takes_keys
+        self._verify = verify
+        self._arrow_type = arrow_type
 
     def results(self, partition: int, data: Iterator[Group]) -> Iterator[Results]:
         return _merged_results([(self._call(group), self._arrow_type)] for group in data)
@@ -103,15 +77,15 @@ class MapFunction:
     def _call(self, group: Group) -> Any:
         keys = [self._groups.first_values(group, self._keys)] if self._takes_keys else []
         result = self._function(*keys, self._groups.frame(group, self._columns))
-        WORKER.verify_pandas_result(result, self._return_type, self._by_name, truncate_return_schema=False)
+        self._verify(result)
         return result
 
 
 class AggregateFunctions:
     """Functions that return a value for the columns of a group, which ``columns`` returns.
 
-    ``wrapped`` are the arguments of Spark's wrapper of each: function, ordinals of columns, others by name, type, conf.
-    A series or an array is made by ``make`` of several values if all have one of the types ``alike``.
+    ``calls`` are the functions with the ordinals of the columns that they get, ``types`` those of their results. A
+    series or an array is made by ``make`` of several values if all have one of the types ``alike``.
     """
 
     def __init__(
@@ -119,13 +93,14 @@ class AggregateFunctions:
         columns: Callable[[Group], Sequence[Any]],
         make: Callable[[list[Any]], Any],
         alike: Sequence[type],
-        wrapped: Sequence[tuple[Any, ...]],
+        calls: Sequence[tuple[Callable[..., Any], Sequence[int]]],
+        types: Sequence[Any],
     ) -> None:
         self._columns = columns
         self._make = make
         self._alike = frozenset(alike)
-        self._calls = [WORKER.wrap_kwargs_support(*arguments[:3]) for arguments in wrapped]
-        self._types = [WORKER.to_arrow_type(type_, WORKER.use_large_var_types(conf)) for *_, type_, conf in wrapped]
+        self._calls = calls
+        self._types = types
 
     def results(self, partition: int, data: Iterator[Group]) -> Iterator[Results]:
         pending: list[list[Any]] = []
@@ -152,13 +127,13 @@ class AggregateFunctions:
         return [(self._make(list(values)), type_) for values, type_ in columns]
 
 
-def aggregate_series(groups: PandasGroups, wrapped: Sequence[tuple[Any, ...]]) -> AggregateFunctions:
-    """Return the functions of ``pandas_udf`` that aggregate groups; ``wrapped`` as of :class:`AggregateFunctions`."""
-    return AggregateFunctions(groups.columns, pd.Series, _ALIKE, wrapped)
+def aggregate_series(groups: PandasGroups, calls: Sequence[Any], types: Sequence[Any]) -> AggregateFunctions:
+    """Return the functions of ``pandas_udf`` that aggregate groups, see :class:`AggregateFunctions`."""
+    return AggregateFunctions(groups.columns, pd.Series, _ALIKE, calls, types)
 
 
-def aggregate_arrays(max_rows: int, wrapped: Sequence[tuple[Any, ...]]) -> AggregateFunctions:
-    """Return the functions of ``arrow_udf`` that aggregate groups; ``wrapped`` as of :class:`AggregateFunctions`."""
+def aggregate_arrays(max_rows: int, calls: Sequence[Any], types: Sequence[Any]) -> AggregateFunctions:
+    """Return the functions of ``arrow_udf`` that aggregate groups, see :class:`AggregateFunctions`."""
 
     def columns(group: Group) -> Sequence[pa.Array]:
         ((rows, start, stop), *others) = group.parts
@@ -166,7 +141,7 @@ def aggregate_arrays(max_rows: int, wrapped: Sequence[tuple[Any, ...]]) -> Aggre
             return list(pa.concat_batches(group.batches(max_rows)).columns)
         return [column.slice(start, stop - start) for column in rows.columns]
 
-    return AggregateFunctions(columns, pa.array, _ALIKE_IN_ARROW, wrapped)
+    return AggregateFunctions(columns, pa.array, _ALIKE_IN_ARROW, calls, types)
 
 
 def _merged_results(results: Iterable[Any]) -> Iterator[Results]:

@@ -1,11 +1,11 @@
 """Conversion of many groups at once to pandas, where the result is that of Spark's conversion of each group.
 
-Spark 4.1 converts the columns of each group by themselves. For groups of few rows that is much of the time.
+Spark converts the columns of each group by themselves. For groups of few rows that is much of the time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from pyspark_pipeline.operators.python_functions.calls import Group
 
-ToPandas = Callable[[pa.ChunkedArray, int], Any]
+#: From a table and the ordinal of a column to its series.
+ToPandas = Callable[[pa.Table, int], Any]
 
 
 class PandasGroups:
@@ -69,24 +70,23 @@ class PandasGroups:
         ((rows, start, stop),) = group.parts
         if rows is not self._rows:
             self._rows, self._frames = rows, {}
-            self._converted = [self._whole(i, column) for i, column in enumerate(_columns([rows]))]
+            table = pa.Table.from_batches([rows])
+            self._converted = [self._whole(table, i) for i in range(table.num_columns)]
             self._is_whole = all(column is not None for column in self._converted)
         return start, stop
 
     def _each(self, group: Group) -> list[Any]:
-        return [self._to_pandas(column, i) for i, column in enumerate(_columns(group.batches(self._max_rows)))]
+        table = pa.Table.from_batches(group.batches(self._max_rows))
+        return [self._to_pandas(table, i) for i in range(table.num_columns)]
 
-    def _whole(self, i: int, column: pa.ChunkedArray) -> Any:
+    def _whole(self, table: pa.Table, i: int) -> Any:
         """Return a column as a series; None if the type of a group's series depends on its values."""
+        column = table.column(i)
         kind = column.type
         if pa.types.is_nested(kind) or (column.null_count and (pa.types.is_integer(kind) or pa.types.is_boolean(kind))):
             return None
-        series = self._to_pandas(column, i)
+        series = self._to_pandas(table, i)
         return series if isinstance(series, pd.Series) and isinstance(series.dtype, np.dtype) else None
-
-
-def _columns(batches: Sequence[pa.RecordBatch]) -> Sequence[pa.ChunkedArray]:
-    return list(pa.Table.from_batches(batches).itercolumns())
 
 
 def _cut(whole: Any, start: int, stop: int) -> Any:

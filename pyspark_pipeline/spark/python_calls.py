@@ -19,16 +19,8 @@ from pyspark_pipeline.operators.python_functions.calls import Evaluate
 from pyspark_pipeline.operators.python_functions.row_values import spark_column_of
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonCall, PythonFunctions
-from pyspark_pipeline.spark.group_functions import (
-    GroupFunctions,
-    MapFunction,
-    WrappedFunctions,
-    aggregate_arrays,
-    aggregate_series,
-    read_arguments_of_wrappers,
-)
-from pyspark_pipeline.spark.pandas_groups import PandasGroups
 from pyspark_pipeline.spark.python_tables import load_table
+from pyspark_pipeline.spark.read_groups import object_functions, read_arguments_of_wrappers, wrapped_functions
 from pyspark_pipeline.spark.worker_input import (
     TAKES_OBJECTS,
     WORKER,
@@ -54,15 +46,11 @@ _WITHOUT_NAMES = (
     PythonEvalType.SQL_COGROUPED_MAP_PANDAS_UDF,
     PythonEvalType.SQL_COGROUPED_MAP_ARROW_UDF,
 )
-#: The forms that get each group as series of pandas.
-_OF_PANDAS_GROUPS = (
+#: The forms that get groups of batches.
+_OF_GROUPS = (
     PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF,
     PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF,
     PythonEvalType.SQL_WINDOW_AGG_PANDAS_UDF,
-)
-#: The forms that get groups of batches.
-_OF_GROUPS = (
-    *_OF_PANDAS_GROUPS,
     PythonEvalType.SQL_GROUPED_MAP_PANDAS_ITER_UDF,
     PythonEvalType.SQL_GROUPED_MAP_ARROW_UDF,
     PythonEvalType.SQL_GROUPED_MAP_ARROW_ITER_UDF,
@@ -116,6 +104,10 @@ def _called(function: Callable[..., Any], arguments: list[list[Any]], rows: int)
 def _calls_of_objects(functions: PythonFunctions) -> Evaluate:
     """Return the calls by the worker of Spark 4.2 and later, whose functions take and return batches."""
     conf, eval_conf = WORKER.RunnerConf(dict(functions.conf)), WORKER.EvalConf({"input_type": functions.input_type})
+    of_groups = object_functions(functions, _infos(functions), conf)
+    if of_groups is not None:
+        calls, to_batch = of_groups
+        return lambda partition, data: map(to_batch, calls.results(partition, data))
     function, *_ = WORKER.read_udfs(WORKER.pickleSer, _infos(functions), functions.eval_type, conf, eval_conf)
 
     def evaluate(partition: int, data: Iterator[Any]) -> Iterator[pa.RecordBatch]:
@@ -155,7 +147,7 @@ def _calls_of_stream(functions: PythonFunctions) -> Evaluate:
     with read_arguments_of_wrappers() as wrapped:
         function, _, deserializer, serializer = WORKER.read_udfs(WORKER.pickleSer, source, functions.eval_type)
     most = functions.max_rows
-    of_groups = _functions_of_groups(functions, wrapped, function, deserializer)
+    of_groups = wrapped_functions(functions, wrapped, function, deserializer)
 
     def evaluate(partition: int, data: Iterator[Any]) -> Iterator[pa.RecordBatch]:
         output = Batches()
@@ -169,26 +161,6 @@ def _calls_of_stream(functions: PythonFunctions) -> Evaluate:
         return output.batches
 
     return evaluate
-
-
-def _functions_of_groups(
-    functions: PythonFunctions, wrapped: Sequence[tuple[Any, ...]], function: Any, deserializer: Any
-) -> GroupFunctions | None:
-    """Return how the functions of groups are called without Spark's serializer; None if it calls them.
-
-    ``wrapped`` is what Spark wrapped, ``function`` what it made of that, ``deserializer`` its conversion to pandas.
-    """
-    eval_type = functions.eval_type
-    if eval_type == PythonEvalType.SQL_GROUPED_AGG_ARROW_UDF:
-        return aggregate_arrays(functions.max_rows, wrapped)
-    if eval_type not in _OF_PANDAS_GROUPS:
-        return None
-    groups = PandasGroups(deserializer.arrow_to_pandas, functions.max_rows)
-    if eval_type == PythonEvalType.SQL_GROUPED_MAP_PANDAS_UDF:
-        return MapFunction(groups, functions.calls[0].positional, *wrapped[0])
-    if eval_type == PythonEvalType.SQL_GROUPED_AGG_PANDAS_UDF:
-        return aggregate_series(groups, wrapped)
-    return WrappedFunctions(groups, function)
 
 
 def _read_single_stream(functions: PythonFunctions) -> list[RowCall]:

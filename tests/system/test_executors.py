@@ -116,6 +116,7 @@ def test_late_executor_without_package_fails_no_query(
     assert lacking in found["strict"]["error"] and "(spark.pysparkPipeline.strict=true)" in found["strict"]["error"]
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("form", ["venv-pack", "conda-pack"])
 def test_packed_environment_runs_fragments(cluster: Standalone, folder: Path, form: str) -> None:
     if form == "venv-pack":

@@ -128,18 +128,19 @@ def _exchanges(plan: Any) -> list[Any]:
 
 
 _CLUSTER = ["spark.master=local-cluster[2,1,512]", "spark.locality.wait=0s"]
-_CASES = {
+_CASES = {  # with --every 2 a run has the first and the third
     "cluster": _CLUSTER,
     "zstd": [
         "spark.io.compression.codec=zstd",
         "spark.shuffle.checksum.algorithm=CRC32",
         "spark.pysparkPipeline.exchange.bufferBytes=20000",
     ],
-    "plain": ["spark.shuffle.compress=false", "spark.shuffle.checksum.enabled=false"],
     "encrypted": ["spark.io.encryption.enabled=true"],
+    "plain": ["spark.shuffle.compress=false", "spark.shuffle.checksum.enabled=false"],
 }
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("case", _CASES)
 def test_settings_of_spark_hold(case: str) -> None:
     """A job in a session of its own compares engine and Spark."""
