@@ -110,6 +110,13 @@ def test_reader_of_rows_stays_in_spark(spark: SparkSession, typed: Path) -> None
         assert "enableVectorizedReader=false" in "".join(summary_of(_read(spark, typed)).reasons)
 
 
+def test_version_2_of_the_data_source_api_stays_in_spark(spark: SparkSession, typed: Path) -> None:
+    with configured(spark, {"spark.sql.sources.useV1SourceList": "", "spark.sql.orc.aggregatePushdown": "true"}):
+        for columns in (["count(*)", "max(id)"], ["id", "word"]):
+            frame, _ = outcome_of_both(spark, lambda columns=columns: _read(spark, typed).selectExpr(*columns))
+            assert any("BatchScan" in reason for reason in summary_of(frame).reasons)
+
+
 @pytest.mark.parametrize("zone", ["America/Los_Angeles", "Asia/Kolkata"])
 def test_timestamps_of_the_time_zone_of_the_jvm(spark: SparkSession, tmp_path: Path, typed: Path, zone: str) -> None:
     columns = ["id", "seen", "local", "day"]

@@ -22,7 +22,7 @@ from pyspark_pipeline.operators.scan.orc.blocks import decompressed, padded
 from pyspark_pipeline.operators.scan.orc.file import OrcFileReader
 from pyspark_pipeline.operators.scan.orc.protobuf import fields as message_fields
 from pyspark_pipeline.operators.scan.orc.protobuf import integers, numbers
-from pyspark_pipeline.operators.scan.orc.timestamps import read_timestamps
+from pyspark_pipeline.operators.scan.orc.streams import read_texts, read_timestamps
 from pyspark_pipeline.operators.scan.reader import ReadRequest
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import ExecutorCalendar, FileScan, ScanSplit
@@ -51,8 +51,9 @@ def reader(path: Path, schema: str) -> OrcFileReader:
     return OrcFileReader(str(path), ReadRequest(columns=fields(schema), options=_OPTIONS, calendar=calendar))
 
 
+@pytest.mark.parametrize("share", [0.0, 1.0])
 @pytest.mark.parametrize("style", STYLES, ids=str)
-def test_values_of_each_compression_and_version(tmp_path: Path, style: dict[str, str]) -> None:
+def test_values_of_each_compression_and_version(tmp_path: Path, style: dict[str, str], share: float) -> None:
     dice = random.Random(str(style))
     rows = 3000
     seen = [None if row % 7 == 0 else dice.randrange(0, dice.choice([2**33, 2**62])) // 10**3 for row in range(rows)]
@@ -60,7 +61,8 @@ def test_values_of_each_compression_and_version(tmp_path: Path, style: dict[str,
     words = [None if row % 5 == 0 else f"w{row % 60}é" for row in range(rows)]
     data = pa.table({"n": range(rows), "t": pa.array(seen, pa.timestamp("us")), "w": words,
                      "s": pa.array(steady, pa.timestamp("us"))})  # fmt: skip
-    orc.write_table(data, str(tmp_path / "a.orc"), stripe_size=20000, batch_size=500, **style)
+    orc.write_table(data, str(tmp_path / "a.orc"), stripe_size=20000, batch_size=500,
+                    dictionary_key_size_threshold=share, **style)  # fmt: skip
     found = scan(tmp_path / "a.orc", "n:bigint,t:timestamp,w:string,s:timestamp", pieces=7)
     expected = data.set_column(1, "t", data["t"].cast(pa.timestamp("us", "UTC")))
     expected = expected.set_column(3, "s", data["s"].cast(pa.timestamp("us", "UTC")))
@@ -179,6 +181,18 @@ def test_timestamps_of_streams(stored: int, nanos: int, expected: int) -> None:
 def test_nanoseconds_that_are_no_part_of_a_second(tmp_path: Path) -> None:
     with pytest.raises(SparkConditionError, match="nanos > 999999999 or < 0"):
         read_timestamps({1: bytes([0xFF, 0]), 5: bytes([0xFF]) + _varint((1000 << 3) | 6)}, 1, 0, 0)
+
+
+def test_texts_with_a_dictionary() -> None:
+    literals = bytes([0xFD])  # three numbers of a run of version 1
+    streams = {0: bytes([0xFF, 0xD0]), 1: literals + bytes([1, 0, 1]), 2: bytes([0xFE, 0, 2]), 3: "é".encode()}
+    found = read_texts(streams, 4, 1, 2)
+    assert found.type == pa.dictionary(pa.int32(), pa.string()) and found.to_pylist() == ["é", "", None, "é"]
+    for size, kind, data in ((1, 1, streams[1]), (2, 3, b"x"), (2, 0, b""), (2, 1, b"")):
+        with pytest.raises(ValueError, match="dictionary|too few"):
+            read_texts({**streams, kind: data}, 4, 1, size)
+    with pytest.raises(ValueError, match="encoding 4"):
+        read_texts(streams, 4, 4, 2)
 
 
 def test_blocks() -> None:

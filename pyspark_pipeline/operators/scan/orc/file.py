@@ -1,14 +1,14 @@
 """One ORC file opened for a scan: the stripes of a split, read as chunks.
 
-pyarrow decodes a stripe, all but its timestamps (:mod:`~.timestamps`). Planning has checked that the types of the file
-are those of the columns, or such as convert without loss.
+pyarrow decodes a stripe, all but its timestamps and texts with a dictionary (:mod:`~.streams`). Planning has checked
+that the types of the file are those of the columns, or such as convert without loss.
 """
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 
@@ -23,8 +23,15 @@ from pyspark_pipeline.operators.scan.hybrid_calendar import rebased_dates, rebas
 from pyspark_pipeline.operators.scan.nested import Convert, NestedColumn, match_nested, nested_converter
 from pyspark_pipeline.operators.scan.orc.blocks import decompressed
 from pyspark_pipeline.operators.scan.orc.statistics import bounds_of
+from pyspark_pipeline.operators.scan.orc.streams import (
+    DICTIONARIES,
+    DICTIONARY,
+    INDEXES,
+    Streams,
+    read_texts,
+    read_timestamps,
+)
 from pyspark_pipeline.operators.scan.orc.tail import DAMAGED, StripeFooter, read_tail, stripe_footer
-from pyspark_pipeline.operators.scan.orc.timestamps import read_timestamps
 from pyspark_pipeline.operators.scan.reader import ReadRequest, null_chunks
 from pyspark_pipeline.operators.scan.row_group_pruning import ColumnBounds, may_match
 from pyspark_pipeline.plan.expr import Expr, columns_read
@@ -34,9 +41,8 @@ _NO_NAMES = "_col"
 _JAVA = 0
 #: The first version of the Java writer with right bounds of texts (HIVE-8732).
 _TEXT_BOUNDS = 2
-#: Kinds of streams that hold no values: the index of rows and Bloom filters.
-_INDEX_STREAMS = frozenset({6, 7, 8})
-_NUMBERS = ("timestamp_ntz", "time", "interval day to second", "interval year to month")
+_SMALL_DICTIONARY_BYTES = 65536
+_NUMBERS = ("timestamp_ntz", "interval day to second", "interval year to month")
 
 
 class OrcFileReader:
@@ -85,7 +91,7 @@ class OrcFileReader:
         return sum(
             stream.length
             for stream in self._footer(group).streams
-            if stream.kind not in _INDEX_STREAMS and any(first <= stream.column <= last for first, last in ranges)
+            if stream.kind not in INDEXES and any(first <= stream.column <= last for first, last in ranges)
         )
 
     def may_match(self, groups: Sequence[int], conjuncts: Sequence[Expr]) -> list[int]:
@@ -126,22 +132,35 @@ class OrcFileReader:
         self._file.close()
 
     def _columns(self, group: int) -> list[pa.Array]:
-        read = self._read_stripe(group)
-        return [self._column(group, number, read) for number in range(len(self._fields))]
+        own = frozenset(number for number in range(len(self._fields)) if self._is_own(group, number))
+        read = self._read_stripe(group, own)
+        return [
+            self._own_column(group, number) if number in own else self._column(group, number, read)
+            for number in range(len(self._fields))
+        ]
+
+    def _is_own(self, group: int, number: int) -> bool:
+        """Return whether a column of a stripe is read here: a timestamp, or texts with a small dictionary."""
+        place, kind = self._places[number], self._fields[number].type.kind
+        if place is None or kind not in ("timestamp", "string"):
+            return False
+        column, footer = self._tail.columns[place], self._footer(group)
+        if kind == "timestamp":
+            return True
+        return footer.encodings[column][0] in DICTIONARIES and all(
+            stream.length <= _SMALL_DICTIONARY_BYTES
+            for stream in footer.streams
+            if stream.column == column and stream.kind == DICTIONARY
+        )
 
     def _column(self, group: int, number: int, read: Mapping[int, pa.Array]) -> pa.Array:
         place, field = self._places[number], self._fields[number]
         if place is None:
             return pa.nulls(self.num_rows(group), field.type.arrow)
-        if self._is_timestamp(number):
-            return self._timestamps(group, place, field)
         stored = read[place]
         if number in self._nested:
             return nested_converter(self._nested[number], stored.type, self._leaf)(stored)
         return self._leaf(0, stored.type, field.type)(stored)
-
-    def _is_timestamp(self, number: int) -> bool:
-        return self._fields[number].type.kind == "timestamp"
 
     def _leaf(self, _leaf: int, shown: pa.DataType, wanted: DataType) -> Convert:
         """Return the function that converts values which pyarrow reads as ``shown``."""
@@ -176,27 +195,28 @@ class OrcFileReader:
                 found[number] = match_nested(stored, field.type, 0, self._request.case_sensitive, self._path)
         return found
 
-    @cached_property
-    def _paths(self) -> Sequence[str] | None:
-        """The columns that pyarrow reads, as it names them; None for all, if these names are not unique."""
+    def _paths(self, own: Collection[int]) -> list[str] | None:
+        """Return the columns that pyarrow reads, as it names them; None for all, if these names are not unique."""
         names = self._tail.names
         if len(set(names)) < len(names) or any("." in name or not name for name in names):
             return None
-        found = []
+        found: list[str] = []
         for number, place in enumerate(self._places):
-            if place is not None and not self._is_timestamp(number):
+            if place is not None and number not in own:
                 found += _paths_below(names[place], self._nested.get(number))
         return found
 
-    def _read_stripe(self, group: int) -> Mapping[int, pa.Array]:
-        """Return the columns that pyarrow reads, by their places in the file."""
-        paths = self._paths
-        if paths is not None and not paths:
+    def _read_stripe(self, group: int, own: Collection[int]) -> Mapping[int, pa.Array]:
+        """Return the columns that pyarrow reads, all but those ``own``, by their places in the file."""
+        wanted = sorted({place for number, place in enumerate(self._places) if place is not None and number not in own})
+        if not wanted:
             return {}
+        paths = self._paths(own)
         with self._opened() as file:
             batch = file.read_stripe(group, columns=paths)
-        wanted = sorted({p for n, p in enumerate(self._places) if p is not None and not self._is_timestamp(n)})
         places = range(len(self._tail.names)) if paths is None else wanted
+        if batch.num_columns != len(places):
+            raise pa.ArrowInvalid(f"stripe {group} has not the columns that the footer names")
         return dict(zip(places, batch.columns, strict=True))
 
     @contextmanager
@@ -209,27 +229,36 @@ class OrcFileReader:
         yield file
         self._idle.append(file)
 
-    def _timestamps(self, group: int, place: int, field: Field) -> pa.Array:
-        column, calendar = self._tail.columns[place], self._request.calendar
-        footer = self._footer(group)
+    def _own_column(self, group: int, number: int) -> pa.Array:
+        place, field, calendar = self._places[number], self._fields[number], self._request.calendar
+        column = self._tail.columns[place or 0]
+        encoding, size = self._footer(group).encodings[column]
+        rows, base = self.num_rows(group), int(self._request.options["base"])
         try:
-            streams = {
-                stream.kind: decompressed(self._bytes(stream.offset, stream.length), self._tail.compression)
-                for stream in footer.streams
-                if stream.column == column and stream.kind not in _INDEX_STREAMS
-            }
-            base = int(self._request.options["base"])
-            found = read_timestamps(streams, self.num_rows(group), footer.encodings[column], base)
+            streams = self._streams(group, column)
+            if field.type.kind == "string":
+                return read_texts(streams, rows, encoding, size)
+            found = read_timestamps(streams, rows, encoding, base)
         except DAMAGED as error:
             raise CorruptFileError(f"{self._path}: column {field.name} is damaged: {error!r}", self._path) from error
         return rebased_timestamps(found, calendar.time_zone, calendar.table, f"column {field.name}", self._path)
+
+    def _streams(self, group: int, column: int) -> Streams:
+        return {
+            stream.kind: decompressed(self._bytes(stream.offset, stream.length), self._tail.compression)
+            for stream in self._footer(group).streams
+            if stream.column == column and stream.kind not in INDEXES
+        }
 
     def _footer(self, group: int) -> StripeFooter:
         if group not in self._footers:
             stripe = self._tail.stripes[group]
             data = self._bytes(stripe.offset + stripe.index_length + stripe.data_length, stripe.footer_length)
             try:
-                self._footers[group] = stripe_footer(decompressed(data, self._tail.compression), stripe)
+                footer = stripe_footer(decompressed(data, self._tail.compression), stripe)
+                if len(footer.encodings) <= max(self._tail.columns):
+                    raise ValueError("columns have no encodings")
+                self._footers[group] = footer
             except DAMAGED as error:
                 message = f"{self._path} could not be read as ORC: stripe {group} is damaged: {error!r}"
                 raise CorruptFileError(message, self._path) from error

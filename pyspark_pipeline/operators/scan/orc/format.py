@@ -7,7 +7,7 @@ from pyspark_pipeline.operators.scan.formats import RequiredSetting, reads_forma
 from pyspark_pipeline.operators.scan.orc.file import OrcFileReader
 from pyspark_pipeline.operators.scan.reader import FileReader, ReadRequest
 
-_TYPES = tuple(kind for kind in (*KINDS, *NESTED_KINDS) if kind != "void")
+_TYPES = tuple(kind for kind in (*KINDS, *NESTED_KINDS) if kind not in ("void", "time"))
 _SETTINGS = (RequiredSetting(conf="spark.sql.orc.enableVectorizedReader", value="true"),)
 
 

@@ -25,10 +25,10 @@ _OFFSET, _INDEX_LENGTH, _DATA_LENGTH, _STRIPE_FOOTER_LENGTH, _ROWS = 1, 2, 3, 4,
 _SUBTYPES, _FIELD_NAMES = 2, 3
 _STREAMS, _ENCODINGS = 1, 2
 _KIND, _COLUMN, _LENGTH = 1, 2, 3
-_ENCODING = 1
+_ENCODING, _DICTIONARY_SIZE = 1, 2
 
 #: The errors that damaged metadata raise.
-DAMAGED = (IndexError, KeyError, ValueError, zlib.error, pa.ArrowException)
+DAMAGED = (IndexError, KeyError, ValueError, OSError, zlib.error, pa.ArrowException)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,10 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class StripeFooter:
-    """The streams of a stripe, and the kind of the encoding of each column."""
+    """The streams of a stripe, and for each column the kind of its encoding and the size of its dictionary."""
 
     streams: tuple[Stream, ...]
-    encodings: tuple[int, ...]
+    encodings: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +110,15 @@ def _read_tail(file: BinaryIO, size: int) -> Tail:
     (writer,) = numbers(footer, _WRITER)
     types = messages(footer, _TYPES)
     columns = tuple(integers(types[0], _SUBTYPES)) if types else ()
+    names = tuple(str(name, "utf-8") for name in messages(types[0], _FIELD_NAMES)) if types else ()
+    if len(names) != len(columns):
+        raise ValueError("columns have no names")
     return Tail(
         compression,
         writer,
         version,
         tuple(Stripe(*numbers(each, *range(_OFFSET, _ROWS + 1))) for each in messages(footer, _STRIPES)),
-        tuple(str(name, "utf-8") for name in messages(types[0], _FIELD_NAMES)) if types else (),
+        names,
         columns,
         tuple(following - 1 for following in (*columns[1:], len(types))) if columns else (),
         tuple(tuple(messages(stripe, 1)) for stripe in messages(metadata, 1)),
@@ -129,5 +132,5 @@ def stripe_footer(data: bytes, stripe: Stripe) -> StripeFooter:
         kind, column, length = numbers(message, _KIND, _COLUMN, _LENGTH)
         streams.append(Stream(kind, column, at, length))
         at += length
-    encodings = tuple(numbers(message, _ENCODING)[0] for message in messages(footer, _ENCODINGS))
-    return StripeFooter(tuple(streams), encodings)
+    encodings = [numbers(message, _ENCODING, _DICTIONARY_SIZE) for message in messages(footer, _ENCODINGS)]
+    return StripeFooter(tuple(streams), tuple((kind, size) for kind, size in encodings))

@@ -7,20 +7,29 @@ import scala.jdk.CollectionConverters._
 import com.google.common.cache.CacheBuilder
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.orc.{ColumnStatistics, CompressionKind, OrcFile, TypeDescription}
+import org.apache.orc.{ColumnStatistics, CompressionKind, DateColumnStatistics, OrcFile, TimestampColumnStatistics,
+  TypeDescription}
 import org.apache.orc.impl.RecordReaderImpl
 
 import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata
 import org.apache.spark.util.Utils
 
-/** What the footer of an ORC file says, and the time zones of its stripes, which are read when they are asked for. */
+/**
+ * What the footer of an ORC file says: `days` and `millis` have the first date and timestamp of each column that has any, by
+ * its number. The time zones of its stripes are read when they are asked for.
+ */
 class OrcFooter(path: Path, hadoop: Configuration) {
   val (
     schema: TypeDescription, compression: CompressionKind, isProleptic: Boolean, isEncrypted: Boolean,
-    statistics: Array[ColumnStatistics]) =
+    days: Map[Int, Long], millis: Map[Int, Long]) =
     Utils.tryWithResource(OrcFile.createReader(path, OrcFile.readerOptions(hadoop))) { reader =>
+      val columns = reader.getStatistics.zipWithIndex.filter(_._1.getNumberOfValues > 0)
+      def first(values: PartialFunction[ColumnStatistics, Option[Long]]): Map[Int, Long] =
+        columns.flatMap { case (s, id) => values.lift(s).map(id -> _.getOrElse(Long.MinValue)) }.toMap
       (reader.getSchema, reader.getCompressionKind, reader.writerUsedProlepticGregorian,
-        reader.getColumnEncryptionKeys.nonEmpty, reader.getStatistics)
+        reader.getColumnEncryptionKeys.nonEmpty,
+        first { case s: DateColumnStatistics => Option(s.getMinimumLocalDate).map(_.toEpochDay) },
+        first { case s: TimestampColumnStatistics => Option(s.getMinimumUTC).map(_.getTime) })
     }
 
   lazy val timeZones: Set[String] =
@@ -32,11 +41,13 @@ class OrcFooter(path: Path, hadoop: Configuration) {
     }
 }
 
-/** The footers of ORC files that were read last, by path, length and time of modification. */
+/** The footers of ORC files that were read last, of so many columns, by path, length and time of modification. */
 object OrcFooters {
-  private val Most = 4096
+  private val MostColumns = 200000L
 
-  private val known = CacheBuilder.newBuilder().maximumSize(Most).build[(Path, Long, Long), OrcFooter]()
+  private val known = CacheBuilder.newBuilder().maximumWeight(MostColumns)
+    .weigher((_: (Path, Long, Long), footer: OrcFooter) => footer.schema.getMaximumId + 1)
+    .build[(Path, Long, Long), OrcFooter]()
 
   /** Return the footer of a file; raise what Java's reader raises for a damaged one, in the cause. */
   def of(file: FileStatusWithMetadata, hadoop: Configuration): OrcFooter = {

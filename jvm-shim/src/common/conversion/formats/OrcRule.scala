@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.{Failure, Success, Try}
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.orc.{ColumnStatistics, CompressionKind, DateColumnStatistics, OrcConf, TimestampColumnStatistics, TypeDescription}
+import org.apache.orc.{CompressionKind, OrcConf, TypeDescription}
 import org.apache.orc.TypeDescription.Category
 import org.apache.orc.impl.SchemaEvolution
 
@@ -128,7 +128,7 @@ object OrcRule extends FileFormatRule {
     case (Category.BYTE, ByteType | ShortType | IntegerType | LongType) => true
     case (Category.SHORT, ShortType | IntegerType | LongType) => true
     case (Category.INT, IntegerType | LongType | _: YearMonthIntervalType) => true
-    case (Category.LONG, LongType | TimestampNTZType | _: DayTimeIntervalType | _: TimeType) => true
+    case (Category.LONG, LongType | TimestampNTZType | _: DayTimeIntervalType) => true
     case (Category.FLOAT, FloatType | DoubleType) => true
     case (Category.STRING | Category.VARCHAR, _: StringType) => true
     case (Category.DECIMAL, d: DecimalType) => stored.getScale == d.scale && stored.getPrecision <= d.precision
@@ -150,13 +150,10 @@ object OrcRule extends FileFormatRule {
   /** Return which dates or timestamps of a column, if any, the worker reads in another calendar or time zone. */
   private def calendar(stored: TypeDescription, footer: OrcFooter): Option[String] = {
     val ids = stored.getId to stored.getMaximumId
-    def least(find: PartialFunction[ColumnStatistics, Option[Long]]): Option[Long] =
-      ids.map(footer.statistics).filter(_.getNumberOfValues > 0).collect(find).map(_.getOrElse(Long.MinValue)).minOption
-    val day = least { case s: DateColumnStatistics => Option(s.getMinimumLocalDate).map(_.toEpochDay) }
-    val time = least { case s: TimestampColumnStatistics => Option(s.getMinimumUTC).map(_.getTime) }
-    if (footer.isProleptic && (day.exists(_ < FirstDay) || time.exists(_ < FirstMillis))) {
+    def before(first: Map[Int, Long], bound: Long): Boolean = ids.exists(first.get(_).exists(_ < bound))
+    if (footer.isProleptic && (before(footer.days, FirstDay) || before(footer.millis, FirstMillis))) {
       Some("dates before 1582-10-15 of the proleptic Gregorian calendar")
-    } else if (time.exists(_ < Year1)) Some("timestamps before the year 1")
+    } else if (before(footer.millis, Year1)) Some("timestamps before the year 1")
     else if (stored.getCategory == Category.TIMESTAMP) footer.timeZones.find(!isOwn(_)).map(z => s"timestamps of the time zone $z")
     else None
   }
