@@ -5,6 +5,7 @@ import java.util.concurrent.Callable
 import scala.jdk.CollectionConverters._
 
 import com.google.common.cache.CacheBuilder
+import com.google.common.collect.Interners
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.orc.{ColumnStatistics, CompressionKind, DateColumnStatistics, OrcFile, TimestampColumnStatistics,
@@ -26,7 +27,7 @@ class OrcFooter(path: Path, hadoop: Configuration) {
       val columns = reader.getStatistics.zipWithIndex.filter(_._1.getNumberOfValues > 0)
       def first(values: PartialFunction[ColumnStatistics, Option[Long]]): Map[Int, Long] =
         columns.flatMap { case (s, id) => values.lift(s).map(id -> _.getOrElse(Long.MinValue)) }.toMap
-      (reader.getSchema, reader.getCompressionKind, reader.writerUsedProlepticGregorian,
+      (OrcFooters.shared(reader.getSchema), reader.getCompressionKind, reader.writerUsedProlepticGregorian,
         reader.getColumnEncryptionKeys.nonEmpty,
         first { case s: DateColumnStatistics => Option(s.getMinimumLocalDate).map(_.toEpochDay) },
         first { case s: TimestampColumnStatistics => Option(s.getMinimumUTC).map(_.getTime) })
@@ -41,13 +42,16 @@ class OrcFooter(path: Path, hadoop: Configuration) {
     }
 }
 
-/** The footers of ORC files that were read last, of so many columns, by path, length and time of modification. */
+/** The footers of the ORC files that were read last, by path, length and time of modification; equal schemas are one. */
 object OrcFooters {
-  private val MostColumns = 200000L
+  private val Most = 65536
 
-  private val known = CacheBuilder.newBuilder().maximumWeight(MostColumns)
-    .weigher((_: (Path, Long, Long), footer: OrcFooter) => footer.schema.getMaximumId + 1)
-    .build[(Path, Long, Long), OrcFooter]()
+  private val known = CacheBuilder.newBuilder().maximumSize(Most).build[(Path, Long, Long), OrcFooter]()
+
+  private val schemas = Interners.newWeakInterner[TypeDescription]()
+
+  /** Return the schema that is kept for this one. */
+  def shared(schema: TypeDescription): TypeDescription = schemas.intern(schema)
 
   /** Return the footer of a file; raise what Java's reader raises for a damaged one, in the cause. */
   def of(file: FileStatusWithMetadata, hadoop: Configuration): OrcFooter = {
