@@ -28,6 +28,7 @@ from tests.support import (
     json_tables,
     nasty_tables,
     nested_tables,
+    orc_tables,
     sessions,
     text_tables,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "json_tables",
     "nasty_tables",
     "nested_tables",
+    "orc_tables",
     "text_tables",
 ]
 

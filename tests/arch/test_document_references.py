@@ -19,7 +19,7 @@ DOCUMENTS = (
     *sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("add-*.md")),
 )
 #: Names of files that a how-to makes.
-EXAMPLES = {".scala", "pyspark_pipeline/operators/scan/orc/"}
+EXAMPLES = {".scala", "pyspark_pipeline/operators/scan/avro/"}
 #: The folders that a path may be relative to.
 BASES = (
     "pyspark_pipeline",

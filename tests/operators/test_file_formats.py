@@ -222,6 +222,6 @@ def test_format_without_a_reader_is_unsupported(files: list[Path]) -> None:
 def test_manifest_has_types_and_settings_of_each_format() -> None:
     found = format_manifest()
     setting = {"conf": "spark.sql.arrow.strict", "option": "", "value": "true"}
-    assert list(found) == ["arrow", "csv", "json", "parquet", "text"]
+    assert list(found) == ["arrow", "csv", "json", "orc", "parquet", "text"]
     assert found["arrow"] == {"label": "Arrow", "types": ["bigint", "string"], "settings": [setting]}
     assert "decimal" in found["parquet"]["types"]

@@ -16,7 +16,7 @@ import pytest
 
 from pyspark_pipeline.errors import CorruptFileError
 from pyspark_pipeline.operators.scan.parquet.legacy import LegacyCalendar
-from pyspark_pipeline.operators.scan.parquet.rebase_table import rebase_table
+from pyspark_pipeline.operators.scan.rebase_table import rebase_table
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import ExecutorCalendar, FileScan, ScanSplit
 from pyspark_pipeline.shim_build import find_spark

@@ -52,6 +52,11 @@ def json_table(**options: str) -> Callable[[Builder], Builder]:
     return _table_of("json", options)
 
 
+def orc_table(**options: str) -> Callable[[Builder], Builder]:
+    """Register a builder of a table whose files are ORC, read with ``options``."""
+    return _table_of("orc", options)
+
+
 def _table_of(format_name: str, options: dict[str, str]) -> Callable[[Builder], Builder]:
     def register(builder: Builder) -> Builder:
         _FORMATS[builder.__name__] = format_name

@@ -8,11 +8,11 @@ Importing a format's package registers its reader.
 
 from collections.abc import Callable, Sequence
 
-from pyspark_pipeline.operators.scan import csv, json, parquet, text
+from pyspark_pipeline.operators.scan import csv, json, orc, parquet, text
 
-__all__ = ["csv", "json", "parquet", "text", "warm_up_steps"]
+__all__ = ["csv", "json", "orc", "parquet", "text", "warm_up_steps"]
 
 
 def warm_up_steps() -> Sequence[Callable[[], None]]:
     """Return the functions that load the kernels of readers."""
-    return (csv.warm_up,)
+    return (csv.warm_up, orc.warm_up)

@@ -7,7 +7,6 @@ file is NULL. An Arrow schema that the writer stored in the file only changes th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 
 import pyarrow as pa
@@ -15,9 +14,8 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import CorruptFileError, DuplicateColumnError
+from pyspark_pipeline.operators.scan.nested import Convert
 from pyspark_pipeline.plan.nodes import Field
-
-Convert = Callable[[pa.Array], pa.Array]
 
 _STORED_AS_INT32 = ("int8", "int16", "int32", "uint8", "uint16", "uint32", "date32[day]", "time32[ms]")
 _INT32_KINDS = ("tinyint", "smallint", "int", "bigint", "double", "date")

@@ -15,10 +15,8 @@ from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import ColumnTypeError, CorruptFileError
 from pyspark_pipeline.expressions.column_tests import ColumnTest
 from pyspark_pipeline.kernels.buffers import make_chunk
-from pyspark_pipeline.operators.scan.parquet.columns import Convert, converter, find_column, time_of_microseconds
-from pyspark_pipeline.operators.scan.parquet.footer import read_footer, read_plain_footer
-from pyspark_pipeline.operators.scan.parquet.legacy import LegacyCalendar
-from pyspark_pipeline.operators.scan.parquet.nested import (
+from pyspark_pipeline.operators.scan.nested import (
+    Convert,
     NestedColumn,
     leaf_types,
     match_nested,
@@ -26,6 +24,9 @@ from pyspark_pipeline.operators.scan.parquet.nested import (
     number_of_leaves,
     read_leaves,
 )
+from pyspark_pipeline.operators.scan.parquet.columns import converter, find_column, time_of_microseconds
+from pyspark_pipeline.operators.scan.parquet.footer import read_footer, read_plain_footer
+from pyspark_pipeline.operators.scan.parquet.legacy import LegacyCalendar
 from pyspark_pipeline.operators.scan.parquet.pages import ColumnPages, is_compiled, is_known, open_pages
 from pyspark_pipeline.operators.scan.parquet.types import spark_reads, stored_type
 from pyspark_pipeline.operators.scan.parquet.unscaled import unscaled_leaves

@@ -3,6 +3,7 @@ package org.apache.spark.sql.pysparkpipeline
 import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat
 import org.apache.spark.sql.execution.datasources.json.JsonFileFormat
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.text.TextFileFormat
 
@@ -12,6 +13,7 @@ object FileFormats {
   private val rules: Map[Class[_ <: FileFormat], FileFormatRule] = Map(
     classOf[CSVFileFormat] -> CsvRule,
     classOf[JsonFileFormat] -> JsonRule,
+    classOf[OrcFileFormat] -> OrcRule,
     classOf[ParquetFileFormat] -> ParquetRule,
     classOf[TextFileFormat] -> TextRule)
 

@@ -1,4 +1,4 @@
-"""Nested columns of a Parquet file: the leaves to read for the requested fields, and the conversion to chunk columns.
+"""Nested columns of a file: the leaves to read for the requested fields, and the conversion to chunk columns.
 
 A requested type is matched with the file's by structure, struct fields by name as top-level columns are. A field that
 the file lacks is NULL. If it lacks all fields of a struct, one leaf is read for the NULLs of the struct itself, as in
@@ -16,7 +16,9 @@ import pyarrow.compute as pc
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import CorruptFileError, DuplicateColumnError
 from pyspark_pipeline.kernels.buffers import with_elements
-from pyspark_pipeline.operators.scan.parquet.columns import Convert
+
+#: A function that converts a column as pyarrow reads it to a chunk column.
+Convert = Callable[[pa.Array], pa.Array]
 
 
 @dataclass(frozen=True, slots=True)
