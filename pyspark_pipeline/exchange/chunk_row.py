@@ -1,7 +1,8 @@
 """The row that carries a chunk between Python and Spark, and Arrow batches of such rows.
 
 ``partition`` ≥ 0 is the destination of data (towards Python: the number of the input it belongs to);
-negative numbers carry UTF-8 JSON instead of a chunk: control, statistics, errors, the map output that was written.
+negative numbers carry UTF-8 JSON instead of a chunk: control, statistics, errors, the map output that was written;
+:data:`METRICS` carries a chunk.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ CONTROL = -1
 STATISTICS = -1
 ERROR = -2
 WRITTEN = -3
+#: A chunk of the metrics that a node collected; ``driver`` is the number of the node.
+METRICS = -4
 #: The driver of a row towards Python that stands for the chunk rows of blocks of Spark's shuffle in files.
 BLOCKS = -2
 

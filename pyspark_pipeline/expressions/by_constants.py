@@ -77,7 +77,7 @@ def _evaluate(
     null: pa.Scalar,
 ) -> pa.Array:
     columns = [to_array(values[position], rows).dictionary_encode() for position in positions]
-    order, ends, firsts = _groups([column.indices for column in columns])
+    order, ends, firsts = group_rows([column.indices for column in columns])
     constants = zip(*(python_values(column.take(firsts).dictionary_decode()) for column in columns), strict=True)
     sorted_values = [value if isinstance(value, pa.Scalar) else value.take(order) for value in values]
     parts, start = [], 0
@@ -101,7 +101,7 @@ def _slice(value: Value, start: int, rows: int) -> Value:
     return value if isinstance(value, pa.Scalar) else value.slice(start, rows)
 
 
-def _groups(codes: Sequence[pa.Array]) -> tuple[pa.Array, Int64Array, pa.Array]:
+def group_rows(codes: Sequence[pa.Array]) -> tuple[pa.Array, Int64Array, pa.Array]:
     """Group rows by their codes: return the rows in order of groups, and the end and a row of each group; int64."""
     keys = np.zeros(len(codes[0]), dtype=np.int64)
     for each in codes:

@@ -27,6 +27,7 @@ _SHORT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", '"': '"', "'": 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(?![0-9])(\.[0-9]+)?([eE][+-]?[0-9]+)?(?![.eE])")
 _LITERAL = re.compile("true|false|null")
 _WRITTEN = re.compile("[\"\\\\\0-\x1f\ud800-\udfff]")
+_WRITTEN_BY_WRITER = re.compile("[\"\\\\\0-\x1f]")
 _NAMED = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 _WIDE = re.compile("[\U00010000-\U0010ffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -158,8 +159,11 @@ def _is_part_of_word(character: str) -> bool:
     return kind[0] in "L" or kind in ("Nl", "Nd", "Sc", "Pc", "Mc", "Mn", "Cf") or "\x7f" <= character <= "\x9f"
 
 
-def written(value: Sequence[Token], print_double: PrintDouble) -> str:
-    """Return the text of a value as UTF8JsonGenerator writes it, in ASCII but for characters of 16 bits."""
+def written(value: Sequence[Token], print_double: PrintDouble, *, is_writer: bool = False) -> str:
+    """Return the text of a value as UTF8JsonGenerator writes it, in ASCII but for characters of 16 bits.
+
+    If ``is_writer``, as WriterBasedJsonGenerator does, which leaves surrogates as they are.
+    """
     parts: list[str] = []
     needs_comma = False
     for kind, text in value:
@@ -173,17 +177,18 @@ def written(value: Sequence[Token], print_double: PrintDouble) -> str:
         if kind in "{[":
             parts.append(kind)
         elif kind == "name":
-            parts.append(_quoted(text) + ":")
+            parts.append(_quoted(text, is_writer) + ":")
         elif kind == "string":
-            parts.append(_quoted(text))
+            parts.append(_quoted(text, is_writer))
         else:
             parts.append(_number_or_literal(kind, text, print_double))
     return "".join(parts)
 
 
-def _quoted(text: str) -> str:
+def _quoted(text: str, is_writer: bool) -> str:
     _check_string(text)
-    return '"' + _WRITTEN.sub(lambda found: _NAMED.get(found[0]) or f"\\u{ord(found[0]):04X}", text) + '"'
+    escaped = _WRITTEN_BY_WRITER if is_writer else _WRITTEN
+    return '"' + escaped.sub(lambda found: _NAMED.get(found[0]) or f"\\u{ord(found[0]):04X}", text) + '"'
 
 
 def _check_string(text: str) -> None:
@@ -241,7 +246,7 @@ def value_at(text: str, path: Sequence[Step], print_double: PrintDouble) -> byte
 
 def _find(read: Sequence[Token], at: int, path: Sequence[Step]) -> tuple[int, Sequence[Token] | None]:
     """Return the place after the value at ``at``, and the tokens of the value that a path leads to from there."""
-    end = _value_end(read, at)
+    end = value_end(read, at)
     if not path:
         return end, read[at:end]
     step = path[0]
@@ -260,13 +265,14 @@ def _find(read: Sequence[Token], at: int, path: Sequence[Step]) -> tuple[int, Se
             if found is not None:
                 return end, found
         else:
-            after = _value_end(read, at)
+            after = value_end(read, at)
         at = after
         place += 1
     return end, None
 
 
-def _value_end(read: Sequence[Token], at: int) -> int:
+def value_end(read: Sequence[Token], at: int) -> int:
+    """Return the place after the value at ``at``."""
     depth = 0
     while True:
         kind = read[at][0]
@@ -314,7 +320,7 @@ def _children(text: str, opening: str) -> list[tuple[str, Sequence[Token]]] | No
         if opening == "{":
             name = read[at][1]
             at += 1
-        end = _value_end(read, at)
+        end = value_end(read, at)
         children.append((name, read[at:end]))
         at = end
     return children

@@ -19,10 +19,12 @@ import pyarrow.compute as pc
 from pyspark_pipeline.expressions.by_constants import by_constants
 from pyspark_pipeline.expressions.java_numbers import Digits
 from pyspark_pipeline.expressions.json_parse import Step, array_length, last_values, object_keys, units, value_at
+from pyspark_pipeline.expressions.json_wildcards import Wildcard, matches_at
 from pyspark_pipeline.expressions.nested import list_array
 from pyspark_pipeline.expressions.per_value import by_distinct, java_text
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.text_arrays import string_array
+from pyspark_pipeline.expressions.text_search import NULL_TEXT
 from pyspark_pipeline.expressions.values import to_array
 from pyspark_pipeline.kernels import json_scan, text_slices
 from pyspark_pipeline.kernels.buffers import allocate
@@ -33,6 +35,9 @@ from pyspark_pipeline.plan.expr import Call, constants
 #: A member by name or an element by place: Spark's parser of paths skips white space, and recurses for each element.
 _STEP = r"\.[^.\[\s*][^.\[]*|\['[^'?\s*][^'?]*'\]|\[[0-9]{1,3}\]"
 _PATH = rf"\$(?:{_STEP})*"
+#: Steps to every element, and to every member, which match nothing: Spark looks for members by name alone.
+_EVERY, _ANY = r"\[\*\]", r"\.\*|\['\*'\]"
+_WILD_PATH = rf"\$(?:{_STEP}|{_EVERY}|{_ANY})*"
 
 
 #: Characters that names of documents have as escapes alone, and the bytes of no name.
@@ -41,10 +46,20 @@ _ESCAPED, _NO_NAME = frozenset('"\\'), b"\xff"
 
 def parse_path(path: str) -> tuple[Step, ...]:
     """Return the steps of a path that matches ``_PATH``."""
-    found = re.findall(_STEP, path, re.DOTALL | re.ASCII)
-    return tuple(
-        step[1:] if step[0] == "." else step[2:-2] if step[1] == "'" else int(step[1:-1]) for step in found
-    )
+    return tuple(map(_step, re.findall(_STEP, path, re.DOTALL | re.ASCII)))
+
+
+def _step(step: str) -> Step:
+    return step[1:] if step[0] == "." else step[2:-2] if step[1] == "'" else int(step[1:-1])
+
+
+def parse_wild_path(path: str) -> tuple[Step | Wildcard, ...] | None:
+    """Return the steps of a path that matches ``_WILD_PATH``, names as UTF-16 units; None if it matches nothing."""
+    found = re.findall(rf"{_STEP}|{_EVERY}|{_ANY}", path, re.DOTALL | re.ASCII)
+    if any(re.fullmatch(_ANY, step) for step in found):
+        return None
+    steps = (Wildcard.EVERY if step == "[*]" else _step(step) for step in found)
+    return tuple(units(step) if isinstance(step, str) else step for step in steps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +184,27 @@ def _get_json_object(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=run, by_dictionary=True)
 
 
-by_constants("GetJsonObject", [case(["string"], ["string"], choices={"1": _PATH})], [1])
+@function("GetJsonObject", [case(["string"], ["string"], matches={"1": _WILD_PATH})])
+def _get_json_objects(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the values that a path with wildcards leads to."""
+    (text,) = constants(call.args[1:])
+    steps = parse_wild_path(text)
+    if steps is None:
+        return NULL_TEXT
+    print_double = double_printer(settings.prints_shortest_digits)
+
+    def parse(documents: pa.Array) -> pa.Array:
+        texts = documents.to_pylist()
+        values = [None if text is None else matches_at(text, steps, print_double) for text in texts]
+        return pa.array(values, pa.binary()).view(pa.string())
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        return by_distinct(java_text(to_array(values[0], rows)), parse)
+
+    return Kernel(run=run, by_dictionary=True)
+
+
+by_constants("GetJsonObject", [case(["string"], ["string"], choices={"1": _WILD_PATH})], [1])
 
 
 @function("JsonExpressionUtils.lengthOfJsonArray", [case(["string"])])

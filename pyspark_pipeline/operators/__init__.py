@@ -4,6 +4,7 @@ from typing import Any
 
 from pyspark_pipeline.operators import (
     coalesce,
+    collect_metrics,
     expand,
     generate,
     joins,
@@ -37,6 +38,7 @@ __all__ = [
     "PipelineBuilder",
     "aggregate",
     "coalesce",
+    "collect_metrics",
     "decompose_node",
     "eval_iterator",
     "eval_python",

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
+from pyspark_pipeline.expressions.by_constants import group_rows
 from pyspark_pipeline.expressions.json_text import tuple_values
 from pyspark_pipeline.expressions.nested import element_bounds, plain_array
 from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int32Array, Int64Array
@@ -117,15 +118,35 @@ def _replicate_rows(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType
 
 
 def _json_tuple(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType], is_shortest: bool) -> Generated:
-    """Generate one row of the values of names, which are constants, in a JSON document."""
+    """Generate one row of the values of names in a JSON document; rows of equal names are read together."""
     documents, *names = arguments
-    wanted = [name[0].as_py() for name in names] if len(documents) else []
-    made = tuple_values(documents, wanted, is_shortest=is_shortest)
+    made = [pa.nulls(0, kind) for kind in outputs]
+    if len(documents):
+        encoded = [name.dictionary_encode() for name in names]
+        order, ends, firsts = group_rows([name.indices for name in encoded])
+        wanted = zip(*(name.take(firsts).to_pylist() for name in names), strict=True)
+        starts = [0, *ends[:-1].tolist()]
+        texts = documents if len(starts) == 1 else documents.take(order)
+        parts = [
+            _values_of(texts.slice(start, end - start), group, is_shortest)
+            for start, end, group in zip(starts, ends.tolist(), wanted, strict=True)
+        ]
+        made = [pa.concat_arrays(column) for column in zip(*parts, strict=True)]
+        if len(starts) > 1:
+            inverse = pa.array(np.argsort(values(order)))
+            made = [column.take(inverse) for column in made]
 
     def columns(places: Int64Array, owners: Int64Array, missing: BoolArray | None) -> list[pa.Array]:
         return [column.take(pa.array(owners)) for column in made]
 
     return Generated(np.ones(len(documents), dtype=np.int64), columns)
+
+
+def _values_of(documents: pa.Array, names: Sequence[str | None], is_shortest: bool) -> list[pa.Array]:
+    """Return an array of values for each name; NULLs for a NULL."""
+    wanted = [name for name in names if name is not None]
+    found = iter(tuple_values(documents, wanted, is_shortest=is_shortest) if wanted else ())
+    return [pa.nulls(len(documents), pa.string()) if name is None else next(found) for name in names]
 
 
 def _build_json_tuple(settings: ExpressionSettings) -> Generator:

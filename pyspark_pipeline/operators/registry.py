@@ -90,6 +90,10 @@ class PipelineBuilder(Protocol):
     def partition_of(self, node: PartitionDependentNode) -> int:
         """Return the index, from 0, of the partition of ``node`` that this instance computes."""
 
+    @property
+    def collected_metrics(self) -> dict[int, Chunk]:
+        """The buffers of the metrics that were collected, one row each, by the number of the node."""
+
     def broadcast_value(
         self,
         source: BroadcastSource,

@@ -46,6 +46,7 @@ from pyspark_pipeline.plan.nodes import (
     Sink,
 )
 from pyspark_pipeline.plan.nondeterministic import nondeterministic_columns
+from pyspark_pipeline.plan.observations import CollectMetrics
 from pyspark_pipeline.plan.ranges import RangeExchange, RangeSample, Sample
 from pyspark_pipeline.plan.registry import decoder_of, decodes
 from pyspark_pipeline.plan.sorts import decode_sort_keys, sort_direction
@@ -179,6 +180,13 @@ def _aggregate(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]
     partial = any(not call.finalizes for call in calls) or _is_partial_distinct(fields)
     results = None if partial else _results(fields, grouping, calls)
     return Aggregate(output=output, grouping=grouping, calls=calls, results=results, child=child)
+
+
+@decodes("CollectMetricsExec")
+def _collect_metrics(node: Json, output: tuple[Field, ...], children: tuple[Node, ...]) -> Node:
+    decoder = ExpressionDecoder(children[0].output)
+    calls = tuple(_call(call, decoder) for call in node["calls"])
+    return CollectMetrics(output=output, number=node["partitionDependent"], calls=calls, child=children[0])
 
 
 def _is_partial_distinct(fields: Json) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark_pipeline.exec import OperatorFactory, Pipeline
+from pyspark_pipeline.exec import Chunk, OperatorFactory, Pipeline
 from pyspark_pipeline.exec.adaptive_parallelism import AdaptiveParallelism, CollectSinkFactory, CollectSourceFactory
 from pyspark_pipeline.exec.chunk_check import ChunkChecker
 from pyspark_pipeline.exec.local_distribution import Distribution, round_robin
@@ -33,6 +33,7 @@ class PipelineSet:
         self.dop = dop
         self.pipelines: list[Pipeline] = []
         self.runtime_filters = RuntimeFilters()
+        self.collected_metrics: dict[int, Chunk] = {}
         self.properties = PlanProperties()
         self._dops: dict[OperatorFactory, int] = {}
         self._outputs: dict[OperatorFactory, Node] = {}

@@ -33,6 +33,7 @@ from pyspark_pipeline.errors import (
 )
 from pyspark_pipeline.exchange import (
     ERROR,
+    METRICS,
     STATISTICS,
     WRITTEN,
     ChunkRow,
@@ -46,7 +47,7 @@ from pyspark_pipeline.exchange import (
 from pyspark_pipeline.exchange.broadcast import BroadcastCache, Broadcasts, ReadBroadcast, no_broadcast
 from pyspark_pipeline.exchange.cached_columns import encode_columns
 from pyspark_pipeline.exchange.query_statistics import should_report
-from pyspark_pipeline.exec import FragmentInstance, OutputQueue, execute
+from pyspark_pipeline.exec import Chunk, FragmentInstance, OutputQueue, execute
 from pyspark_pipeline.exec.input_queue import InputFeed
 from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.plan.depth import raised_recursion_limit
@@ -149,6 +150,7 @@ def _run_within(
     try:
         builder = make_builder(fragment, control, queue, read_broadcast)
         instance = _instance(builder, client, queue, memory, recorder)
+        collected = builder.collected_metrics
         del builder
         where = {name: control.get(name) for name in ("stage", "partition", "attempt")}
         reporter = StatisticsReporter(instance, where | {"process": os.getpid()}, began)
@@ -163,7 +165,8 @@ def _run_within(
             if is_last and instance.feed is None:
                 client.expect_end()
             if is_last or should_report(number):
-                yield pack_rows([_row(STATISTICS, reporter.delta() | {"chunksRead": client.take_counts()})])
+                statistics = _row(STATISTICS, reporter.delta() | {"chunksRead": client.take_counts()})
+                yield pack_rows([statistics, *(_metrics_rows(collected) if is_last else ())])
             if pack is not None:
                 yield pack
     except Exception as error:
@@ -243,6 +246,12 @@ def _written_output(
 
 def _row(kind: int, content: Mapping[str, Any]) -> ChunkRow:
     return ChunkRow(partition=kind, rows=0, data=pa.py_buffer(json.dumps(content).encode()))
+
+
+def _metrics_rows(collected: Mapping[int, Chunk]) -> Iterator[ChunkRow]:
+    """Yield the messages with the buffers of metrics that nodes collected."""
+    for number, chunk in collected.items():
+        yield ChunkRow(partition=METRICS, driver=number, rows=chunk.num_rows, data=encode_chunk(chunk))
 
 
 def _error_content(error: Exception) -> Mapping[str, Any] | None:

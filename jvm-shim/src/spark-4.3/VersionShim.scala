@@ -7,6 +7,7 @@ import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.api.python.{PythonEvalType, PythonWorker, PythonWorkerHandle}
 import org.apache.spark.sql.execution.SampleExec
 import org.apache.spark.sql.execution.python.ArrowPythonRunner
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -39,4 +40,9 @@ class ChunkRunner(launch: Launch)
 /** Returns the seed of a sample. 4.3 draws one for each operator if the user gave none. */
 object SampleSeed {
   def of(op: SampleExec): Long = op.resolvedSeed
+}
+
+/** Return whether metrics of `Dataset.observe` count the rows of all attempts of a task. 4.3 counts the last of each, unless the user asks for all. */
+object ObservedAttempts {
+  def areAllCounted(conf: SQLConf): Boolean = conf.getConf(SQLConf.LEGACY_OBSERVE_METRICS_AGGREGATE_ALL_ATTEMPTS)
 }

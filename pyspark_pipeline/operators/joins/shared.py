@@ -33,7 +33,8 @@ from pyspark_pipeline.operators.joins.local_build import LocalBuild
 from pyspark_pipeline.operators.joins.spill import JoinSpill
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.joins import HashJoin, Join, JoinOutputKind
-from pyspark_pipeline.plan.nodes import Settings
+from pyspark_pipeline.plan.nodes import Node, Settings
+from pyspark_pipeline.plan.observations import CollectMetrics
 from pyspark_pipeline.plan.properties import ALL_PLAIN, RequiredOutput
 
 NULL_KEYS = declare_counter("join_null_keys", "NULLs in the key columns of one side of a join", unit="values")
@@ -49,6 +50,17 @@ class BroadcastSide:
 
     fetch: Callable[[MemoryTracker, MemoryTracker], BuildSide]
     release: Callable[[MemoryTracker], None]
+
+
+def _collects_metrics(root: Node) -> bool:
+    """Return whether metrics of rows below ``root`` are collected: Spark reads these rows even if none has output."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, CollectMetrics):
+            return True
+        pending.extend(node.children)
+    return False
 
 
 class SharedJoinState:
@@ -81,6 +93,7 @@ class SharedJoinState:
         spills = self.build_keys and not self.is_null_aware and broadcast is None
         self.spill = JoinSpill() if spills else None
         self._broadcast = broadcast
+        self._observes_probe = _collects_metrics(join.probe)
         self._build_barrier: Barrier[LocalBuild] | None = None
         self._probe_barrier: Barrier[None] | None = None
         self._tracker: MemoryTracker | None = None
@@ -186,7 +199,7 @@ class SharedJoinState:
     def _publish(self, side: BuildSide) -> None:
         if self.shape.tracks_build_matches:
             self.matched = np.zeros(side.rows, dtype=np.uint8)
-        self.is_output_empty = self._has_no_output(side)
+        self.is_output_empty = self._has_no_output(side) and not self._observes_probe
         self.bridge.publish(side)
 
     def _has_no_output(self, side: BuildSide) -> bool:

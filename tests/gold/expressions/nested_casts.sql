@@ -1,4 +1,4 @@
--- Casts of arrays and structs to others and to text: NULL at each level, elements that do not fit.
+-- Casts of arrays, structs and maps to others and to text: NULL at each level, elements that do not fit.
 -- tables: nests
 
 select id, cast(ai as array<bigint>), cast(ai as array<string>), cast(an as array<double>), cast(aa as array<array<int>>), cast(ay as array<timestamp>) from nests;
@@ -27,8 +27,11 @@ select k, sum(size(ai)) from nests where ai <=> array(1L, null) or cast(ai as ar
 -- expect: partly
 select id, string(ai) from nests;
 
+-- set: spark.sql.legacy.castComplexTypesToString.enabled=true
 -- expect: partly
 select id, string(m) from nests;
+
+select id, string(m), string(ms), string(map(id, array(i, null))), string(map()), string(map(1.5, map(id, struct(st.in.u)))), string(map('', null, 'é', k)), string(map(DATE'2020-01-01', get(ad, 0))), string(map(true, st)), string(if(id % 3 = 0, null, map(X'4142', X'43'))), string(array(m)), string(struct(m)), string(map('m', m)) from nests;
 
 -- NULL of any type.
 SELECT id, cast(NULL AS ARRAY<INT>), ifnull(NULL, array(k)), array_append(cast(NULL AS ARRAY<INT>), i), cast(NULL AS MAP<STRING, INT>), cast(NULL AS STRUCT<a: INT, b: ARRAY<STRING>>) FROM nests;

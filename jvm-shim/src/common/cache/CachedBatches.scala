@@ -34,7 +34,7 @@ object CachedBatches {
   private def fragment(rows: RDD[InternalRow], schema: Seq[Attribute]): Option[FragmentRDD] = rows match {
     case result: FragmentResultRDD => Some(result.fragment)
     case _: DecodedChunkRDD | _: CachedChunkRDD =>
-      Some(PipelineFragmentExec(ChunkSourceExec(schema, rows), Nil).chunks(Json.obj().put("kind", "result")))
+      Some(PipelineFragmentExec(ChunkSourceExec(schema, rows), Nil, Nil).chunks(Json.obj().put("kind", "result")))
     case _ => None
   }
 

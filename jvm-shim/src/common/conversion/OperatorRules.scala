@@ -33,6 +33,7 @@ object OperatorRules {
     classOf[ArrowAggregatePythonExec] -> ArrowAggregatePythonRule,
     classOf[ArrowWindowPythonExec] -> ArrowWindowPythonRule,
     classOf[CoalesceExec] -> CoalesceRule,
+    classOf[CollectMetricsExec] -> CollectMetricsRule,
     classOf[LocalLimitExec] -> LimitRule,
     classOf[GlobalLimitExec] -> LimitRule,
     classOf[UnionExec] -> UnionRule,

@@ -46,6 +46,7 @@ object FragmentLaunch {
       nodeCounts = layout.countByKey,
       inputOrder = layout.readOrder,
       contexts = json.contexts,
+      collectors = MetricBuffers.collectors(layout, fragment.observations),
       instances = assignments.length,
       isParallel = PipelineShuffleExchangeExec.drivers(sc.conf) > 1,
       artifacts = if (layout.pythonFunctions.isEmpty) None else JobArtifactSet.getCurrentJobArtifactState.map(_.uuid))
@@ -76,7 +77,7 @@ object FragmentLaunch {
 
 /**
  * The parameters of all tasks of a fragment. Messages of a result have at most `maxRows` rows if it is above 0. If Spark
- * caches the result, `cache` has the codec of its columns, if any. `artifacts` is the id of the session whose files and
+ * caches the result, `cache` has the codec of its columns, if any. `collectors` take the metrics by the number of the node. `artifacts` is the id of the session whose files and
  * modules the user's functions read, if it has its own.
  */
 case class Launch(
@@ -90,6 +91,7 @@ case class Launch(
     contexts: Array[QueryContext],
     instances: Int,
     isParallel: Boolean,
+    collectors: Map[Int, MetricsCollector] = Map.empty,
     artifacts: Option[String] = None,
     maxRows: Int = 0,
     cache: Option[Option[String]] = None) {

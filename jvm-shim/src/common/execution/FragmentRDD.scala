@@ -51,7 +51,7 @@ class FragmentRDD(
     new WorkerOutput(LiveWorker.run(launch.on(context), groups, context), launch, (input, chunks) =>
       dependencies(input).rdd match {
         case shuffle: ChunkShuffleRDD => shuffle.countChunks(chunks, context)
-      })
+      }, (number, buffers) => launch.collectors(number).add(buffers, split, context))
   }
 
   private def chunks(input: RDD[InternalRow], split: Partition, context: TaskContext): Iterator[InternalRow] = input match {

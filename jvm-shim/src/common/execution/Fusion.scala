@@ -1,7 +1,7 @@
 package org.apache.spark.sql.pysparkpipeline
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
-import org.apache.spark.sql.execution.{CollectLimitExec, FileSourceScanExec, InSubqueryExec, LocalLimitExec}
+import org.apache.spark.sql.execution.{CollectLimitExec, CollectMetricsExec, FileSourceScanExec, InSubqueryExec, LocalLimitExec}
 import org.apache.spark.sql.execution.{ProjectExec, ScalarSubquery, SparkPlan}
 
 /** Combines connected converted operators into fragments, which end at their inputs. */
@@ -37,7 +37,8 @@ object Fusion {
     case root =>
       val whole = withInputs(root, inputs(root).map(apply))
       val subqueries = operators(whole).flatMap(_.original.expressions.flatMap(ExpressionJson.subqueries))
-      val fragment = PipelineFragmentExec(whole, subqueries)
+      val observations = operators(whole).map(_.original).collect { case c: CollectMetricsExec => MetricBuffers.operator(c) }
+      val fragment = PipelineFragmentExec(whole, subqueries, observations)
       fragment.copyTagsFrom(root)
       FragmentNumbers.set(fragment)
       fragment

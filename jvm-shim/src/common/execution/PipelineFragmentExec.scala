@@ -12,13 +12,15 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 /**
  * A subtree that runs in the pipeline engine. `root` is a tree of [[PipelineOperatorExec]]; the nodes below it are the
  * fragment's inputs: exchanges and stages (the fragment reads their chunks undecoded) or operators that stayed in Spark
- * (the JVM encodes their rows as chunks). The inputs are this node's children.
+ * (the JVM encodes their rows as chunks). The inputs are this node's children, and then `observations`, by which Spark
+ * reports the metrics that operators inside `root` collect ([[MetricBuffers]]).
  *
  * `subqueryExpressions` repeats the subquery expressions inside `root`, so that Spark plans, reuses and awaits them.
  */
-case class PipelineFragmentExec(root: SparkPlan, subqueryExpressions: Seq[Expression]) extends SparkPlan {
+case class PipelineFragmentExec(root: SparkPlan, subqueryExpressions: Seq[Expression], observations: Seq[SparkPlan])
+  extends SparkPlan {
 
-  override def children: Seq[SparkPlan] = Fusion.inputs(root)
+  override def children: Seq[SparkPlan] = Fusion.inputs(root) ++ observations
 
   override def output: Seq[Attribute] = root.output
 
@@ -56,10 +58,12 @@ case class PipelineFragmentExec(root: SparkPlan, subqueryExpressions: Seq[Expres
   lazy val scanMetrics: Map[String, SQLMetric] =
     Fusion.scans(root).flatMap(_.metrics).filter { case (name, _) => PipelineFragmentExec.ScanMetrics(name) }.toMap
 
-  override protected def doCanonicalize(): SparkPlan = PipelineFragmentExec(root.canonicalized, Nil)
+  override protected def doCanonicalize(): SparkPlan = PipelineFragmentExec(root.canonicalized, Nil, Nil)
 
-  override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan =
-    copy(root = Fusion.withInputs(root, newChildren))
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[SparkPlan]): SparkPlan = {
+    val (inputs, metrics) = newChildren.splitAt(newChildren.length - observations.length)
+    copy(root = Fusion.withInputs(root, inputs), observations = metrics)
+  }
 
   /** Return the chunk rows of the fragment, which ends in `sink`; one task per partition. */
   def chunks(sink: ObjectNode): FragmentRDD = {

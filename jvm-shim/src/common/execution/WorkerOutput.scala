@@ -9,9 +9,14 @@ import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch}
 /**
  * Returns the data rows of a worker's output. Statistics messages update the metrics and the profile, an error message
  * raises. Statistics precede rows, so that they arrive even if the reader stops early: metrics as increments, the profile
- * as a whole. `countChunks` takes the number of chunks of an input that the worker has read from files.
+ * as a whole. `countChunks` takes the number of chunks of an input that the worker has read from files, `collect` the number of a
+ * node and a chunk of the buffers of its metrics.
  */
-class WorkerOutput(batches: Iterator[ColumnarBatch], launch: Launch, countChunks: (Int, Long) => Unit)
+class WorkerOutput(
+    batches: Iterator[ColumnarBatch],
+    launch: Launch,
+    countChunks: (Int, Long) => Unit,
+    collect: (Int, Array[Byte]) => Unit)
   extends Iterator[InternalRow] {
 
   private val writer = new ChunkRowWriter
@@ -37,6 +42,7 @@ class WorkerOutput(batches: Iterator[ColumnarBatch], launch: Launch, countChunks
           launch.profiles.put(slot, statistics.path("profile").asText)
         case ChunkRow.Error =>
           throw ErrorBridge.exception(Manifest.mapper.readTree(columns.data.get(i)), launch.contexts)
+        case ChunkRow.Metrics => collect(columns.driver.get(i), columns.data.get(i))
         case ChunkRow.Written => lastMessage = Some(Manifest.mapper.readTree(columns.data.get(i)))
         case _ => current = writer.write(columns, i)
       }

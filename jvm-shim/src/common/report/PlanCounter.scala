@@ -39,7 +39,7 @@ private class PlanCounter {
           decided(op)
           subqueries(op.original)
         }
-        f.children.foreach { input =>
+        Fusion.inputs(f.root).foreach { input =>
           if (!Convert.isInEngine(input)) transitions += 1
           visit(input, insideEngine = true)
         }

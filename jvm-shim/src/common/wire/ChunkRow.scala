@@ -23,6 +23,8 @@ object ChunkRow {
   val Statistics: Int = -1
   val Error: Int = -2
   val Written: Int = -3
+  /** A chunk of buffers of metrics; the driver is the number of the node that collected them. */
+  val Metrics: Int = -4
   /** The driver of a row for a worker that stands for the chunk rows of blocks of a shuffle in files. */
   val Blocks: Int = -2
 

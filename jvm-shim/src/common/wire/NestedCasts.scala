@@ -3,9 +3,9 @@ package org.apache.spark.sql.pysparkpipeline
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.trees.CurrentOrigin
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{ArrayType, DataType, StringType, StructType}
+import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StringType, StructType}
 
-/** Casts of arrays and structs, to other such types and to text, as expressions over casts of their elements and fields. */
+/** Casts of arrays, structs and maps, to other such types and to text, as expressions over casts of their parts. */
 object NestedCasts {
 
   /** Return the expression that computes `cast`; None if the cast is of another kind. */
@@ -18,6 +18,9 @@ object NestedCasts {
       case (a: ArrayType, StringType) if printsNull =>
         val joined = ArrayJoin(elements(cast, a, StringType), Literal(", "), Some(Null))
         Some(Concat(Seq(Literal("["), joined, Literal("]"))))
+      case (m: MapType, StringType) if printsNull =>
+        val joined = ArrayJoin(entries(cast, m), Literal(", "), None)
+        Some(Concat(Seq(Literal("{"), joined, Literal("}"))))
       case (s: StructType, StringType) if printsNull && isRepeatable(cast, s) =>
         val texts = fields(cast, s, s.map(_ => StringType)).map(value => Coalesce(Seq(value, Null)))
         val between = texts.flatMap(Seq(Literal(", "), _)).tail
@@ -31,6 +34,14 @@ object NestedCasts {
   private def elements(cast: Cast, from: ArrayType, to: DataType): Expression = {
     val element = NamedLambdaVariable("x", from.elementType, from.containsNull)
     ArrayTransform(cast.child, LambdaFunction(part(cast, element, to), Seq(element)))
+  }
+
+  private def entries(cast: Cast, from: MapType): Expression = {
+    val pairs = MapEntries(cast.child)
+    val pair = NamedLambdaVariable("x", pairs.dataType.asInstanceOf[ArrayType].elementType, nullable = false)
+    val key = part(cast, GetStructField(pair, 0), StringType)
+    val value = Coalesce(Seq(part(cast, GetStructField(pair, 1), StringType), Null))
+    ArrayTransform(pairs, LambdaFunction(Concat(Seq(key, Literal(" -> "), value)), Seq(pair)))
   }
 
   private def fields(cast: Cast, from: StructType, to: Seq[DataType]): Seq[Expression] =

@@ -13,15 +13,9 @@ object GenerateRule extends OperatorRule[GenerateExec] {
 
   override def limitation(op: GenerateExec): Option[String] =
     op.generator match {
-      case JsonTuple(_ +: names) if !names.forall(isConstant) => Some("the names of json_tuple are not constants")
       case known if Generators.contains(ExpressionJson.name(known)) => None
       case other => Some(s"${ExpressionOrigin.name(other)} is not supported")
     }
-
-  private def isConstant(e: Expression): Boolean = e match {
-    case Literal(value, _) => value != null
-    case _ => false
-  }
 
   override def expressions(op: GenerateExec): Seq[Expression] = Support.withoutCarried(op.generator.children)
 

@@ -72,7 +72,7 @@ object SortRule extends OperatorRule[SortExec] {
 
   /** Return whether the rows of each sender arrive in the order of `sort`. */
   private def receivesSortedRuns(sort: SortExec): Boolean = Exchanges.behind(sort.child) match {
-    case PipelineShuffleExchangeExec(_, PipelineFragmentExec(PipelineOperatorExec(sent: SortExec), _), _, _) =>
+    case PipelineShuffleExchangeExec(_, PipelineFragmentExec(PipelineOperatorExec(sent: SortExec), _, _), _, _) =>
       SortOrder.orderingSatisfies(sent.sortOrder, sort.sortOrder)
     case _ => false
   }
