@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pyspark_pipeline.operators.python_functions.calls import Group
+from pyspark_pipeline.plan.python_functions import BatchLimits
 
 #: The most results that are converted together.
 _MOST_MERGED = 256
@@ -26,21 +27,21 @@ ToPandas = Callable[[pa.ChunkedArray, int], Any]
 class GroupSeries:
     """Converts columns of sorted rows by ``to_pandas`` (Spark's) and cuts the series of groups from these."""
 
-    def __init__(self, to_pandas: ToPandas, max_rows: int) -> None:
+    def __init__(self, to_pandas: ToPandas, limits: BatchLimits) -> None:
         self._to_pandas = to_pandas
-        self._max_rows = max_rows
+        self._limits = limits
         self._rows: pa.RecordBatch | None = None
         self._converted: list[Any] = []
 
     def series(self, group: Group) -> list[Any]:
         """Return the columns of a group as series."""
-        if len(group.parts) > 1 or group.num_rows > self._max_rows:
-            return self._each(group.batches(self._max_rows))
+        if len(group.parts) > 1 or group.num_rows > self._limits.rows:
+            return self._each(group.batches(self._limits))
         ((rows, start, stop),) = group.parts
         if rows is not self._rows:
             self._rows, self._converted = rows, [self._whole(i, column) for i, column in enumerate(_columns([rows]))]
         if None in self._converted:
-            each = self._each(group.batches(self._max_rows))
+            each = self._each(group.batches(self._limits))
             return [
                 one if whole is None else _cut(whole, start, stop)
                 for one, whole in zip(each, self._converted, strict=True)
@@ -76,18 +77,23 @@ def merged_results(results: Iterator[Any]) -> Iterator[Any]:
     """
     pending: list[list[tuple[Any, Any]]] = []
     types: Any = None
-    for result in results:
-        pairs = (
-            [result]
-            if isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], pa.DataType)
-            else list(result)
-        )
-        found = _types(pairs)
-        if pending and (found is None or found != types or len(pending) == _MOST_MERGED):
+    try:
+        for result in results:
+            pairs = (
+                [result]
+                if isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], pa.DataType)
+                else list(result)
+            )
+            found = _types(pairs)
+            if pending and (found is None or found != types or len(pending) == _MOST_MERGED):
+                yield _merged(pending)
+                pending = []
+            types = found
+            pending.append(pairs)
+    except Exception:
+        if pending:  # if one of these cannot be converted, Spark has failed before the group that raised
             yield _merged(pending)
-            pending = []
-        types = found
-        pending.append(pairs)
+        raise
     if pending:
         yield _merged(pending)
 

@@ -111,7 +111,7 @@ def _calls_of_objects(functions: PythonFunctions) -> Evaluate:
     function, *_ = WORKER.read_udfs(WORKER.pickleSer, _infos(functions), functions.eval_type, conf, eval_conf)
 
     def evaluate(partition: int, data: Iterator[Any]) -> Iterator[pa.RecordBatch]:
-        groups = (group.batches(functions.max_rows) for group in data) if functions.eval_type in _OF_GROUPS else data
+        groups = (group.batches(functions.limits) for group in data) if functions.eval_type in _OF_GROUPS else data
         results: Iterator[pa.RecordBatch] = function(partition, groups)
         return results
 
@@ -146,16 +146,16 @@ def _calls_of_stream(functions: PythonFunctions) -> Evaluate:
     source = io.BytesIO(b"".join(_message(functions)))
     function, _, deserializer, serializer = WORKER.read_udfs(WORKER.pickleSer, source, functions.eval_type)
 
-    most = functions.max_rows
+    limits = functions.limits
 
     def evaluate(partition: int, data: Iterator[Any]) -> Iterator[pa.RecordBatch]:
         output = Batches()
         if functions.eval_type in _OF_PANDAS_GROUPS:
             results = merged_results(
-                function(partition, map(GroupSeries(deserializer.arrow_to_pandas, most).series, data))
+                function(partition, map(GroupSeries(deserializer.arrow_to_pandas, limits).series, data))
             )
         elif functions.eval_type in _OF_GROUPS:
-            results = function(partition, deserializer.load_stream(Groups(data, most)))
+            results = function(partition, deserializer.load_stream(Groups(data, limits)))
         else:
             results = function(partition, deserializer.load_stream(Batches(data)))
         serializer.dump_stream(results, output)
