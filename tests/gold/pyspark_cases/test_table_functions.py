@@ -181,7 +181,7 @@ def test_functions_of_tables_equal_spark(spark: SparkSession, is_arrow: bool) ->
     _register(spark, _OfTable, "n INT, t INT, l INT, s STRING", is_arrow)
     tables = [
         "TABLE(udtf_rows) PARTITION BY k ORDER BY i",
-        "row => TABLE(udtf_rows) PARTITION BY k - 1, i % 2 ORDER BY x + 1 DESC, i",
+        "row => TABLE(udtf_rows) PARTITION BY (k - 1, i % 2) ORDER BY (x + 1 DESC, i)",
         "TABLE(udtf_rows) WITH SINGLE PARTITION ORDER BY (x, i)",
         "TABLE(WITH t AS (SELECT * FROM udtf_rows WHERE i > 3) SELECT x, i FROM t) PARTITION BY x",
     ]  # fmt: skip
