@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.plan.eval_mode import EvalMode, fields_of_mode
@@ -56,17 +57,24 @@ class TableForm:
     keys: tuple[int, ...]
 
 
+class BatchLimits(NamedTuple):
+    """The end of a batch of arguments: at ``rows`` rows, or at the row with which it has ``size`` bytes or more."""
+
+    rows: int
+    size: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonFunctions:
     """Calls of one form, and the properties that Spark's worker needs for them.
 
     ``eval_type`` is Spark's ``PythonEvalType``, ``input_type`` the type of a batch (a struct, JSON), ``conf`` has the
-    settings that Spark sends to its Python workers. The functions get batches of at most ``max_rows`` rows and return
-    columns of ``result_types``. ``table`` is present if the only call is of a table function.
+    settings that Spark sends to its Python workers. The functions get batches within ``limits`` and return columns of
+    ``result_types``. ``table`` is present if the only call is of a table function.
     """
 
     eval_type: int
-    max_rows: int
+    limits: BatchLimits
     input_type: str
     conf: Mapping[str, str]
     calls: tuple[PythonCall, ...]
@@ -378,12 +386,17 @@ def _column(field: Field, ordinal: int) -> ColumnRef:
 def _functions(node: Json, results: tuple[Field, ...]) -> PythonFunctions:
     return PythonFunctions(
         eval_type=node["evalType"],
-        max_rows=node["maxRows"],
+        limits=BatchLimits(node["maxRows"], _size_limit(node["maxBytes"])),
         input_type=node["inputType"],
         conf=node["conf"],
         calls=tuple(_call(call) for call in node["calls"]),
         result_types=tuple(field.type for field in results),
     )
+
+
+def _size_limit(most_bytes: int) -> int:
+    """Return the limit of the bytes of a batch; Spark has none if it is the greatest int."""
+    return most_bytes if most_bytes < 2**31 - 1 else 2**63 - 1
 
 
 def _call(call: Json) -> PythonCall:

@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pyspark_pipeline.operators.python_functions.calls import Group
+from pyspark_pipeline.plan.python_functions import BatchLimits
 from pyspark_pipeline.spark.pandas_groups import PandasGroups
 
 #: The most results that are converted together.
@@ -105,16 +106,21 @@ class AggregateFunctions:
     def results(self, partition: int, data: Iterator[Group]) -> Iterator[Results]:
         pending: list[list[Any]] = []
         types: Any = None
-        for group in data:
-            columns = self._columns(group)
-            values = [function(*[columns[i] for i in read]) for function, read in self._calls]
-            found = [type(value) for value in values]
-            is_alike = found == types and all(map(self._is_alike, values))
-            if pending and (not is_alike or len(pending) == _MOST_MERGED):
+        try:
+            for group in data:
+                columns = self._columns(group)
+                values = [function(*[columns[i] for i in read]) for function, read in self._calls]
+                found = [type(value) for value in values]
+                is_alike = found == types and all(map(self._is_alike, values))
+                if pending and (not is_alike or len(pending) == _MOST_MERGED):
+                    yield self._merged(pending)
+                    pending = []
+                types = found
+                pending.append(values)
+        except Exception:
+            if pending:  # if one of these cannot be converted, Spark has failed before the group that raised
                 yield self._merged(pending)
-                pending = []
-            types = found
-            pending.append(values)
+            raise
         if pending:
             yield self._merged(pending)
 
@@ -132,13 +138,13 @@ def aggregate_series(groups: PandasGroups, calls: Sequence[Any], types: Sequence
     return AggregateFunctions(groups.columns, pd.Series, _ALIKE, calls, types)
 
 
-def aggregate_arrays(max_rows: int, calls: Sequence[Any], types: Sequence[Any]) -> AggregateFunctions:
+def aggregate_arrays(limits: BatchLimits, calls: Sequence[Any], types: Sequence[Any]) -> AggregateFunctions:
     """Return the functions of ``arrow_udf`` that aggregate groups, see :class:`AggregateFunctions`."""
 
     def columns(group: Group) -> Sequence[pa.Array]:
         ((rows, start, stop), *others) = group.parts
         if others:
-            return list(pa.concat_batches(group.batches(max_rows)).columns)
+            return list(pa.concat_batches(group.batches(limits)).columns)
         return [column.slice(start, stop - start) for column in rows.columns]
 
     return AggregateFunctions(columns, pa.array, _ALIKE_IN_ARROW, calls, types)
@@ -151,18 +157,23 @@ def _merged_results(results: Iterable[Any]) -> Iterator[Results]:
     """
     pending: list[list[tuple[Any, Any]]] = []
     types: Any = None
-    for result in results:
-        pairs = (
-            [result]
-            if isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], pa.DataType)
-            else list(result)
-        )
-        found = _types(pairs)
-        if pending and (found is None or found != types or len(pending) == _MOST_MERGED):
+    try:
+        for result in results:
+            pairs = (
+                [result]
+                if isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], pa.DataType)
+                else list(result)
+            )
+            found = _types(pairs)
+            if pending and (found is None or found != types or len(pending) == _MOST_MERGED):
+                yield _merged(pending)
+                pending = []
+            types = found
+            pending.append(pairs)
+    except Exception:
+        if pending:  # as in AggregateFunctions
             yield _merged(pending)
-            pending = []
-        types = found
-        pending.append(pairs)
+        raise
     if pending:
         yield _merged(pending)
 

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pyspark_pipeline.operators.python_functions.calls import Group
+from pyspark_pipeline.plan.python_functions import BatchLimits
 
 #: From a table and the ordinal of a column to its series.
 ToPandas = Callable[[pa.Table, int], Any]
@@ -21,9 +22,9 @@ ToPandas = Callable[[pa.Table, int], Any]
 class PandasGroups:
     """Converts columns of sorted rows by ``to_pandas`` (Spark's) and cuts series and frames of groups from these."""
 
-    def __init__(self, to_pandas: ToPandas, max_rows: int) -> None:
+    def __init__(self, to_pandas: ToPandas, limits: BatchLimits) -> None:
         self._to_pandas = to_pandas
-        self._max_rows = max_rows
+        self._limits = limits
         self._rows: pa.RecordBatch | None = None
         self._converted: list[Any] = []  # series; None for columns that are converted by group
         self._is_whole = True  # none of them is None
@@ -65,7 +66,7 @@ class PandasGroups:
 
     def _find(self, group: Group) -> tuple[int, int] | None:
         """Convert the batch with all rows of the group; return its range in it, None if it is converted by itself."""
-        if len(group.parts) > 1 or group.num_rows > self._max_rows:
+        if len(group.parts) > 1 or group.num_rows > self._limits.rows:
             return None
         ((rows, start, stop),) = group.parts
         if rows is not self._rows:
@@ -76,7 +77,7 @@ class PandasGroups:
         return start, stop
 
     def _each(self, group: Group) -> list[Any]:
-        table = pa.Table.from_batches(group.batches(self._max_rows))
+        table = pa.Table.from_batches(group.batches(self._limits))
         return [self._to_pandas(table, i) for i in range(table.num_columns)]
 
     def _whole(self, table: pa.Table, i: int) -> Any:

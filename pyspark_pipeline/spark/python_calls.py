@@ -111,7 +111,7 @@ def _calls_of_objects(functions: PythonFunctions) -> Evaluate:
     function, *_ = WORKER.read_udfs(WORKER.pickleSer, _infos(functions), functions.eval_type, conf, eval_conf)
 
     def evaluate(partition: int, data: Iterator[Any]) -> Iterator[pa.RecordBatch]:
-        groups = (group.batches(functions.max_rows) for group in data) if functions.eval_type in _OF_GROUPS else data
+        groups = (group.batches(functions.limits) for group in data) if functions.eval_type in _OF_GROUPS else data
         results: Iterator[pa.RecordBatch] = function(partition, groups)
         return results
 
@@ -146,7 +146,7 @@ def _calls_of_stream(functions: PythonFunctions) -> Evaluate:
     source = io.BytesIO(b"".join(_message(functions)))
     with read_arguments_of_wrappers() as wrapped:
         function, _, deserializer, serializer = WORKER.read_udfs(WORKER.pickleSer, source, functions.eval_type)
-    most = functions.max_rows
+    limits = functions.limits
     of_groups = wrapped_functions(functions, wrapped, function, deserializer)
 
     def evaluate(partition: int, data: Iterator[Any]) -> Iterator[pa.RecordBatch]:
@@ -154,7 +154,7 @@ def _calls_of_stream(functions: PythonFunctions) -> Evaluate:
         if of_groups is not None:
             results = of_groups.results(partition, data)
         elif functions.eval_type in _OF_GROUPS:
-            results = function(partition, deserializer.load_stream(Groups(data, most)))
+            results = function(partition, deserializer.load_stream(Groups(data, limits)))
         else:
             results = function(partition, deserializer.load_stream(Batches(data)))
         serializer.dump_stream(results, output)

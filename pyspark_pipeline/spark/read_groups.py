@@ -66,10 +66,10 @@ def wrapped_functions(
     """
     eval_type = functions.eval_type
     if eval_type == _AGGREGATE_ARRAYS:
-        return aggregate_arrays(functions.max_rows, *_calls(wrapped))
+        return aggregate_arrays(functions.limits, *_calls(wrapped))
     if eval_type not in (_MAP, _AGGREGATE_SERIES, PythonEvalType.SQL_WINDOW_AGG_PANDAS_UDF):
         return None
-    groups = PandasGroups(lambda table, i: deserializer.arrow_to_pandas(table.column(i), i), functions.max_rows)
+    groups = PandasGroups(lambda table, i: deserializer.arrow_to_pandas(table.column(i), i), functions.limits)
     if eval_type == _AGGREGATE_SERIES:
         return aggregate_series(groups, *_calls(wrapped))
     if eval_type != _MAP:
@@ -111,7 +111,7 @@ def object_functions(
     read = [
         WORKER.read_single_udf(WORKER.pickleSer, info, eval_type, conf, udf_index=i) for i, info in enumerate(infos)
     ]
-    groups = PandasGroups(partial(_to_pandas, conf), functions.max_rows)
+    groups = PandasGroups(partial(_to_pandas, conf), functions.limits)
     if eval_type == _MAP:
         ((called, offsets, return_type, arguments),) = read
         verify = _verify(return_type, conf.assign_cols_by_name)
@@ -122,7 +122,7 @@ def object_functions(
     if eval_type == _AGGREGATE_SERIES:
         return aggregate_series(groups, calls, [None] * len(calls)), partial(_from_pandas, conf, schema)
     types = WORKER.to_arrow_schema(schema, timezone="UTC", prefers_large_types=conf.use_large_var_types)
-    return aggregate_arrays(functions.max_rows, calls, [None] * len(calls)), partial(_from_arrays, types)
+    return aggregate_arrays(functions.limits, calls, [None] * len(calls)), partial(_from_arrays, types)
 
 
 def _schema(types: Sequence[Any]) -> StructType:

@@ -15,7 +15,7 @@ from pyspark.sql.pandas.serializers import ArrowStreamSerializer
 
 from pyspark_pipeline.operators.python_functions.calls import Cogroup, Group
 from pyspark_pipeline.operators.python_functions.row_values import python_values
-from pyspark_pipeline.plan.python_functions import PythonCall
+from pyspark_pipeline.plan.python_functions import BatchLimits, PythonCall
 
 #: Spark's worker, whose functions differ between versions.
 WORKER: Any = worker
@@ -46,10 +46,10 @@ class Batches:
 class Groups(Batches):
     """Stands for the stream of a task whose data is in groups: before each one, the number of its tables."""
 
-    def __init__(self, groups: Iterator[Group | Cogroup], max_rows: int) -> None:
+    def __init__(self, groups: Iterator[Group | Cogroup], limits: BatchLimits) -> None:
         super().__init__()
         self._groups = groups
-        self._max_rows = max_rows
+        self._limits = limits
         self._tables: Iterator[Iterator[pa.RecordBatch]] = iter(())
 
     def next_batches(self) -> Iterator[pa.RecordBatch]:
@@ -59,7 +59,7 @@ class Groups(Batches):
     def read(self, _length: int) -> bytes:
         """Begin the next group and return the number of its tables; return 0 if there is none."""
         group = next(self._groups, None)
-        found = () if group is None else group.batches(self._max_rows)
+        found = () if group is None else group.batches(self._limits)
         tables = [found] if isinstance(group, Group) else found
         self._tables = iter([iter(table) for table in tables])
         return write_int(len(tables))

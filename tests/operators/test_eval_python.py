@@ -16,12 +16,13 @@ from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.errors import UserFunctionError
 from pyspark_pipeline.operators.python_functions.calls import use_calls_of
 from pyspark_pipeline.plan.expr import ColumnRef
-from pyspark_pipeline.plan.python_functions import EvalPython, PythonCall, PythonFunctions
+from pyspark_pipeline.plan.python_functions import BatchLimits, EvalPython, PythonCall, PythonFunctions
 from pyspark_pipeline.spark.python_calls import load_calls
 from tests.operators.aggregate_kit import chunks_of, leaf
 from tests.operators.kit import Chunks, fields, run
 
 _INPUT = '{"type":"struct","fields":[{"name":"_0","type":"long","nullable":true,"metadata":{}}]}'
+_LIMITS = BatchLimits(10, 2**31 - 1)
 
 Function = Callable[..., Any]
 
@@ -41,13 +42,15 @@ def call(*functions: Function, name: str | None = None) -> PythonCall:
     return PythonCall(name=functions[0].__name__, arguments=((0, name),), commands=commands)
 
 
-def eval_python(child: Chunks, calls: Sequence[PythonCall], *, row_wise: bool = False) -> EvalPython:
+def eval_python(
+    child: Chunks, calls: Sequence[PythonCall], *, row_wise: bool = False, limits: BatchLimits = _LIMITS
+) -> EvalPython:
     form = PythonEvalType.SQL_ARROW_BATCHED_UDF if row_wise else PythonEvalType.SQL_SCALAR_ARROW_UDF
     return EvalPython(
         output=(*child.output, *fields(", ".join(f"r{i}:bigint" for i in range(len(calls))))),
         functions=PythonFunctions(
             eval_type=form,
-            max_rows=10,
+            limits=limits,
             input_type=_INPUT,
             conf={"spark.sql.session.timeZone": "UTC"},
             calls=tuple(calls),
@@ -68,6 +71,15 @@ def test_function_gets_batches_of_the_maximum(rows: int, chunk_rows: int) -> Non
     made = run(eval_python(numbers(rows, chunk_rows), [call(number_of_rows)]))
     assert made["k"].to_pylist() == list(range(rows))
     assert made["r0"].to_pylist() == [10] * (rows // 10 * 10) + [rows % 10] * (rows % 10)
+
+
+@pytest.mark.parametrize("rows", [0, 12, 13, 14, 40])
+@pytest.mark.parametrize("chunk_rows", [1, 7, 100])
+def test_batches_end_at_the_row_with_which_they_have_the_bytes(rows: int, chunk_rows: int) -> None:
+    """12 bigints have 98 bytes, with 2 for the bitmap of NULLs, and 13 have 106."""
+    made = run(eval_python(numbers(rows, chunk_rows), [call(number_of_rows)], limits=BatchLimits(1000, 100)))
+    assert made["k"].to_pylist() == list(range(rows))
+    assert made["r0"].to_pylist() == [13] * (rows // 13 * 13) + [rows % 13] * (rows % 13)
 
 
 def test_calls_get_arguments_by_name_and_results_of_other_functions() -> None:

@@ -16,7 +16,7 @@ from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.errors import UserFunctionError
 from pyspark_pipeline.operators.python_functions.calls import use_calls_of
 from pyspark_pipeline.plan.expr import ColumnRef
-from pyspark_pipeline.plan.python_functions import AggregatePython, MapGroups, PythonCall, PythonFunctions
+from pyspark_pipeline.plan.python_functions import AggregatePython, BatchLimits, MapGroups, PythonCall, PythonFunctions
 from pyspark_pipeline.plan.windows import WindowSpec
 from pyspark_pipeline.spark.python_calls import load_calls
 from tests.operators.aggregate_kit import chunks_of, leaf
@@ -41,7 +41,7 @@ def functions(function: Callable[..., Any], result: Any, eval_type: int, offsets
     )
     return PythonFunctions(
         eval_type=eval_type,
-        max_rows=4,
+        limits=BatchLimits(4, 2**31 - 1),
         input_type="",
         conf={"spark.sql.session.timeZone": "UTC"},
         calls=(call,),

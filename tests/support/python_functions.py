@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from pyspark.errors import PythonException
+from pyspark.errors import PySparkException, PythonException
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.support.compare import difference
@@ -28,6 +28,36 @@ def rows_of_both(
     found = difference(rows[0], rows[1])
     assert found is None, found
     return rows[1]
+
+
+def same_outcome(
+    spark: SparkSession, make: Callable[[], DataFrame], operator: str = "Python",
+        settings: Mapping[str, str] | None = None
+) -> list[Any] | str:
+    """Return the rows of both engines, which are equal, or the last line of the error of both, of the same class.
+
+    ``operator`` (a part of its name) runs in the engine.
+    """
+    found: list[tuple[str, list[Any] | str]] = []
+    for engine in ("false", "true"):
+        with configured(spark, {**(settings or {}), ENABLED: engine}):
+            frame = make()
+            try:
+                found.append(("rows", frame.collect()))
+            except PySparkException as error:
+                text = str(error).split("JVM stacktrace")[0].strip()
+                assert "pyspark_pipeline" not in text, text
+                found.append((type(error).__name__, text.splitlines()[-1]))
+    summary = summary_of(frame)
+    assert summary.converted > 1 and operator not in str(summary.reasons), summary.reasons
+    (class_, expected), (_, actual) = found
+    assert found[1][0] == class_, found
+    if class_ == "rows":
+        found_difference = difference(list(expected), list(actual))
+        assert found_difference is None, found_difference
+    else:
+        assert expected == actual
+    return actual
 
 
 def python_error(frame: DataFrame) -> str:

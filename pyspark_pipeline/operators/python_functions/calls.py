@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.errors import UnsupportedPlanError, UserFunctionError
+from pyspark_pipeline.operators.python_functions.batch_limits import cut_batches
 from pyspark_pipeline.operators.python_functions.calling_thread import current
 from pyspark_pipeline.operators.python_functions.spark_columns import of_spark, spark_arrow_type, to_spark
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Settings
-from pyspark_pipeline.plan.python_functions import PythonFunctions
+from pyspark_pipeline.plan.python_functions import BatchLimits, PythonFunctions
 
 #: From batches of the functions' arguments, or groups (:class:`Group`, :class:`Cogroup`), to batches of their results;
 #: the first argument is the partition's index.
@@ -36,11 +37,14 @@ class Group:
         """The number of rows."""
         return sum(stop - start for _, start, stop in self.parts)
 
-    def batches(self, max_rows: int) -> list[pa.RecordBatch]:
-        """Return the rows in batches of ``max_rows`` rows; the last one may have fewer."""
+    def batches(self, limits: BatchLimits) -> list[pa.RecordBatch]:
+        """Return the rows in batches within ``limits``."""
+        return cut_batches(self.whole(), limits)
+
+    def whole(self) -> pa.RecordBatch:
+        """Return the rows in one batch."""
         cut = [rows.slice(start, stop - start) for rows, start, stop in self.parts]
-        whole = cut[0] if len(cut) == 1 else pa.Table.from_batches(cut).combine_chunks().to_batches()[0]
-        return _cut(whole, max_rows)
+        return cut[0] if len(cut) == 1 else pa.Table.from_batches(cut).combine_chunks().to_batches()[0]
 
 
 @dataclass(slots=True)
@@ -54,24 +58,17 @@ class Cogroup:
     rows: Group
     schemas: tuple[pa.Schema, pa.Schema]
 
-    def batches(self, max_rows: int) -> tuple[list[pa.RecordBatch], list[pa.RecordBatch]]:
-        """Return the rows of both inputs in batches of ``max_rows`` rows; of no rows, one empty batch."""
-        (whole,) = self.rows.batches(self.rows.num_rows)
+    def batches(self, limits: BatchLimits) -> tuple[list[pa.RecordBatch], list[pa.RecordBatch]]:
+        """Return the rows of both inputs in batches within ``limits``; of no rows, one empty batch."""
+        whole = self.rows.whole()
         middle = int(np.searchsorted(whole.column(0).to_numpy(), 1))
         left, right = self.schemas
         sides = (0, middle, 1, left), (middle, whole.num_rows, 1 + len(left), right)
         made = []
         for start, stop, first, schema in sides:
             columns = [whole.column(first + i).slice(start, stop - start) for i in range(len(schema))]
-            made.append(_cut(batch_of(columns, schema, stop - start), max_rows))
+            made.append(cut_batches(batch_of(columns, schema, stop - start), limits))
         return made[0], made[1]
-
-
-def _cut(rows: pa.RecordBatch, max_rows: int) -> list[pa.RecordBatch]:
-    """Return the rows in batches of ``max_rows`` rows; the last one, which may be the only one, may have fewer."""
-    if rows.num_rows <= max_rows:
-        return [rows]
-    return [rows.slice(start, max_rows) for start in range(0, rows.num_rows, max_rows)]
 
 
 def use_calls_of(load: LoadCalls) -> None:

@@ -33,8 +33,10 @@ class EvalIteratorOperator(ThreadOperator):
         super().prepare(context)
 
     def _batch(self, rows: Chunk) -> pa.RecordBatch:
-        self._sent.add(rows)
         return batch_of(self._arguments.evaluate(rows), self._schema, rows.num_rows)
+
+    def _will_send(self, rows: Chunk) -> None:
+        self._sent.add(rows)
 
     def has_output(self) -> bool:
         return self._results is not None or super().has_output()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -24,7 +25,7 @@ from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.expr import columns_read
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.properties import RequiredOutput
-from pyspark_pipeline.plan.python_functions import EvalIterator, EvalPython
+from pyspark_pipeline.plan.python_functions import BatchLimits, EvalIterator, EvalPython
 
 
 class LoadedFunctions:
@@ -37,9 +38,12 @@ class LoadedFunctions:
         self._lock = threading.Lock()
         self._evaluate: Evaluate | None = None
 
-    def results(self, arguments: Sequence[pa.Array], rows: int) -> list[pa.Array]:
+    def batch(self, arguments: Sequence[pa.Array], rows: int) -> pa.RecordBatch:
+        """Return the batch of the arguments of ``rows`` rows."""
+        return batch_of(arguments, self._schema, rows)
+
+    def results(self, batch: pa.RecordBatch) -> list[pa.Array]:
         """Return the results for a batch; raise :func:`user_error`, whose cause is the function's error."""
-        batch = batch_of(arguments, self._schema, rows)
         with self._lock:
             try:
                 self._evaluate = self._evaluate or load_calls(self._functions, self._settings)
@@ -54,37 +58,41 @@ class LoadedFunctions:
 class EvalPythonOperator(Operator):
     """Collects rows until they are a batch; the last batch of the driver may have fewer rows."""
 
-    def __init__(self, arguments: CompiledExpressions, functions: LoadedFunctions, max_rows: int) -> None:
-        self._arguments = arguments
+    def __init__(self, arguments: CompiledExpressions, functions: LoadedFunctions, limits: BatchLimits) -> None:
         self._functions = functions
-        self._rows = RowBatches(max_rows)
+        self._rows = RowBatches(limits, lambda rows: functions.batch(arguments.evaluate(rows), rows.num_rows))
+        self._batches: deque[tuple[Chunk, pa.RecordBatch]] = deque()
         self._finishing = False
 
     def need_input(self) -> bool:
-        return not self._finishing and not self._rows.has_batch()
+        return not self._finishing and not self.has_output()
 
     def push_chunk(self, chunk: Chunk) -> None:
         self._rows.add(chunk)
 
     def has_output(self) -> bool:
-        return self._rows.has_batch() or (self._finishing and self._rows.num_rows > 0)
+        return bool(self._batches) or self._rows.may_have_batch() or (self._finishing and self._rows.num_rows > 0)
 
-    def pull_chunk(self) -> Chunk:
-        batch = self._rows.take()
-        results = self._functions.results(self._arguments.evaluate(batch), batch.num_rows)
-        return make_chunk([*batch.columns, *results], batch.num_rows)
+    def pull_chunk(self) -> Chunk | None:
+        if not self._batches:
+            self._batches.extend(self._rows.take(is_end=self._finishing))
+        if not self._batches:
+            return None
+        rows, arguments = self._batches.popleft()
+        return make_chunk([*rows.columns, *self._functions.results(arguments)], rows.num_rows)
 
     def is_finished(self) -> bool:
-        return self._finishing and not self._rows.num_rows
+        return self._finishing and not self._batches and not self._rows.num_rows
 
     def set_finishing(self) -> None:
         self._finishing = True
 
     def set_finished(self) -> None:
         self._finishing = True
-        self._rows.clear()
+        self.close()
 
     def close(self) -> None:
+        self._batches.clear()
         self._rows.clear()
 
 
@@ -96,11 +104,11 @@ class EvalPythonFactory(OperatorFactory):
     def __init__(self, node: EvalPython, settings: Settings) -> None:
         self._arguments = compile_expressions(node.arguments, ExpressionSettings.of(settings))
         self._functions = LoadedFunctions(node, settings)
-        self._max_rows = node.functions.max_rows
+        self._limits = node.functions.limits
         self.detail = node.functions.names
 
     def create(self, dop: int, driver_sequence: int) -> EvalPythonOperator:
-        return EvalPythonOperator(self._arguments, self._functions, self._max_rows)
+        return EvalPythonOperator(self._arguments, self._functions, self._limits)
 
 
 def required_input(node: EvalPython | EvalIterator, required: RequiredOutput) -> tuple[RequiredOutput]:

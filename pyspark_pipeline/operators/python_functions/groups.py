@@ -51,7 +51,7 @@ _SECONDS_A_CHUNK = 0.1
 
 
 class GroupCalls:
-    """Calls the functions of a node with groups: batches of at most ``max_rows`` rows of their arguments."""
+    """Calls the functions of a node with groups: batches of their arguments within the limits."""
 
     def __init__(self, node: PythonGroups, settings: Settings) -> None:
         self._functions = node.functions

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.kernels.buffers import make_chunk
+from pyspark_pipeline.operators.python_functions.calls import user_error
 from pyspark_pipeline.operators.python_functions.spark_columns import spark_arrow_type, to_spark
 from pyspark_pipeline.operators.python_functions.struct_columns import struct_columns
 from pyspark_pipeline.operators.python_functions.thread_operator import SlicingThreadOperator, ThreadFactory
@@ -31,6 +32,7 @@ class MapPythonOperator(SlicingThreadOperator):
     ) -> None:
         super().__init__(functions, partition, settings)
         self._output = output
+        self._returned_type: pa.DataType | None = None
         self._fields = [
             pa.field(field.name, spark_arrow_type(field.type, settings.time_zone), field.nullable) for field in columns
         ]
@@ -42,7 +44,12 @@ class MapPythonOperator(SlicingThreadOperator):
         return pa.RecordBatch.from_arrays([struct], ["struct"])
 
     def _rows_of(self, batch: pa.RecordBatch) -> Chunk:
-        return make_chunk(struct_columns(batch.column(0), self._output, self._functions.names), batch.num_rows)
+        rows = batch.column(0)
+        if self._returned_type not in (None, rows.type):
+            error = pa.ArrowInvalid("Tried to write record batch with different schema")  # as in Spark
+            raise user_error(self._functions.names, error)
+        self._returned_type = rows.type
+        return make_chunk(struct_columns(rows, self._output, self._functions.names), batch.num_rows)
 
 
 @implements(MapPython, execs=["MapInArrowExec", "MapInPandasExec"], pipeline=["MapPython"])

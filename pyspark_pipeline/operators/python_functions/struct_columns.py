@@ -24,6 +24,8 @@ def _columns(struct: pa.StructArray, output: tuple[Field, ...]) -> list[pa.Array
 
 
 def _column(column: pa.Array, field: Field) -> pa.Array:
+    if not len(column):
+        return pa.array([], field.type.arrow)  # Spark reads the types of rows only
     if field.type.is_nested and not pa.types.is_null(column.type):
         return of_spark(column, field.type)
     wanted = field.type.arrow

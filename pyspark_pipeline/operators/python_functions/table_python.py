@@ -49,15 +49,17 @@ class TablePythonOperator(SlicingThreadOperator):
         super().prepare(context)
 
     def _batch(self, rows: Chunk) -> pa.RecordBatch:
-        self._num_sent += rows.num_rows
-        if self._kept:
-            self._sent.add(make_chunk([rows.columns[i] for i in self._kept], rows.num_rows))
         values = iter(self._values.evaluate(rows))
         columns = [
             _struct([next(values) for _ in argument.values], field.type) if argument.names else next(values)
             for argument, field in zip(self._arguments, self._schema, strict=True)
         ]
         return batch_of(columns, self._schema, rows.num_rows)
+
+    def _will_send(self, rows: Chunk) -> None:
+        self._num_sent += rows.num_rows
+        if self._kept:
+            self._sent.add(make_chunk([rows.columns[i] for i in self._kept], rows.num_rows))
 
     def _rows_of(self, batch: pa.RecordBatch) -> Chunk:
         return self._joined(batch.column(0))

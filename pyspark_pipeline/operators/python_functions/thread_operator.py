@@ -47,7 +47,7 @@ class ThreadOperator(Operator):
         self._functions = functions
         self._partition = partition
         self._settings = settings
-        self._rows = RowBatches(functions.max_rows)
+        self._rows = RowBatches(functions.limits, self._batch)
         self._finishing = False
         self._thread: FunctionThread
 
@@ -70,19 +70,27 @@ class ThreadOperator(Operator):
         """Return the batch that the function gets for ``rows``."""
         raise NotImplementedError
 
+    def _will_send(self, rows: Chunk) -> None:
+        """Is called before the batch of ``rows`` is sent."""
+
     def need_input(self) -> bool:
         return not self._finishing and self._thread.needs_input()
 
     def push_chunk(self, chunk: Chunk) -> None:
         self._rows.add(chunk)
-        while self._rows.has_batch():
-            self._thread.put(self._batch(self._rows.take()))
+        while self._rows.may_have_batch():
+            self._send(self._rows.take())
 
     def set_finishing(self) -> None:
         self._finishing = True
-        if self._rows.num_rows:
-            self._thread.put(self._batch(self._rows.take()))
+        while self._rows.num_rows:
+            self._send(self._rows.take(is_end=True))
         self._thread.end_input()
+
+    def _send(self, batches: list[tuple[Chunk, pa.RecordBatch]]) -> None:
+        for rows, batch in batches:
+            self._will_send(rows)
+            self._thread.put(batch)
 
     def has_output(self) -> bool:
         return self._thread.has_output()

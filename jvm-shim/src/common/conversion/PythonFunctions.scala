@@ -25,6 +25,9 @@ object PythonFunctions {
   /** The reason against functions of types that [[isUnsupported]]. */
   val UnsupportedTypes = "of times, intervals or of the type void are not supported"
 
+  private val OutputBatch =
+    Seq(SQLConf.ARROW_EXECUTION_MAX_RECORDS_PER_OUTPUT_BATCH, SQLConf.ARROW_EXECUTION_MAX_BYTES_PER_OUTPUT_BATCH)
+
   private val BinaryAsBytes = "spark.sql.execution.pyspark.binaryAsBytes"
 
   /** Return the reason why functions over Arrow batches stay in Spark; None if they can run in a fragment. */
@@ -34,6 +37,10 @@ object PythonFunctions {
     else if (conf.arrowMaxRecordsPerBatch <= 0) other(calls, "over batches without a limit are not supported")
     else limitation(op, calls)
   }
+
+  /** Return the reason why functions stay in Spark whose results it splits into batches of another size. */
+  def outputLimitation(op: SparkPlan, calls: Seq[PythonFuncExpression]): Option[String] =
+    OutputBatch.find(entry => op.conf.getConf(entry).toString.toLong > 0).flatMap(entry => other(calls, s"with ${entry.key} are not supported"))
 
   /** Return the reason why functions of any form stay in Spark; None if they can run in a fragment. */
   def limitation(op: SparkPlan, calls: Seq[PythonFuncExpression]): Option[String] = {
@@ -133,7 +140,7 @@ object PythonFunctions {
     val schema = StructType(read.zipWithIndex.map { case (e, i) => StructField(s"_$i", e.dataType) })
     val conf = obj()
     (ArrowPythonRunner.getPythonRunnerConfMap(plan.conf) ++ settings).foreach { case (key, value) => conf.put(key, value) }
-    node.put("evalType", evalType).put("maxRows", maxRows).put("inputType", schema.json)
+    node.put("evalType", evalType).put("maxRows", maxRows).put("maxBytes", plan.conf.arrowMaxBytesPerBatch).put("inputType", schema.json)
     node.set[ObjectNode]("conf", conf)
     node.set[ObjectNode]("arguments", arr(read.map(e => plan.expressions.write(e): JsonNode)))
     node.set[ObjectNode]("calls", arr(chains(calls).zip(calls).map { case (chain, call) =>

@@ -17,16 +17,12 @@ object ArrowEvalPythonUDTFRule extends EvalPythonUDTFRule[ArrowEvalPythonUDTFExe
 
   private val EvalTypes = Set(PythonEvalType.SQL_ARROW_TABLE_UDF, PythonEvalType.SQL_ARROW_UDTF)
 
-  private val OutputBatch =
-    Seq(SQLConf.ARROW_EXECUTION_MAX_RECORDS_PER_OUTPUT_BATCH, SQLConf.ARROW_EXECUTION_MAX_BYTES_PER_OUTPUT_BATCH)
-
   override def limitation(op: ArrowEvalPythonUDTFExec): Option[String] = {
     def other(what: String) = PythonFunctions.other(Seq(op.udtf), what)
-    val splitBatches = OutputBatch.find(entry => op.conf.getConf(entry).toString.toLong > 0)
     if (!EvalTypes.contains(op.evalType)) other("of this form are not supported")
     else if (op.evalType == PythonEvalType.SQL_ARROW_UDTF && op.requiredChildOutput.nonEmpty)
       other("of batches joined with rows are not supported")
-    else splitBatches.flatMap(entry => other(s"with ${entry.key} are not supported"))
+    else PythonFunctions.outputLimitation(op, Seq(op.udtf))
       .orElse(super.limitation(op))
       .orElse(PythonFunctions.arrowLimitation(op, Seq(op.udtf)))
   }

@@ -35,7 +35,7 @@ abstract class MapInBatchRule[T <: SparkPlan](evalType: Int) extends OperatorRul
     if (needsOwnTasks(op)) other("in barrier mode or with a resource profile")
     else if (op.conf.pysparkArrowValidateSchema) other("whose schema Spark validates")
     else if (names.distinct.length < names.length) other("over columns of one name")
-    else PythonFunctions.arrowLimitation(op, Seq(call(op)))
+    else PythonFunctions.outputLimitation(op, Seq(call(op))).orElse(PythonFunctions.arrowLimitation(op, Seq(call(op))))
   }
 
   override def expressions(op: T): Seq[Expression] = Nil
