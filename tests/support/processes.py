@@ -19,6 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SPARK_HOME = Path(pyspark.__file__).parent
 _QUIET = ("--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=localhost")
 _TIME_LIMIT_S = 240
+#: In the command of a process that compiles kernels in the background.
+_COMPILER = b"pyspark_pipeline.task.warm"
 
 
 def submit_args() -> list[str]:
@@ -112,15 +114,19 @@ def _has_ended(process: int) -> bool:
 
 
 def _children(parent: int) -> list[int]:
-    """Return the processes with this parent; the kernel's own list of children omits some while another one ends."""
+    """Return the processes with this parent, without those that compile kernels, which may outlive a program.
+
+    The operating system's own list of children omits some while another one ends.
+    """
     found = []
     for process in Path("/proc").glob("[0-9]*/stat"):
         try:
             after_name = process.read_text().rpartition(")")[2].split()
         except OSError:  # it has ended
             continue
-        if int(after_name[1]) == parent:
-            found.append(int(process.parent.name))
+        child = int(process.parent.name)
+        if int(after_name[1]) == parent and _COMPILER not in _command(child):
+            found.append(child)
     return found
 
 
