@@ -52,6 +52,7 @@ def test_choose_by_number_range_and_name() -> None:
         choose("98-100", 1)
 
 
+@pytest.mark.rotates
 def test_benchmark_runs_both_engines(small: Path, tmp_path: Path) -> None:
     file = tmp_path / "out.json"
     words = ["--scale", str(SCALE), "--queries", "12,42,50", "--runs", "1", "--json", str(file), "--memory", "1g"]

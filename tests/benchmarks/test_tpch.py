@@ -108,6 +108,7 @@ def test_summary_of_one_engine_has_its_conversion_and_no_ratio() -> None:
     assert "all_equal" not in found and "geomean_ratio" not in found
 
 
+@pytest.mark.rotates
 def test_benchmark_runs_both_engines(small: Path, tmp_path: Path) -> None:
     file = tmp_path / "out.json"
     words = ["--scale", str(SCALE), "--queries", "1,6,groupkey", "--runs", "2", "--json", str(file), "--memory", "1g"]

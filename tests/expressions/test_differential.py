@@ -104,6 +104,7 @@ ALL = {
 }  # fmt: skip
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("ansi", [True, False], ids=["ansi", "legacy"])
 @pytest.mark.parametrize("family", ALL)
 def test_equals_spark(oracle: Oracle, family: str, ansi: bool) -> None:

@@ -128,7 +128,8 @@ def _exchanges(plan: Any) -> list[Any]:
 
 
 _CLUSTER = ["spark.master=local-cluster[2,1,512]", "spark.locality.wait=0s"]
-_CASES = {  # with --every 2 a run has the first and the third
+_CASES = {  # with --every 3 a run has that of the cluster
+    "plain": ["spark.shuffle.compress=false", "spark.shuffle.checksum.enabled=false"],
     "cluster": _CLUSTER,
     "zstd": [
         "spark.io.compression.codec=zstd",
@@ -136,7 +137,6 @@ _CASES = {  # with --every 2 a run has the first and the third
         "spark.pysparkPipeline.exchange.bufferBytes=20000",
     ],
     "encrypted": ["spark.io.encryption.enabled=true"],
-    "plain": ["spark.shuffle.compress=false", "spark.shuffle.checksum.enabled=false"],
 }
 
 
