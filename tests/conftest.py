@@ -106,3 +106,10 @@ def spark(
 def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> TableShelf:
     """Return the tables, which are built on first use."""
     return TableShelf(spark, tmp_path_factory.mktemp("tables"))
+
+
+@pytest.fixture
+def one_driver(spark: SparkSession) -> None:
+    """Skip the test of functions that stay in Spark if instances have several drivers."""
+    if spark.conf.get("spark.task.cpus", "1") != "1":
+        pytest.skip("stays in Spark with several drivers")

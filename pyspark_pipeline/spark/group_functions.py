@@ -108,25 +108,13 @@ class AggregateFunctions:
         self._types = types
 
     def results(self, partition: int, data: Iterator[Group]) -> Iterator[Results]:
-        pending: list[list[Any]] = []
-        types: Any = None
-        try:
-            for group in data:
-                columns = self._columns(group)
-                values = [function(*[columns[i] for i in read]) for function, read in self._calls]
-                found = [type(value) for value in values]
-                is_alike = found == types and all(map(self._is_alike, values))
-                if pending and (not is_alike or len(pending) == _MOST_MERGED):
-                    yield self._merged(pending)
-                    pending = []
-                types = found
-                pending.append(values)
-        except Exception:
-            if pending:  # if one of these cannot be converted, Spark has failed before the group that raised
-                yield self._merged(pending)
-            raise
-        if pending:
-            yield self._merged(pending)
+        return map(self._merged, _runs(map(self._call, data)))
+
+    def _call(self, group: Group) -> tuple[list[Any], Any]:
+        """Return the values for a group and their types; None instead of the types if they are not merged."""
+        columns = self._columns(group)
+        values = [function(*[columns[i] for i in read]) for function, read in self._calls]
+        return values, [type(value) for value in values] if all(map(self._is_alike, values)) else None
 
     def _is_alike(self, value: Any) -> bool:
         kind = type(value)
@@ -159,27 +147,31 @@ def _merged_results(results: Iterable[Any]) -> Iterator[Results]:
 
     A result is a pair of a series or frame and its Arrow type, or a sequence of such pairs.
     """
-    pending: list[list[tuple[Any, Any]]] = []
+    return map(_merged, _runs((pairs, _types(pairs)) for pairs in map(_pairs, results)))
+
+
+def _pairs(result: Any) -> Sequence[tuple[Any, Any]]:
+    is_pair = isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], pa.DataType)
+    return [result] if is_pair else list(result)
+
+
+def _runs(results: Iterable[tuple[Any, Any]]) -> Iterator[list[Any]]:
+    """Yield lists of successive results of equal types; a result whose types are None is in a list by itself."""
+    pending: list[Any] = []
     types: Any = None
     try:
-        for result in results:
-            pairs = (
-                [result]
-                if isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], pa.DataType)
-                else list(result)
-            )
-            found = _types(pairs)
+        for result, found in results:
             if pending and (found is None or found != types or len(pending) == _MOST_MERGED):
-                yield _merged(pending)
+                yield pending
                 pending = []
             types = found
-            pending.append(pairs)
+            pending.append(result)
     except Exception:
-        if pending:  # as in AggregateFunctions
-            yield _merged(pending)
+        if pending:  # if one of these cannot be converted, Spark has failed before the group that raised
+            yield pending
         raise
     if pending:
-        yield _merged(pending)
+        yield pending
 
 
 def _types(pairs: Sequence[tuple[Any, Any]]) -> Any:

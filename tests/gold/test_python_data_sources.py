@@ -17,10 +17,9 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter
 from pyspark.sql.types import StructType
 
 from tests.support.conversion import summary_of
-from tests.support.python_functions import errors_of_both, rows_of_both
+from tests.support.python_functions import FREE, errors_of_both, rows_of_both
 from tests.support.sessions import ENABLED, configured
 
-_FREE = {"spark.pysparkPipeline.cost.minScanBytes": "0"}
 _TYPES = (
     "id bigint, i int, s string, d double, n decimal(20,4), day date, at timestamp, local timestamp_ntz, x binary,"
     " b boolean, t tinyint, h smallint, f float"
@@ -147,7 +146,7 @@ class Failing(DataSource):
 
 
 def _rows(spark: SparkSession, make: Callable[[], DataFrame], settings: dict[str, str] | None = None) -> list[Any]:
-    return rows_of_both(spark, make, "BatchScan", {**_FREE, **(settings or {})})
+    return rows_of_both(spark, make, "BatchScan", {**FREE, **(settings or {})})
 
 
 def _read(spark: SparkSession, source: str, **options: Any) -> DataFrame:
@@ -179,7 +178,7 @@ def test_sources_without_rows_or_partitions(spark: SparkSession) -> None:
 
 
 def test_a_limit_stops_the_reader(spark: SparkSession) -> None:
-    with configured(spark, {**_FREE, ENABLED: "true"}):
+    with configured(spark, {**FREE, ENABLED: "true"}):
         frame = _read(spark, "numbers", rows=10**9, partitions=1).where("id >= 0").limit(5)
         assert len(frame.collect()) == 5
         assert summary_of(frame).converted > 1
@@ -195,7 +194,7 @@ def test_errors_while_reading_equal_spark(spark: SparkSession, where: str) -> No
 def test_errors_while_planning_equal_spark(spark: SparkSession) -> None:
     texts = []
     for engine in ("false", "true"):
-        with configured(spark, {**_FREE, ENABLED: engine}), pytest.raises(AnalysisException) as error:
+        with configured(spark, {**FREE, ENABLED: engine}), pytest.raises(AnalysisException) as error:
             _read(spark, "failing", where="partitions").where("id > 0").collect()
         texts.append(str(error.value).splitlines()[0])
     assert texts[0] == texts[1]

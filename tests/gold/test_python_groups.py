@@ -17,10 +17,9 @@ from pyspark.sql.functions import arrow_udf, pandas_udf, udf
 from pyspark.sql.pandas.group_ops import PandasCogroupedOps
 
 from tests.support.conversion import summary_of
-from tests.support.python_functions import errors_of_both, rows_of_both
+from tests.support.python_functions import FREE, errors_of_both, rows_of_both
 from tests.support.sessions import ENABLED, configured
 
-_FREE = {"spark.pysparkPipeline.cost.minScanBytes": "0"}
 _AS_PLANNED = {"spark.sql.adaptive.enabled": "false"}
 _SMALL = {"spark.sql.execution.arrow.maxRecordsPerBatch": "7"}
 _VALUES = [
@@ -37,17 +36,11 @@ _KEYS = {
     "a row each": "id AS k",
 }
 
-pytestmark = [pytest.mark.usefixtures("extension"), pytest.mark.rotates]
-
-
-@pytest.fixture(autouse=True)
-def _one_driver(spark: SparkSession) -> None:
-    if spark.conf.get("spark.task.cpus", "1") != "1":
-        pytest.skip("stays in Spark with several drivers")
+pytestmark = [pytest.mark.usefixtures("extension", "one_driver"), pytest.mark.rotates]
 
 
 def _rows(spark: SparkSession, make: Callable[[], DataFrame], settings: dict[str, str] | None = None) -> list[Any]:
-    return rows_of_both(spark, make, "Python", {**_FREE, **(settings or {})})
+    return rows_of_both(spark, make, "Python", {**FREE, **(settings or {})})
 
 
 def _source(spark: SparkSession, key: str = "id % 50 AS k", rows: int = 1500) -> DataFrame:
@@ -393,7 +386,7 @@ def test_large_groups_and_a_limit(spark: SparkSession) -> None:
     large = lambda: spark.range(0, 100_000, 1, 2).selectExpr("id", "id % 3 AS k")  # noqa: E731
     counted = lambda: large().groupBy("k").applyInPandas(lambda g: pd.DataFrame({"n": [len(g)]}), "n bigint")  # noqa: E731
     _rows(spark, counted)
-    with configured(spark, {**_FREE, ENABLED: "true"}):
+    with configured(spark, {**FREE, ENABLED: "true"}):
         added = lambda t: t.append_column("n", pc.add(t["k"], 1))  # noqa: E731
         frame = large().groupBy("id").applyInArrow(added, "id bigint, k bigint, n bigint")
         assert len(frame.limit(5).collect()) == 5

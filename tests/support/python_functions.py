@@ -13,6 +13,9 @@ from tests.support.compare import difference
 from tests.support.conversion import summary_of
 from tests.support.sessions import ENABLED, configured
 
+#: A scan of any size is worth its transition.
+FREE = {"spark.pysparkPipeline.cost.minScanBytes": "0"}
+
 
 def rows_of_both(
     spark: SparkSession, make: Callable[[], DataFrame], operator: str, settings: Mapping[str, str] | None = None

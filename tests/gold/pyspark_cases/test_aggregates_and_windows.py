@@ -14,17 +14,10 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 from pyspark.sql.functions import arrow_udf, pandas_udf, udf
 
-from tests.support.python_functions import same_outcome
+from tests.support.python_functions import FREE, same_outcome
 
-pytestmark = [pytest.mark.usefixtures("extension"), pytest.mark.rotates]
+pytestmark = [pytest.mark.usefixtures("extension", "one_driver"), pytest.mark.rotates]
 
-_FREE = {"spark.pysparkPipeline.cost.minScanBytes": "0"}
-
-
-@pytest.fixture(autouse=True)
-def _one_driver(spark: SparkSession) -> None:
-    if spark.conf.get("spark.task.cpus", "1") != "1":
-        pytest.skip("stays in Spark with several drivers")
 
 
 def _rows(spark: SparkSession) -> DataFrame:
@@ -77,16 +70,16 @@ def test_aggregates_equal_spark(spark: SparkSession, form: str) -> None:
     around = [made["sum"](f.col("v") + 1) + 2, plus_one(made["sum"]("v")), made["sum"](plus_one("v")),
         plus_two(made["sum"](plus_two("v")))]
     keys = [plus_one("id"), plus_two("id"), f.col("v") % 2]
-    same_outcome(spark, lambda: by_id().agg(*several), settings=_FREE)
-    same_outcome(spark, lambda: by_id().agg(*around), settings=_FREE)
-    same_outcome(spark, lambda: _rows(spark).groupBy(*keys).agg(made["sum"]("v")), settings=_FREE)
+    same_outcome(spark, lambda: by_id().agg(*several), settings=FREE)
+    same_outcome(spark, lambda: by_id().agg(*around), settings=FREE)
+    same_outcome(spark, lambda: _rows(spark).groupBy(*keys).agg(made["sum"]("v")), settings=FREE)
     same_outcome(spark, lambda: by_id().agg(made["sum"]("v").alias("v")).groupBy("id").agg(made["sum"]("v")),
-        settings=_FREE)
-    same_outcome(spark, lambda: by_id().agg(made["mean"]("v").alias("m")).where("m > 40"), settings=_FREE)
-    plain = {**_FREE, "spark.sql.retainGroupColumns": "false"}
+        settings=FREE)
+    same_outcome(spark, lambda: by_id().agg(made["mean"]("v").alias("m")).where("m > 40"), settings=FREE)
+    plain = {**FREE, "spark.sql.retainGroupColumns": "false"}
     same_outcome(spark, lambda: by_id().agg(made["sum"]("v")), settings=plain)
     if form == "pandas":
-        same_outcome(spark, lambda: by_id().agg(made["decimal"]("v")), settings=_FREE)
+        same_outcome(spark, lambda: by_id().agg(made["decimal"]("v")), settings=FREE)
 
 
 @_FORMS
@@ -94,13 +87,13 @@ def test_aggregates_by_name_in_sql(spark: SparkSession, form: str) -> None:
     _rows(spark).createOrReplaceTempView("aggregated")
     spark.udf.register("weighted", _aggregates(form)["weighted"])
     calls = "weighted(v, w => w), weighted(w => w, v => v)"
-    same_outcome(spark, lambda: spark.sql(f"SELECT id, {calls} FROM aggregated GROUP BY id"), settings=_FREE)
+    same_outcome(spark, lambda: spark.sql(f"SELECT id, {calls} FROM aggregated GROUP BY id"), settings=FREE)
     window = "OVER (PARTITION BY id ORDER BY v ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING)"
     same_outcome(spark, lambda: spark.sql(f"SELECT id, weighted(w => w, v => v) {window} FROM aggregated"),
-        settings=_FREE)
+        settings=FREE)
     for arguments in ("v => v, x => w", "v, v => w"):
         query = f"SELECT weighted({arguments}) FROM aggregated GROUP BY id"
-        assert isinstance(same_outcome(spark, lambda query=query: spark.sql(query), settings=_FREE), str)
+        assert isinstance(same_outcome(spark, lambda query=query: spark.sql(query), settings=FREE), str)
 
 
 @_FORMS
@@ -114,12 +107,12 @@ def test_windows_equal_spark(spark: SparkSession, form: str) -> None:
     ]  # fmt: skip
     plus_one = udf(lambda x: x + 1.0, "double")
     same_outcome(spark, lambda: _rows(spark).select("*", *(made["mean"]("v").over(frame) for frame in frames[:3])),
-        settings=_FREE)
+        settings=FREE)
     same_outcome(spark, lambda: _rows(spark).select("*", *(made["size"]("v").over(frame) for frame in frames[3:])),
-        settings=_FREE)
+        settings=FREE)
     mixed = [
         made["sum"]("v").over(whole) - f.min("v").over(whole), f.rank().over(ordered), made["listed"]("v").over(whole),
         plus_one(made["mean"](plus_one("v")).over(frames[3])), made["sum"](f.col("v") * 2).over(whole) + 1,
     ]  # fmt: skip
-    same_outcome(spark, lambda: _rows(spark).select("id", *mixed), settings=_FREE)
-    same_outcome(spark, lambda: _rows(spark).withColumn("v", made["mean"]("v").over(whole)), settings=_FREE)
+    same_outcome(spark, lambda: _rows(spark).select("id", *mixed), settings=FREE)
+    same_outcome(spark, lambda: _rows(spark).withColumn("v", made["mean"]("v").over(whole)), settings=FREE)

@@ -11,17 +11,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as f
 
-from tests.support.python_functions import same_outcome
+from tests.support.python_functions import FREE, same_outcome
 
-pytestmark = [pytest.mark.usefixtures("extension"), pytest.mark.rotates]
+pytestmark = [pytest.mark.usefixtures("extension", "one_driver"), pytest.mark.rotates]
 
-_FREE = {"spark.pysparkPipeline.cost.minScanBytes": "0"}
-
-
-@pytest.fixture(autouse=True)
-def _one_driver(spark: SparkSession) -> None:
-    if spark.conf.get("spark.task.cpus", "1") != "1":
-        pytest.skip("stays in Spark with several drivers")
 
 
 def _left(spark: SparkSession) -> DataFrame:
@@ -73,13 +66,13 @@ ARROW: dict[str, tuple[Callable[..., Any], str]] = {
 @pytest.mark.parametrize("name", PANDAS)
 def test_functions_of_frames_equal_spark(spark: SparkSession, name: str) -> None:
     grouped = lambda: _left(spark).groupBy("id").cogroup(_right(spark).groupBy("id"))  # noqa: E731
-    same_outcome(spark, lambda: grouped().applyInPandas(*PANDAS[name]), settings=_FREE)
+    same_outcome(spark, lambda: grouped().applyInPandas(*PANDAS[name]), settings=FREE)
 
 
 @pytest.mark.parametrize("name", ARROW)
 def test_functions_of_tables_equal_spark(spark: SparkSession, name: str) -> None:
     grouped = lambda: _left(spark).groupBy("id").cogroup(_right(spark).groupBy("id"))  # noqa: E731
-    same_outcome(spark, lambda: grouped().applyInArrow(*ARROW[name]), settings=_FREE)
+    same_outcome(spark, lambda: grouped().applyInArrow(*ARROW[name]), settings=FREE)
 
 
 def _counted(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
@@ -104,4 +97,4 @@ def test_keys_and_inputs_of_other_kinds(spark: SparkSession) -> None:
         return both.applyInPandas(_counted, "n long, m long")
 
     for make in (lambda: counted(by_condition), counted, windowed, joined):
-        same_outcome(spark, make, settings=_FREE)
+        same_outcome(spark, make, settings=FREE)

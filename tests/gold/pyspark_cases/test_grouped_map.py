@@ -15,23 +15,16 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.functions import pandas_udf, udf
 
-from tests.support.python_functions import same_outcome
+from tests.support.python_functions import FREE, same_outcome
 
-pytestmark = [pytest.mark.usefixtures("extension"), pytest.mark.rotates]
+pytestmark = [pytest.mark.usefixtures("extension", "one_driver"), pytest.mark.rotates]
 
-_FREE = {"spark.pysparkPipeline.cost.minScanBytes": "0"}
 _BY_PLACE = {"spark.sql.legacy.execution.pandas.groupedMap.assignColumnsByName": "false"}
 _SAFE = {"spark.sql.execution.pandas.convertToArrowArraySafely": "true"}
 _COLUMNS = [
     "id", "id % 4 AS k", "id * 10 AS v", "IF(id % 5 = 0, NULL, id / 7D) AS d", "concat('s', id % 3) AS s",
     "CAST(id AS DECIMAL(10,3)) AS n", "timestamp_seconds(id * 86400) AS t", "array(id, id + 1) AS a",
 ]  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _one_driver(spark: SparkSession) -> None:
-    if spark.conf.get("spark.task.cpus", "1") != "1":
-        pytest.skip("stays in Spark with several drivers")
 
 
 def _rows(spark: SparkSession, columns: tuple[str, ...] = ()) -> DataFrame:
@@ -108,7 +101,7 @@ PANDAS: dict[str, tuple[Callable[..., Any], str, dict[str, str]]] = {
 def test_functions_of_frames_equal_spark(spark: SparkSession, name: str) -> None:
     function, schema, settings = PANDAS[name]
     same_outcome(spark, lambda: _rows(spark).groupBy("k").applyInPandas(function, schema),
-        settings={**_FREE, **settings})
+        settings={**FREE, **settings})
 
 
 #: Functions of a table of ``id``, ``k``, ``v``, ``s``, their declared columns, and settings.
@@ -128,7 +121,7 @@ ARROW: dict[str, tuple[Callable[..., Any], str, dict[str, str]]] = {
 def test_functions_of_tables_equal_spark(spark: SparkSession, name: str) -> None:
     function, schema, settings = ARROW[name]
     grouped = lambda: _rows(spark, ("id", "k", "v", "s")).groupBy("k")  # noqa: E731
-    same_outcome(spark, lambda: grouped().applyInArrow(function, schema), settings={**_FREE, **settings})
+    same_outcome(spark, lambda: grouped().applyInArrow(function, schema), settings={**FREE, **settings})
 
 
 def _shown(key: tuple[Any, ...], group: pd.DataFrame) -> pd.DataFrame:
@@ -145,7 +138,7 @@ KEYS: dict[str, Callable[[], list[Any]]] = {
 @pytest.mark.parametrize("name", KEYS)
 def test_keys_equal_spark(spark: SparkSession, name: str) -> None:
     grouped = lambda: _rows(spark).groupBy(*KEYS[name]())  # noqa: E731
-    same_outcome(spark, lambda: grouped().applyInPandas(_shown, "t string, n long"), settings=_FREE)
+    same_outcome(spark, lambda: grouped().applyInPandas(_shown, "t string, n long"), settings=FREE)
 
 
 def test_groups_among_other_operators(spark: SparkSession) -> None:
@@ -159,7 +152,7 @@ def test_groups_among_other_operators(spark: SparkSession) -> None:
         return made.groupBy().applyInPandas(lambda p: pd.DataFrame([p.sum().sum()]), "sum int")
 
     for make in (self_join, above_functions):
-        same_outcome(spark, make, settings=_FREE)
+        same_outcome(spark, make, settings=FREE)
 
 
 def test_functions_over_batches_of_a_group_equal_spark(spark: SparkSession) -> None:
@@ -180,4 +173,4 @@ def test_functions_over_batches_of_a_group_equal_spark(spark: SparkSession) -> N
     for function, settings in ((some, by_rows), (sizes, by_rows), (sizes, by_bytes), (fails, by_rows)):
         function.__annotations__ = {"batches": Iterator[pa.RecordBatch], "return": Iterator[pa.RecordBatch]}
         make = lambda function=function: grouped().applyInArrow(function, "v long")  # noqa: E731
-        same_outcome(spark, make, settings={**_FREE, **settings})
+        same_outcome(spark, make, settings={**FREE, **settings})

@@ -13,12 +13,11 @@ from pyspark.sql.functions import arrow_udtf, udtf
 from pyspark.sql.types import IntegerType, StructType
 from pyspark.sql.udtf import AnalyzeResult, OrderingColumn, PartitioningColumn
 
-from tests.support.python_functions import same_outcome
+from tests.support.python_functions import FREE, same_outcome
 
 pytestmark = [pytest.mark.usefixtures("extension"), pytest.mark.rotates]
 
 _FORMS = pytest.mark.parametrize("is_arrow", [False, True], ids=["rows", "arrow"])
-_FREE = {"spark.pysparkPipeline.cost.minScanBytes": "0"}
 
 
 @pytest.fixture(autouse=True)
@@ -106,7 +105,7 @@ ROWS = {
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_and_errors_equal_spark(spark: SparkSession, name: str, is_arrow: bool) -> None:
     _register(spark, ROWS[name], "r INT", is_arrow)
-    same_outcome(spark, lambda: spark.sql("SELECT * FROM udtf_few, LATERAL called(id)"), "UDTF", _FREE)
+    same_outcome(spark, lambda: spark.sql("SELECT * FROM udtf_few, LATERAL called(id)"), "UDTF", FREE)
 
 
 _VALUES: list[Any] = [1, "1", "hello", 1.5, [0, 1.1, 2], {"a": 0, "b": 1.1}, True, Decimal("1.25"), None]
@@ -124,7 +123,7 @@ class _Values:
 
 def test_values_of_other_types_are_those_of_spark(spark: SparkSession) -> None:
     _register(spark, _Values, ", ".join(f"c{n} {kind}" for n, kind in enumerate(_TYPES)), is_arrow=False)
-    same_outcome(spark, lambda: spark.sql("SELECT * FROM udtf_few, LATERAL called(id)"), "UDTF", _FREE)
+    same_outcome(spark, lambda: spark.sql("SELECT * FROM udtf_few, LATERAL called(id)"), "UDTF", FREE)
 
 
 class _Named:
@@ -137,10 +136,10 @@ def test_arguments_by_name_equal_spark(spark: SparkSession, is_arrow: bool) -> N
     _register(spark, _Named, "r STRING", is_arrow)
     for arguments in ("id", "a => id", "b => 'x', a => id", "id, c => 1, b => id"):
         query = f"SELECT * FROM udtf_few, LATERAL called({arguments})"
-        same_outcome(spark, lambda query=query: spark.sql(query), "UDTF", _FREE)
+        same_outcome(spark, lambda query=query: spark.sql(query), "UDTF", FREE)
     for arguments in ("id, a => 100", "b => 'x'"):
         query = f"SELECT * FROM udtf_few, LATERAL called({arguments})"
-        assert isinstance(same_outcome(spark, lambda query=query: spark.sql(query), "UDTF", _FREE), str)
+        assert isinstance(same_outcome(spark, lambda query=query: spark.sql(query), "UDTF", FREE), str)
 
 
 class _OfTable:
@@ -186,10 +185,10 @@ def test_functions_of_tables_equal_spark(spark: SparkSession, is_arrow: bool) ->
         "TABLE(WITH t AS (SELECT * FROM udtf_rows WHERE i > 3) SELECT x, i FROM t) PARTITION BY x",
     ]  # fmt: skip
     for table in tables:
-        same_outcome(spark, lambda table=table: spark.sql(f"SELECT * FROM called({table})"), "UDTF", _FREE)
+        same_outcome(spark, lambda table=table: spark.sql(f"SELECT * FROM called({table})"), "UDTF", FREE)
     for function in (_Analyzed, _Single):
         _register(spark, function, None, is_arrow)
-        same_outcome(spark, lambda: spark.sql("SELECT * FROM called(TABLE(udtf_rows))"), "UDTF", _FREE)
+        same_outcome(spark, lambda: spark.sql("SELECT * FROM called(TABLE(udtf_rows))"), "UDTF", FREE)
 
 
 @arrow_udtf(returnType="k INT, n BIGINT")
@@ -223,4 +222,4 @@ def test_arrow_functions_equal_spark(spark: SparkSession) -> None:
     for function in (_ArrowSums, _ArrowOtherNames, _ArrowNoTable):
         spark.udtf.register("called", function)
         make = lambda: spark.sql("SELECT * FROM called(TABLE(udtf_rows) PARTITION BY k ORDER BY i)")  # noqa: E731
-        same_outcome(spark, make, "UDTF", _FREE)
+        same_outcome(spark, make, "UDTF", FREE)
