@@ -36,7 +36,11 @@ def settings_of(pairs: Sequence[str]) -> dict[str, str]:
 
 def emit_document(document: dict[str, Any], path: Path | None) -> None:
     """Print the JSON document, and write it to ``path`` if given."""
-    text = json.dumps(document, indent=1)
-    print(text)
+    print(json.dumps(document, indent=1))
+    write_document(document, path)
+
+
+def write_document(document: dict[str, Any], path: Path | None) -> None:
+    """Write the JSON document to ``path`` if given."""
     if path:
-        path.write_text(text + "\n", encoding="utf-8")
+        path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")

@@ -6,6 +6,7 @@ The operators of each query that run in the engine are counted; a form that stay
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import pickle
 import statistics
@@ -23,7 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from benchmarks.command_line import configuration, emit_document, make_parser
+from benchmarks.command_line import configuration, emit_document, make_parser, write_document
 from benchmarks.engine import Engine
 from benchmarks.report import versions
 from benchmarks.session import PIPELINE, SPARK
@@ -227,15 +228,20 @@ def main(words: list[str] | None = None) -> int:
             if arguments.only not in label:
                 continue
             queries[label] = _measured(label, sql, {SPARK: spark, PIPELINE: pipeline}, arguments.runs, Path(folder))
-    ratios = {label: query["times_faster"] for label, query in queries.items()}
-    document = {
+            write_document(_document(arguments, queries), arguments.json)
+            print(label, queries[label]["times_faster"], queries[label]["seconds"], file=sys.stderr, flush=True)
+    emit_document(_document(arguments, queries), arguments.json)
+    return 0
+
+
+def _document(arguments: argparse.Namespace, queries: dict[str, Any]) -> dict[str, Any]:
+    """Return the document of the forms that have run."""
+    return {
         "meta": {"versions": versions(), "scale": arguments.scale, "runs": arguments.runs},
-        "times_faster": ratios,
+        "times_faster": {label: query["times_faster"] for label, query in queries.items()},
         "different": [label for label, query in queries.items() if not query["equal"]],
         "queries": queries,
     }
-    emit_document(document, arguments.json)
-    return 0
 
 
 def _measured(label: str, sql: str, engines: dict[str, Engine], runs: int, folder: Path) -> dict[str, Any]:
