@@ -36,6 +36,14 @@ def _sources(spark: SparkSession) -> None:
         spark.dataSource.register(source)
 
 
+def test_a_source_without_statistics_converts_under_the_cost_rule(spark: SparkSession) -> None:
+    with configured(spark, {ENABLED: "true", "spark.pysparkPipeline.cost.enabled": "true"}):
+        frame = spark.read.format("numbers").load().groupBy("i").count()
+        frame.collect()
+    made = summary_of(frame)
+    assert made.converted == made.operators
+
+
 class Reader(DataSourceReader):
     """Reads ``rows`` rows of each of ``partitions`` partitions."""
 

@@ -118,6 +118,15 @@ def test_region_stays_in_the_engine_if_it_pays(decisions: Explain) -> None:
     assert "the transition to rows costs more than it saves" in light
 
 
+@pytest.mark.parametrize(("rows", "stays"), [(1 << 17, True), ((1 << 17) - 1, False)])
+def test_range_counts_for_functions_in_python(spark: SparkSession, decisions: Explain, rows: int, stays: bool) -> None:
+    spark.udf.register("next_number", functions.udf(lambda number: number + 1, "long"))
+    lines = decisions(f"SELECT sum(next_number(id)) FROM range({rows})")
+    assert any("region in the engine" in line for line in lines) == stays
+    lines = decisions(f"SELECT sum(id) FROM range({rows})")
+    assert not any("region in the engine" in line for line in lines)
+
+
 @pytest.mark.parametrize(("minimum", "stays"), [(8 << 20, True), ((8 << 20) + 1, False)])
 def test_minimum_of_scan_bytes_is_exact(decisions: Explain, minimum: int, stays: bool) -> None:
     lines = decisions("SELECT k, sum(v) FROM little GROUP BY k", {_OPTION + "cost.minScanBytes": str(minimum)})

@@ -75,6 +75,9 @@ trait OperatorRule[T <: SparkPlan] {
   /** Return whether the work of `op` alone may pay for the transition of a region's rows back to Spark. */
   def isHeavy(op: T): Boolean = false
 
+  /** Return the bytes that `op` reads from a source; 0 if Spark's own operator produces its rows at no cost. */
+  def readBytes(op: T): BigInt = 0
+
   // Execution
 
   /** The kind of the node of `op` in a fragment; nodes of most kinds have numbers ([[FragmentLayout]]). */

@@ -1,11 +1,12 @@
 package org.apache.spark.sql.pysparkpipeline
 
-import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
+import org.apache.spark.sql.execution.{RangeExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
 
 /**
  * Reverts regions that would not be faster ([[Policies.region]]). A region is a maximal connected set of converted
- * operators and exchanges. If Spark caches the result (`isCached`), its chunks need no transition.
+ * operators and exchanges. If Spark caches the result (`isCached`), its chunks need no transition. Spark computes a range
+ * faster than the engine, but for functions in Python it converts the numbers to Arrow.
  */
 class CostRule(model: CostModel, isCached: Boolean) {
 
@@ -24,20 +25,17 @@ class CostRule(model: CostModel, isCached: Boolean) {
 
   private def decide(region: SparkPlan): Decision[Boolean] = {
     val members = collect(region)
-    val isHeavy = isCached || members.exists {
-      case PipelineOperatorExec(op) => OperatorRules.of(op).isHeavy(op)
-      case _ => false
-    }
-    val cached = members.flatMap(CachedScans.of)
+    val operators = members.collect { case PipelineOperatorExec(op) => op }
+    val isHeavy = isCached || operators.exists(op => OperatorRules.of(op).isHeavy(op))
     val readsStage = members.exists(member => member.isInstanceOf[QueryStageExec] && !CachedScans.isRead(member))
-    val bytes = members.collect { case PipelineOperatorExec(s: FileSourceScanExec) => CostModel.scanBytes(s) }.sum +
-      cached.map(CachedScans.bytes).sum
-    val hasSubqueries = ScalarSubqueries.runInEngine(members.flatMap {
-      case PipelineOperatorExec(op) => op.expressions
-      case _ => Nil
-    })
+    val hasSubqueries = ScalarSubqueries.runInEngine(operators.flatMap(_.expressions))
+    val bytes = operators.map(op => OperatorRules.of(op).readBytes(op)).sum +
+      members.flatMap(CachedScans.of).map(CachedScans.bytes).sum +
+      (if (operators.exists(callsPython)) operators.collect { case range: RangeExec => RangeRule.bytes(range) }.sum else 0)
     Policies.region(isHeavy, ScalarSubqueries.isTop(region), hasSubqueries, readsStage, bytes, model.minScanBytes)
   }
+
+  private def callsPython(op: SparkPlan): Boolean = OperatorRules.of(op).pythonFunctions(op).nonEmpty
 
   /** Return the region's members and the stages it reads. */
   private def collect(plan: SparkPlan): Seq[SparkPlan] = plan match {

@@ -7,6 +7,9 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 
 object RangeRule extends SourceRule[RangeExec] {
 
+  /** Return the bytes of all numbers. */
+  def bytes(op: RangeExec): BigInt = op.numElements * op.output.map(_.dataType.defaultSize).sum
+
   /** Return the slices (first number, count, step), which equal Spark's. */
   override def parts(op: RangeExec, metrics: Map[String, SQLMetric]): Array[ScanPart] = {
     val slices = if (op.isEmptyRange) 0 else op.numSlices
