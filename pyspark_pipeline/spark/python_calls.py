@@ -19,6 +19,8 @@ from pyspark_pipeline.operators.python_functions.calls import Evaluate
 from pyspark_pipeline.operators.python_functions.row_values import spark_column_of
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonCall, PythonFunctions
+from pyspark_pipeline.spark.pandas_groups import frames_at_once
+from pyspark_pipeline.spark.pandas_texts import conversion_with_texts, with_texts
 from pyspark_pipeline.spark.python_tables import load_table
 from pyspark_pipeline.spark.read_groups import object_functions, read_arguments_of_wrappers, wrapped_functions
 from pyspark_pipeline.spark.worker_input import (
@@ -61,6 +63,9 @@ _OF_GROUPS = (
     getattr(PythonEvalType, "SQL_GROUPED_AGG_PANDAS_ITER_UDF", None),  # since Spark 4.2
     getattr(PythonEvalType, "SQL_GROUPED_AGG_ARROW_ITER_UDF", None),
 )
+
+if TAKES_OBJECTS:
+    WORKER.PandasToArrowConversion = conversion_with_texts(WORKER.PandasToArrowConversion)
 
 #: The ordinals of a function's arguments, and the function of their values.
 RowCall = tuple[Sequence[int], Callable[..., Any]]
@@ -146,6 +151,10 @@ def _calls_of_stream(functions: PythonFunctions) -> Evaluate:
     source = io.BytesIO(b"".join(_message(functions)))
     with read_arguments_of_wrappers() as wrapped:
         function, _, deserializer, serializer = WORKER.read_udfs(WORKER.pickleSer, source, functions.eval_type)
+    if hasattr(serializer, "_create_array"):  # converts from pandas
+        serializer._create_array = with_texts(serializer._create_array)
+    if functions.eval_type == PythonEvalType.SQL_MAP_PANDAS_ITER_UDF:
+        deserializer.arrow_to_pandas = frames_at_once(deserializer)
     limits = functions.limits
     of_groups = wrapped_functions(functions, wrapped, function, deserializer)
 
