@@ -141,6 +141,18 @@ def test_wheel_in_py_files_runs_fragments(cluster: Standalone, folder: Path, wit
     assert found["pythons"]["prefixes"] == [str(without_package.parents[1])]
 
 
+def test_functions_run_on_executors(cluster: Standalone, folder: Path) -> None:
+    (folder / "shipped.py").write_text("ADDED = 7\n")
+    (folder / "offset.txt").write_text("1000")
+    job = [str(ROOT / "tests" / "system" / "jobs_functions.py"), str(folder / "offset.txt")]
+    found = submit(cluster.url, sys.executable, job, "--py-files", str(folder / "shipped.py"))
+    del found["log"]
+    assert len(found) == 5
+    for form, line in found.items():
+        assert line["rows"] == line["spark"] and line["rows"], form
+        assert line["converted"] == line["operators"], (form, line["reasons"])
+
+
 def test_spark_runs_the_job_if_all_executors_lack_the_package(bare: Path) -> None:
     found = submit("local-cluster[2,1,1024]", str(bare), [_JOB, "lacking", "-"])
     assert found["query"]["rows"] == _ROWS and found["query"]["converted"] == 0
