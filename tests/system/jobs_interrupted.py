@@ -1,7 +1,8 @@
 """A program whose long queries are interrupted from outside, as by Ctrl-C; prints what happens to each as JSON lines.
 
-It catches the first interrupts and runs another query after each. The last one ends it. With pinned threads, which are
-PySpark's default, PySpark's handler of SIGINT raises a Py4JError and does not get to cancel the jobs.
+With the argument ``function`` they are in a function of the user's. The program catches the first interrupts and runs
+another query after each. The last one ends it. With pinned threads, which are PySpark's default, PySpark's handler of
+SIGINT raises a Py4JError and does not get to cancel the jobs.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import json
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 from py4j.protocol import Py4JError
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import pyspark_pipeline
 from tests.support.processes import wait_until
@@ -36,6 +38,20 @@ def _session() -> SparkSession:
     return pyspark_pipeline.install(builder).getOrCreate()
 
 
+def _long(spark: SparkSession) -> DataFrame:
+    """Return a frame that computes for hours."""
+
+    def compute(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            for _ in range(10**12):
+                sum(range(1000))
+            yield batch
+
+    if sys.argv[1] != "function":
+        return spark.sql(_LONG_QUERY)
+    return spark.range(0, 100, 1, 2).mapInArrow(compute, "id long").groupBy("id").count()
+
+
 def _has_running_task(spark: SparkSession) -> bool:
     tracker = spark.sparkContext.statusTracker()
     jobs = [tracker.getJobInfo(job) for job in tracker.getActiveJobsIds()]
@@ -54,7 +70,7 @@ def _tell_when_running(spark: SparkSession, name: str) -> None:
 
 
 def _interrupted(spark: SparkSession, name: str) -> None:
-    frame = spark.sql(_LONG_QUERY)
+    frame = _long(spark)
     _tell_when_running(spark, name)
     try:
         frame.collect()
@@ -77,7 +93,7 @@ def main() -> None:
     _interrupted(spark, "vanilla")
     spark.conf.set(_ENABLED, "true")
     _tell_when_running(spark, "uncaught")
-    spark.sql(_LONG_QUERY).collect()
+    _long(spark).collect()
 
 
 if __name__ == "__main__":

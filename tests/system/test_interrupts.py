@@ -34,10 +34,11 @@ def _reports(program: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
     return (json.loads(line) for line in program.stdout if line.startswith("{"))
 
 
-def test_ctrl_c_stops_a_query_and_leaves_the_session_usable() -> None:
+@pytest.mark.parametrize("where", ["query", pytest.param("function", marks=pytest.mark.rotates)])
+def test_ctrl_c_stops_a_query_and_leaves_the_session_usable(where: str) -> None:
     """SIGINT to the process group, as a terminal sends it; the last one to the program alone, which ends."""
     pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    command = [sys.executable, _JOB]
+    command = [sys.executable, _JOB, where]
     program = subprocess.Popen(command, **pipes, text=True, env=environment(), cwd=ROOT, start_new_session=True)
     watch = threading.Timer(_TIME_LIMIT_S, program.kill)
     watch.start()
