@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql.pandas import serializers
 from pyspark.sql.types import _parse_datatype_json_string
 from pyspark.util import PythonEvalType
 
@@ -36,6 +37,8 @@ from pyspark_pipeline.spark.worker_input import (
     write_settings,
     write_text,
 )
+
+SERIALIZERS: Any = serializers
 
 #: The forms whose arguments have no names.
 _WITHOUT_NAMES = (
@@ -151,7 +154,7 @@ def _calls_of_stream(functions: PythonFunctions) -> Evaluate:
     source = io.BytesIO(b"".join(_message(functions)))
     with read_arguments_of_wrappers() as wrapped:
         function, _, deserializer, serializer = WORKER.read_udfs(WORKER.pickleSer, source, functions.eval_type)
-    if hasattr(serializer, "_create_array"):  # converts from pandas
+    if getattr(type(serializer), "_create_array", None) is SERIALIZERS.ArrowStreamPandasSerializer._create_array:
         serializer._create_array = with_texts(serializer._create_array)
     if functions.eval_type == PythonEvalType.SQL_MAP_PANDAS_ITER_UDF:
         deserializer.arrow_to_pandas = frames_at_once(deserializer)

@@ -14,7 +14,7 @@ from pyspark_pipeline.expressions.cases import DAY_TIME, FLOATING, INTEGRAL, YEA
 from pyspark_pipeline.kernels.accumulate import divide_sums
 from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import fixed_array, values
-from pyspark_pipeline.operators.aggregation.functions.count import CountState
+from pyspark_pipeline.operators.aggregation.functions.count import count_state
 from pyspark_pipeline.operators.aggregation.functions.interval_sums import MonthSumState, TryMonthSumState
 from pyspark_pipeline.operators.aggregation.functions.registry import (
     FRAMES,
@@ -48,7 +48,7 @@ class DoubleAverage(AggregateFunction):
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
         self._sum = self.state(DoubleSumState, "double sum")
-        self._count = self.state(CountState, "count")
+        self._count = self.state(lambda: count_state(pool.groups), "count")
 
     def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._sum.update(groups, buffers[:1])
@@ -69,7 +69,7 @@ class _IntervalAverage(AggregateFunction):
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
-        self._count = self.state(CountState, "count")
+        self._count = self.state(lambda: count_state(pool.groups), "count")
 
     @abstractmethod
     def _sums(self, start: int, stop: int) -> tuple[Array, BoolArray | None]:
@@ -134,7 +134,7 @@ class DecimalAverage(AggregateFunction):
         of = call.arg_types[0]
         self._sum_type = DataType("decimal", min(of.precision + 10, 38), of.scale)
         self._sum = self.state(lambda: decimal_sum(self._sum_type, pool.groups), "decimal sum", self._sum_type)
-        self._count = self.state(CountState, "count")
+        self._count = self.state(lambda: count_state(pool.groups), "count")
 
     def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._sum.merge(groups, buffers[0], None)

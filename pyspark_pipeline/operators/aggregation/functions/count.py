@@ -14,6 +14,7 @@ from pyspark_pipeline.kernels.buffers import fixed_array, validity, values
 from pyspark_pipeline.kernels.running import run_counts
 from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, AggregateFunction, aggregate
 from pyspark_pipeline.operators.aggregation.functions.state import (
+    Groups,
     PerGroup,
     State,
     StatePool,
@@ -65,6 +66,22 @@ class CountState(State):
         return fixed_array(pa.int64(), self.counts.part(start, stop).copy())
 
 
+class WholeCountState(CountState):
+    """The count of an aggregation without keys."""
+
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
+        nullable = [column for column in columns if column.null_count]
+        if len(nullable) <= 1:
+            self.counts.array[0] += groups.size - sum(column.null_count for column in nullable)
+        else:
+            self.counts.array[0] += np.count_nonzero(_all_valid(groups.size, nullable))
+
+
+def count_state(groups: Groups) -> CountState:
+    """Build the state for a count of rows."""
+    return WholeCountState() if groups is Groups.ONE else CountState()
+
+
 def _all_valid(rows: int, columns: Sequence[pa.Array]) -> BoolArray:
     """Return which of the first ``rows`` rows are valid in all columns."""
     valid = np.ones(rows, dtype=np.bool_)
@@ -91,7 +108,7 @@ class Count(AggregateFunction):
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
         counted = tuple(arg for arg in call.args if not (isinstance(arg, Literal) and arg.value is not None))
-        self._state = self.state(CountState, "count", arguments=counted)
+        self._state = self.state(lambda: count_state(pool.groups), "count", arguments=counted)
 
     def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:
         self._state.merge(groups, buffers[0])

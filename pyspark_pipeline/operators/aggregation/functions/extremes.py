@@ -14,6 +14,7 @@ from pyspark_pipeline.expressions.cases import ORDERED, case
 from pyspark_pipeline.kernels.accumulate import copy_live, least_decimals, least_doubles, least_longs, least_strings
 from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import (
+    NO_BITS,
     allocate,
     bits,
     bool_array,
@@ -31,7 +32,14 @@ from pyspark_pipeline.kernels.running import run_least
 from pyspark_pipeline.kernels.sort_fields import SortColumn, ordinals
 from pyspark_pipeline.kernels.sort_order import rank_rows
 from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, ValueFunction, aggregate
-from pyspark_pipeline.operators.aggregation.functions.state import PerGroup, StatePool, ValueState, updated, warm_up
+from pyspark_pipeline.operators.aggregation.functions.state import (
+    Groups,
+    PerGroup,
+    StatePool,
+    ValueState,
+    updated,
+    warm_up,
+)
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 
 #: Strings are processed in pieces of this many bytes; the arena must have space for a whole piece.
@@ -126,6 +134,17 @@ class LongExtreme(ExtremeState):
             return bool_array(best != 0, valid)
         width = self.kind.arrow.bit_width // 8
         return fixed_array(self.kind.arrow, best.astype(f"<i{width}"), valid)
+
+
+class WholeLongExtreme(LongExtreme):
+    """The extreme of an aggregation without keys."""
+
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
+        column = columns[0].drop_null() if columns[0].null_count else columns[0]
+        numbers = values(column) if self.kind.kind != "boolean" else self._numbers(column)
+        if numbers.size:
+            found = np.array([numbers.min() if self.sign > 0 else numbers.max()], dtype=np.int64)
+            least_longs(groups[:1], found, NO_BITS, 0, self.sign, self._best.array, self.seen.array)
 
 
 class DoubleExtreme(ExtremeState):
@@ -285,9 +304,10 @@ _STATES: dict[str, type[ExtremeState]] = {
 }
 
 
-def extreme_state(kind: DataType, sign: int) -> ExtremeState:
+def extreme_state(kind: DataType, sign: int, groups: Groups = Groups.BY_KEYS) -> ExtremeState:
     """Build the state of the least (``sign`` 1) or largest (−1) value of a type."""
-    return _STATES.get(kind.kind, LongExtreme)(kind, sign)
+    of_numbers = WholeLongExtreme if groups is Groups.ONE else LongExtreme
+    return _STATES.get(kind.kind, of_numbers)(kind, sign)
 
 
 @warm_up
@@ -305,7 +325,8 @@ class _Extreme(ValueFunction):
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
-        self._state = self.state(lambda: extreme_state(call.type, self.sign), "extreme", call.type, self.sign)
+        kind = call.type, self.sign
+        self._state = self.state(lambda: extreme_state(*kind, pool.groups), "extreme", *kind)
 
 
 @aggregate("Min", [case(ORDERED, frames=FRAMES)])
