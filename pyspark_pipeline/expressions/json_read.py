@@ -40,6 +40,7 @@ from pyspark_pipeline.expressions.json_text import double_printer, printed_numbe
 from pyspark_pipeline.expressions.nested import list_array, map_pairs
 from pyspark_pipeline.expressions.per_value import java_text
 from pyspark_pipeline.expressions.registry import Case, ExpressionSettings, Kernel, Value, case, function
+from pyspark_pipeline.expressions.source_options import UNIQUE_NAMES, options_of
 from pyspark_pipeline.expressions.source_texts import SourceTexts, java_decimal, retried
 from pyspark_pipeline.expressions.text_arrays import string_array
 from pyspark_pipeline.expressions.values import flags, from_numbers, to_array
@@ -393,7 +394,6 @@ _OPTION = f"(?i:{_FLAGS}|{_CORRUPT_NAME}=(?!value\n)[^\n]*|mode=PERMISSIVE)"
 _DATE = "(?:yyyy[-/. ]MM[-/. ]dd|(?:dd[-/. ]MM|MM[-/. ]dd)[-/. ]yyyy)"
 _TIME = r"(?: |'T')HH:mm(?::ss(?:\.SSS(?:SSS)?)?)?(?:XXX|'Z')?"
 _FORMAT = f"(?i:dateFormat)={_DATE}|(?i:timestampFormat)={_DATE}(?:{_TIME})?"
-_SAME_TWICE = r"(?!(?:[^\n]*\n)*(?i:(\w+)=[^\n]*\n(?:[^\n]*\n)*\1=))"
 #: Schemas of which an error would name a field by a name that Spark parses, or by none.
 _UNNAMED = r"[`.]|array<(?:float|double)>"
 
@@ -410,7 +410,7 @@ class _Options:
     @classmethod
     def of(cls, text: str) -> _Options:
         """Read lines ``name=value``; Spark's names have no case."""
-        values = {name.lower(): value for name, value in (line.split("=", 1) for line in text.split("\n") if line)}
+        values = options_of(text)
         return cls(
             features=Features.of(values),
             corrupt_name=values.get(_CORRUPT_NAME, "_corrupt_record"),
@@ -528,7 +528,7 @@ def _case(fails: bool, has_formats: bool) -> Case:
     fallback = {"spark.sql.legacy.json.enableDateTimeParsingFallback": ["<undefined>"]}
     return case(
         ["string"], result=["struct", "array", "map"], settings=_SETTINGS | (fallback if has_formats else {}),
-        field_matches={"schema": schema, "options": f"{_SAME_TWICE}(?:(?:{options})\n)*"},
+        field_matches={"schema": schema, "options": f"{UNIQUE_NAMES}(?:(?:{options})\n)*"},
     )  # fmt: skip
 
 
