@@ -72,6 +72,7 @@ _EXPRESSIONS = r"""
     get_json_object(concat('{"key": ', l_orderkey, ', "note": "', l_comment, '", "n": [1, 2.50]}'), '$.note');
     from_json(concat('{"key":', l_orderkey, ',"note":"', l_comment, '","n":[1,2.50]}'), 'key INT, note STRING').note;
     to_json(struct(l_orderkey, l_comment, l_extendedprice, l_shipdate));
+    from_csv(concat(l_orderkey, ',"', l_comment, '",', l_extendedprice), 'k BIGINT, c STRING, p DECIMAL(12,2)').p;
     to_csv(struct(l_orderkey, l_comment, l_extendedprice, l_shipdate))
 """
 EXPRESSIONS = tuple(text.strip() for text in _EXPRESSIONS.split(";"))
