@@ -175,6 +175,7 @@ def warm_up() -> None:
         null="a",
         empty="",
         words={},
+        formats={},
     )
     read_lines(b'"a"b\n', options).texts(0)
 
@@ -184,6 +185,7 @@ class Fields:
 
     def __init__(self, options: CsvOptions, settings: ExpressionSettings, zone: str) -> None:
         self._words = options.words
+        self._formats = options.formats
         self._texts = SourceTexts(settings, zone)
 
     def of(self, kind: DataType) -> Convert | None:
@@ -200,7 +202,10 @@ class Fields:
             return _boolean
         if kind.kind == "timestamp_ntz":
             return self._texts.local_timestamp(kind)
-        return self._texts.date(kind) if kind.kind == "date" else self._texts.timestamp(kind)
+        pattern = self._formats.get(kind.kind)
+        if kind.kind == "date":
+            return self._texts.date(kind) if pattern is None else self._texts.date_by(kind, pattern)
+        return self._texts.timestamp(kind) if pattern is None else self._texts.parse(kind, pattern)
 
     def _floating(self, kind: DataType) -> Convert:
         is_single = kind.kind == "float"

@@ -22,6 +22,7 @@ from pyspark_pipeline.expressions.json_read import row_text
 from pyspark_pipeline.expressions.per_value import java_text
 from pyspark_pipeline.expressions.registry import Case, ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.source_options import UNIQUE_NAMES, options_of
+from pyspark_pipeline.expressions.source_texts import FORMATS, formats_of
 from pyspark_pipeline.expressions.values import flags, to_array
 from pyspark_pipeline.kernels.arrays import BoolArray
 from pyspark_pipeline.plan.expr import Call
@@ -38,7 +39,7 @@ _MARK = r"[\x01-\x09\x0b\x0c\x0e-\x7f]"
 _OPTION = (
     rf"(?i:sep|delimiter)=(?![\"\\]){_MARK}|(?i:quote|escape)=(?!,){_MARK}?|(?i:comment)={_MARK}?|"
     r"(?i:header|inferSchema|enforceSchema|quoteAll|escapeQuotes)=(?i:true|false)|(?i:mode)=(?i:PERMISSIVE|FAILFAST)|"
-    r"(?i:nullValue|nanValue|positiveInf|negativeInf)=[^\n]*"
+    rf"(?i:nullValue|nanValue|positiveInf|negativeInf)=[^\n]*|{FORMATS}"
 )
 _NO_TRIM = r"(?i:emptyValue)=[^\n]*|(?i:ignore(?:Leading|Trailing)WhiteSpace)=(?i:false)"
 #: White space before fields is dropped, or on both sides; and what is empty is NULL.
@@ -118,6 +119,7 @@ def _options(given: Mapping[str, str], places: tuple[int, ...], width: int) -> C
         empty=given.get("emptyvalue", ""),
         # The first of equal texts decides.
         words={infinity[0]: float("inf"), infinity[1]: float("-inf"), given.get("nanvalue", "NaN"): float("nan")},
+        formats=formats_of(given),
     )
 
 

@@ -45,6 +45,9 @@ SELECT count(*) AS a, sum(from_csv(to_csv(struct(i, l)), 'i int, l bigint').i) A
 SELECT from_csv(s, 'a string, b string') AS a, count(*) AS b FROM texts GROUP BY 1;
 SELECT from_csv(s, 'a string, b string') AS a FROM texts WHERE id < 0;
 SELECT from_csv(concat(a, chr(12)), 'x int, _corrupt_record string') AS a, from_csv(concat(a, chr(12), '\n'), 'x int, _corrupt_record string') AS b, from_csv(concat(a, '#'), 'x int, _corrupt_record string', map('comment', '#')) AS c, from_csv(concat(a, '# '), 'x int, _corrupt_record string', map('comment', '#')) AS d FROM (SELECT explode(array('', 'z', '1')) AS a FROM range(1));
+SELECT a, CAST(from_csv(a, 'd date, t timestamp, _corrupt_record string', map('dateFormat', 'dd/MM/yyyy', 'timestampFormat', 'dd/MM/yyyy HH:mm:ss')) AS string) AS b, CAST(from_csv(a, 't timestamp, d date', map('timestampFormat', 'dd/MM/yyyy')) AS string) AS c, CAST(from_csv(a, 'd date, t timestamp, n timestamp_ntz', map('DATEFORMAT', 'yyyy-MM-dd', 'timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSXXX")) AS string) AS d FROM (SELECT explode(array('', '26/08/2015', '26/08/2015,26/08/2015 01:02:03', '31/02/2015,31/02/2015 01:02:03', '2020-02-29,2020-02-29T01:02:03.004Z,2020-02-29T01:02:03', '2020-02-29,2020-02-29T01:02:03.004+01:00', '2020-02-29 ,2020-02-29', '1/1/2015,1/1/2015 1:2:3', '01/01/20150,', 'x,y', '29/02/1500,29/02/1500 00:00:00', NULL)) AS a FROM range(1));
+-- set: spark.sql.session.timeZone=America/Los_Angeles
+SELECT id, CAST(from_csv(to_csv(struct(*), map('timestampFormat', 'dd.MM.yyyy HH:mm:ss.SSSSSS', 'dateFormat', 'MM/dd/yyyy')), 'id int, ts timestamp, d date', map('timestampFormat', 'dd.MM.yyyy HH:mm:ss.SSSSSS', 'dateFormat', 'MM/dd/yyyy')) AS string) AS a FROM (SELECT id, ts, d FROM times WHERE ts > TIMESTAMP'1000-01-01 00:00:00' AND d > DATE'1000-01-01');
 -- A record with an error.
 -- expect: error MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION
 SELECT from_csv(concat(id, ',a,2020-01-01,1.5,true,b'), 'i int, s string, d date, f double, b boolean', map('mode', 'FAILFAST')) AS a FROM range(2);
@@ -69,7 +72,9 @@ SELECT from_csv(s, 'a int, a string') AS a FROM texts;
 -- expect: partly
 SELECT from_csv(s, 'a int, `b c` string') AS a FROM texts;
 -- expect: partly
-SELECT from_csv(s, 'd date', map('dateFormat', 'dd/MM/yyyy')) AS a FROM texts;
+SELECT from_csv(s, 'd date', map('dateFormat', 'd MMM yyyy')) AS a FROM texts;
+-- expect: partly
+SELECT from_csv(s, 'd timestamp_ntz', map('timestampNTZFormat', 'dd/MM/yyyy')) AS a FROM texts;
 -- expect: partly
 SELECT from_csv(s, 'd string', map('sep', '||')) AS a FROM texts;
 -- expect: partly
