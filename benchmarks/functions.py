@@ -71,7 +71,9 @@ _EXPRESSIONS = r"""
     unix_timestamp(timestamp_seconds(l_linenumber * 1000003)); from_unixtime(l_orderkey);
     get_json_object(concat('{"key": ', l_orderkey, ', "note": "', l_comment, '", "n": [1, 2.50]}'), '$.note');
     from_json(concat('{"key":', l_orderkey, ',"note":"', l_comment, '","n":[1,2.50]}'), 'key INT, note STRING').note;
-    to_json(struct(l_orderkey, l_comment, l_extendedprice, l_shipdate))
+    to_json(struct(l_orderkey, l_comment, l_extendedprice, l_shipdate));
+    from_csv(concat(l_orderkey, ',"', l_comment, '",', l_extendedprice), 'k BIGINT, c STRING, p DECIMAL(12,2)').p;
+    to_csv(struct(l_orderkey, l_comment, l_extendedprice, l_shipdate))
 """
 EXPRESSIONS = tuple(text.strip() for text in _EXPRESSIONS.split(";"))
 

@@ -57,6 +57,7 @@ def _case(case: Mapping[str, Any]) -> str:
         notes.append("arguments of one type")
     if case.get("literal"):
         notes.append("constant argument " + ", ".join(str(i + 1) for i in case["literal"]))
+    notes += [f"argument {int(i) + 1} of {least} or more fields" for i, least in case.get("least_children", {}).items()]
     notes += [f"{key} {_values(values)}" for key, values in case.get("fields", {}).items()]
     notes += [f"`{key}` {_values(values)}" for key, values in case.get("settings", {}).items()]
     notes += [f"package `{name}` (extra `{extra}`)" for extra, name in case.get("packages", {}).items()]

@@ -40,7 +40,8 @@ def case(*args: Sequence[str], **conditions: Any) -> Case:
 
     ``conditions``: variadic, same_type, result (required if it is nested), max_precision (of a decimal result, or of
     the decimals of an array), fields (``absent``: the class of this version of Spark has no such field), field_matches
-    (a pattern for a field), children (the kinds allowed below an argument of a nested type), keys (those of
+    (a pattern for a field), children (the kinds allowed below an argument of a nested type), least_children (the fewest
+    types below such an argument), keys (those of
     a map that is the result), nullable_elements (arguments whose type allows NULL elements, which the worker does not
     know), literal, matches, choices
     (patterns of arguments that are one of several constants in each row, or NULL), regex (a regular expression of Java
@@ -127,6 +128,8 @@ def matches(entry: Case, call: Signature) -> bool:
     if not all(
         child.kind in kinds for at, kinds in entry.get("children", {}).items() for child in call.types[int(at)].children
     ):
+        return False
+    if any(len(call.types[int(at)].children) < least for at, least in entry.get("least_children", {}).items()):
         return False
     if "result" in entry and call.type.kind not in entry["result"]:
         return False

@@ -399,6 +399,11 @@ def malformed_record(row: str) -> SparkConditionError:
     return _malformed("SparkException", "WITHOUT_SUGGESTION", {"badRecord": row})
 
 
+def malformed_csv_record(record: str) -> SparkConditionError:
+    """Build the error of a record of CSV of more fields than Spark parses."""
+    return SparkConditionError("SparkRuntimeException", "MALFORMED_CSV_RECORD", {"badRecord": record})
+
+
 def malformed_array(document: str) -> SparkConditionError:
     """Build the error of a document that is an array where a struct should be."""
     return _malformed("SparkRuntimeException", "CANNOT_PARSE_JSON_ARRAYS_AS_STRUCTS", {"badRecord": document})

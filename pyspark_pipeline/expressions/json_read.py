@@ -40,7 +40,8 @@ from pyspark_pipeline.expressions.json_text import double_printer, printed_numbe
 from pyspark_pipeline.expressions.nested import list_array, map_pairs
 from pyspark_pipeline.expressions.per_value import java_text
 from pyspark_pipeline.expressions.registry import Case, ExpressionSettings, Kernel, Value, case, function
-from pyspark_pipeline.expressions.source_texts import SourceTexts, java_decimal, retried
+from pyspark_pipeline.expressions.source_options import UNIQUE_NAMES, options_of
+from pyspark_pipeline.expressions.source_texts import FORMATS, SourceTexts, formats_of, java_decimal, retried
 from pyspark_pipeline.expressions.text_arrays import string_array
 from pyspark_pipeline.expressions.values import flags, from_numbers, to_array
 from pyspark_pipeline.kernels import json_columns, json_scan
@@ -144,8 +145,8 @@ class Leaves:
 
     def _date(self, kind: DataType) -> Convert:
         if kind.kind in self._formats:
-            parse = self._texts.parse(DataType("timestamp_ntz"), self._formats[kind.kind])
-            return lambda cells: pc.floor_temporal(parse(self._contents(cells)), unit="day").cast(kind.arrow)
+            parse = self._texts.date_by(kind, self._formats[kind.kind])
+            return lambda cells: parse(self._contents(cells))
         cast = self._texts.cast(kind)
 
         def convert(cells: Cells) -> pa.Array:
@@ -390,10 +391,6 @@ _CORRUPT_NAME = "columnnameofcorruptrecord"
 _OF_INFERENCE = ("primitivesasstring", "prefersdecimal", "dropfieldifallnull", "infertimestamp")
 _FLAGS = f"(?:{'|'.join((*FEATURES, *_OF_INFERENCE))})=(?:true|false)"
 _OPTION = f"(?i:{_FLAGS}|{_CORRUPT_NAME}=(?!value\n)[^\n]*|mode=PERMISSIVE)"
-_DATE = "(?:yyyy[-/. ]MM[-/. ]dd|(?:dd[-/. ]MM|MM[-/. ]dd)[-/. ]yyyy)"
-_TIME = r"(?: |'T')HH:mm(?::ss(?:\.SSS(?:SSS)?)?)?(?:XXX|'Z')?"
-_FORMAT = f"(?i:dateFormat)={_DATE}|(?i:timestampFormat)={_DATE}(?:{_TIME})?"
-_SAME_TWICE = r"(?!(?:[^\n]*\n)*(?i:(\w+)=[^\n]*\n(?:[^\n]*\n)*\1=))"
 #: Schemas of which an error would name a field by a name that Spark parses, or by none.
 _UNNAMED = r"[`.]|array<(?:float|double)>"
 
@@ -410,12 +407,12 @@ class _Options:
     @classmethod
     def of(cls, text: str) -> _Options:
         """Read lines ``name=value``; Spark's names have no case."""
-        values = {name.lower(): value for name, value in (line.split("=", 1) for line in text.split("\n") if line)}
+        values = options_of(text)
         return cls(
             features=Features.of(values),
             corrupt_name=values.get(_CORRUPT_NAME, "_corrupt_record"),
             fails=values.get("mode", "").upper() == "FAILFAST",
-            formats={name.removesuffix("format"): value for name, value in values.items() if name.endswith("format")},
+            formats=formats_of(values),
         )
 
 
@@ -524,11 +521,11 @@ def row_text(value: Any, kind: DataType, settings: ExpressionSettings) -> str:
 
 def _case(fails: bool, has_formats: bool) -> Case:
     schema = f"(?!.*(?:{_OTHER_TYPES}|{_UNNAMED})).*" if fails else f"(?!.*(?:{_OTHER_TYPES})).*"
-    options = "|".join([_OPTION, *(["(?i:mode=FAILFAST)"] if fails else []), *([_FORMAT] if has_formats else [])])
+    options = "|".join([_OPTION, *(["(?i:mode=FAILFAST)"] if fails else []), *([FORMATS] if has_formats else [])])
     fallback = {"spark.sql.legacy.json.enableDateTimeParsingFallback": ["<undefined>"]}
     return case(
         ["string"], result=["struct", "array", "map"], settings=_SETTINGS | (fallback if has_formats else {}),
-        field_matches={"schema": schema, "options": f"{_SAME_TWICE}(?:(?:{options})\n)*"},
+        field_matches={"schema": schema, "options": f"{UNIQUE_NAMES}(?:(?:{options})\n)*"},
     )  # fmt: skip
 
 

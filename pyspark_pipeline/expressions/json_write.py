@@ -13,15 +13,15 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.expressions.cast_string import PROLEPTIC_TEXT
-from pyspark_pipeline.expressions.date_format import DATE_PATTERN, PATTERN, Formatter
 from pyspark_pipeline.expressions.java_numbers import Digits
 from pyspark_pipeline.expressions.nested import Elements
 from pyspark_pipeline.expressions.per_value import java_text, map_distinct
 from pyspark_pipeline.expressions.registry import FLOATING, ExpressionSettings, Kernel, Value, case, function
+from pyspark_pipeline.expressions.source_options import options_of
 from pyspark_pipeline.expressions.text_arrays import string_array
 from pyspark_pipeline.expressions.time_zones import TimeZone
-from pyspark_pipeline.expressions.timestamps import SECOND
 from pyspark_pipeline.expressions.values import flags, numbers, numbers_or_zero, to_array
+from pyspark_pipeline.expressions.written_texts import FORMATS, MOMENTS, WrittenTexts
 from pyspark_pipeline.kernels import json_write
 from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.decimal_words import validity_of
@@ -32,12 +32,6 @@ from pyspark_pipeline.plan.expr import Call
 #: Spark fails for a time of day before 4.3, writes an interval by its fields, and a key as its Java object.
 _OTHER_TYPES = r"(?:interval|time\()(?!\w*:)|map<(?:binary|array|struct|map)(?!\w*:)"
 _SCHEMA = f"(?!.*(?:{_OTHER_TYPES})).*"
-_LINE = "\n"
-#: Options by their names in any case, one a line; the last of a name counts.
-_FORMATS = (
-    f"(?i:timestampFormat)=(?:{PATTERN}){_LINE}|(?i:dateFormat)=(?:{DATE_PATTERN}){_LINE}|"
-    f"(?i:timestampNTZFormat)=(?!.*[XxZ])(?:{PATTERN}){_LINE}"
-)
 _NULL_FIELDS = "(?i:ignoreNullFields)=(?i:true|false)\n"
 _NULLS_SETTING = "spark.sql.jsonGenerator.ignoreNullFields"
 _DEFAULTS = {
@@ -47,12 +41,6 @@ _DEFAULTS = {
 }
 _MOST_BYTES = 2**31 - 1
 _NO_KEYS = (frozen(np.zeros(1, dtype=np.int32)), frozen(np.zeros(1, dtype=np.uint8)))
-
-
-def options_of(text: str) -> dict[str, str]:
-    """Return the options that the shim wrote as lines, by their names in lower case."""
-    pairs = (line.split("=", 1) for line in text.split("\n")[:-1])
-    return {name.lower(): value for name, value in pairs}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +67,7 @@ class _Writer:
     """Makes functions that write the values of a type."""
 
     def __init__(self, options: Mapping[str, str], zone: TimeZone, ignores_nulls: bool, is_shortest: bool) -> None:
-        self._formats = {name: Formatter(options.get(name, default)) for name, default in _DEFAULTS.items()}
-        self._zone = zone
+        self._texts = WrittenTexts({**_DEFAULTS, **options}, zone, is_shortest)
         self._ignores_nulls = ignores_nulls
         self._is_shortest = is_shortest
 
@@ -92,39 +79,10 @@ class _Writer:
             return self._elements(kind)
         if kind.kind in ("string", "binary"):
             return lambda values: _Texts(texts=_text(values), is_string=True)
-        write = self._flat(kind.kind)
-        return lambda values: _Texts(texts=write(values), is_string=False)
-
-    def _flat(self, kind: str) -> Callable[[pa.Array], pa.Array]:
-        if kind in FLOATING:
-            return self._floating
-        if kind == "date":
-            return lambda values: self._moments("dateformat", numbers_or_zero(values), 0, 0)
-        if kind == "timestamp_ntz":
-            return lambda values: self._timestamps("timestampntzformat", values, TimeZone("UTC"))
-        if kind == "timestamp":
-            return lambda values: self._timestamps("timestampformat", values, self._zone)
-        return lambda values: values.cast(pa.string())
-
-    def _floating(self, values: pa.Array) -> pa.Array:
-        """Write as ``Double.toString``, and what is not finite in quotes."""
-        data: Any = numbers_or_zero(values)
-        printed = Digits.of(data, self._is_shortest).texts(None)
-        is_finite = np.isfinite(data)
-        if is_finite.all():
-            return printed
-        return pc.if_else(pa.array(is_finite), printed, pc.binary_join_element_wise('"', printed, '"', ""))
-
-    def _timestamps(self, name: str, values: pa.Array, zone: TimeZone) -> pa.Array:
-        instants: Any = numbers_or_zero(values)
-        days, micros = zone.local_times(instants)
-        east = zone.offsets(instants // SECOND) if self._formats[name].has_offset else 0
-        return self._moments(name, days, micros, east)
-
-    def _moments(self, name: str, days: Any, micros: Any, east: Any) -> pa.Array:
-        micros = np.broadcast_to(np.asarray(micros, dtype=np.int64), len(days))
-        written = self._formats[name].format(days.astype(np.int64), micros, None, east)
-        return quoted(_Texts(texts=written, is_string=True))
+        print_values = self._texts.of(kind.kind)
+        if kind.kind in FLOATING:
+            return lambda values: _Texts(texts=_numbers(values, print_values(values)), is_string=False)
+        return lambda values: _Texts(texts=print_values(values), is_string=kind.kind in MOMENTS)
 
     def _struct(self, kind: DataType) -> _Write:
         prefixes = [frozen(np.frombuffer(f",{_name(name)}:".encode(), dtype=np.uint8)) for name in kind.names]
@@ -204,6 +162,14 @@ class _Writer:
         return lambda keys: (keys if number is None else keys.view(number)).cast(pa.string())
 
 
+def _numbers(values: pa.Array, printed: pa.Array) -> pa.Array:
+    """Return the texts of floating-point numbers, those of what is not finite in quotes."""
+    is_finite = np.isfinite(numbers_or_zero(values))
+    if is_finite.all():
+        return printed
+    return pc.if_else(pa.array(is_finite), printed, pc.binary_join_element_wise('"', printed, '"', ""))
+
+
 def quoted(texts: _Texts) -> pa.Array:
     """Return the texts as JSON."""
     if not texts.is_string:
@@ -247,7 +213,7 @@ for _ignores in ("true", "false"):
     @function("StructsToJsonEvaluator.evaluate", [
         case(
             ["struct", "array", "map"], settings=_SETTINGS,
-            field_matches={"options": f"(?:{_FORMATS})*", "inputSchema": _SCHEMA},
+            field_matches={"options": f"(?:{FORMATS})*", "inputSchema": _SCHEMA},
         ),
     ])  # fmt: skip
     def _to_json(call: Call, settings: ExpressionSettings, ignores: bool = _ignores == "true") -> Kernel:
@@ -257,7 +223,7 @@ for _ignores in ("true", "false"):
 @function("StructsToJsonEvaluator.evaluate", [
     case(
         ["struct", "array", "map"], settings=PROLEPTIC_TEXT,
-        field_matches={"options": f"(?:{_FORMATS}|{_NULL_FIELDS})*", "inputSchema": _SCHEMA},
+        field_matches={"options": f"(?:{FORMATS}|{_NULL_FIELDS})*", "inputSchema": _SCHEMA},
     ),
 ])  # fmt: skip
 def _to_json_as_asked(call: Call, settings: ExpressionSettings) -> Kernel:

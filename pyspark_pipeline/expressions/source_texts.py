@@ -29,6 +29,16 @@ _LOCAL = (
     r"^[\x00-\x20\x7f]*[+-]?\d+(-\d+(-\d+([ T](\d+:\d+(:\d+(\.\d*)?)?)?)?)?)?[\x00-\x20\x7f]*$"
 )
 
+_DATE = "(?:yyyy[-/. ]MM[-/. ]dd|(?:dd[-/. ]MM|MM[-/. ]dd)[-/. ]yyyy)"
+_TIME = r"(?: |'T')HH:mm(?::ss(?:\.SSS(?:SSS)?)?)?(?:XXX|'Z')?"
+#: The options of patterns to parse by.
+FORMATS = f"(?i:dateFormat)={_DATE}|(?i:timestampFormat)={_DATE}(?:{_TIME})?"
+
+
+def formats_of(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the patterns among options, whose names are in lower case, by the kinds of types."""
+    return {name.removesuffix("format"): value for name, value in options.items() if name.endswith("format")}
+
 
 class SourceTexts:
     """Conversions of string arrays, with times in the time zone ``zone``."""
@@ -45,6 +55,11 @@ class SourceTexts:
         """Return the conversion to a kind of timestamps by a pattern."""
         literal = Literal(type=DataType("string"), value=pattern)
         return self._converter("GetTimestamp", kind, (literal,), {"failOnError": False, "suggestedFuncOnFail": ""})
+
+    def date_by(self, kind: DataType, pattern: str) -> Convert:
+        """Return the conversion to dates by a pattern."""
+        parse = self.parse(DataType("timestamp_ntz"), pattern)
+        return lambda texts: pc.floor_temporal(parse(texts), unit="day").cast(kind.arrow)
 
     def date(self, kind: DataType) -> Convert:
         """Return the conversion to dates, before which GMT is taken away."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal
-from math import isfinite
+from math import isfinite, isnan
 from typing import Any
 
 import numpy as np
@@ -159,9 +160,6 @@ for _name in ("ByteArray.lpad", "ByteArray.rpad"):
 
 
 _EXACT = Context(prec=700, rounding=ROUND_HALF_EVEN)
-#: Texts of ``DecimalFormat`` for doubles that are no numbers or not finite.
-_NOT_FINITE = {"nan": "NaN", "inf": "∞", "-inf": "-∞"}
-
 
 #: The releases of Java whose ``DecimalFormat`` shows the digits of FloatingDecimal.
 _FLOATING_DECIMAL = {"java.specification.version": [str(release) for release in range(17, 22)]}
@@ -175,20 +173,27 @@ def _number_cases(kind: str, **conditions: Any) -> list[Case]:
     ]
 
 
-def _rounded_texts(show: Callable[[Decimal], str], digits: int) -> Kernel:
-    """Build a kernel that shows numbers, rounded half to even to ``digits`` after the point; ``show`` gets them."""
+def _rounded_texts(
+    show: Callable[[Decimal], str], digits: int, multiplier: int = 1, affixes: tuple[str, str] = ("", "")
+) -> Kernel:
+    """Build a kernel that shows numbers times ``multiplier``, rounded half to even to ``digits`` after the point.
+
+    ``show`` gets them; ``affixes`` are written before and after infinity.
+    """
     unit = Decimal(1).scaleb(-digits)
 
     def exact(value: Any) -> str:
-        return show(Decimal(value).quantize(unit, context=_EXACT))
+        return show(_EXACT.multiply(Decimal(value), multiplier).quantize(unit, context=_EXACT))
 
     def floating(value: float, digits: int, exponent: int) -> str:
         """Round the ``digits`` of Java's FloatingDecimal, times ``10**exponent``.
 
         Of two equally near texts the number itself decides, but the nearer one to zero if 0 follows the last digit 5.
         """
+        if isnan(value):
+            return "NaN"
         if not isfinite(value):
-            return _NOT_FINITE[str(value)]
+            return f"{'-' if value < 0 else ''}{affixes[0]}∞{affixes[1]}"
         printed = Decimal(digits).scaleb(exponent, _EXACT).copy_sign(Decimal(value))
         is_tie = _EXACT.abs(_EXACT.remainder(printed, unit)) * 2 == unit
         if is_tie and digits % 10 == 0:
@@ -197,6 +202,8 @@ def _rounded_texts(show: Callable[[Decimal], str], digits: int) -> Kernel:
 
     def convert(numbers: pa.Array) -> pa.Array:
         doubles = numbers.cast(pa.float64())
+        if multiplier != 1:
+            doubles = pc.multiply(doubles, pa.scalar(float(multiplier)))
         found = Digits.of(numbers_or_zero(doubles), is_shortest=False)
         parts = zip(doubles.to_pylist(), found.digits.tolist(), (found.exponents - found.counts).tolist(), strict=True)
         return pa.array([None if part[0] is None else floating(*part) for part in parts], pa.string())
@@ -221,14 +228,25 @@ def _format_number(call: Call, settings: ExpressionSettings) -> Kernel:
 
 by_constants("FormatNumber", _number_cases("int"), [1], otherwise=_format_number)
 
-#: Patterns of ``DecimalFormat`` with nothing but digits, groups of them, and a fraction of at least one digit.
-_DIGITS_PATTERN = r"(?:#+(?:,#+)*(?:,?0+(?:,0+)*)?|0+(?:,0+)*)(?:\.(?:0+#*|#+))?"
+#: Patterns of ``DecimalFormat``: digits, groups of them, and a fraction of at least one digit; other characters before
+#: and after them, of which one may be that of percent or per mille.
+_DIGITS = r"(?:#+(?:,#+)*(?:,?0+(?:,0+)*)?|0+(?:,0+)*)(?:\.(?:0+#*|#+))?"
+_AFFIX = r"[^0-9#.,;E'%\u2030\u00a4-]*"
+_SHARE = rf"{_AFFIX}[%\u2030]{_AFFIX}"
+_PATTERN = rf"(?:{_AFFIX}{_DIGITS}(?:{_AFFIX}|{_SHARE})|{_SHARE}{_DIGITS}{_AFFIX}|)"
+#: What Spark takes for the empty pattern.
+_DEFAULT_PATTERN = "#,###,###,###,###,###,##0"
+_MULTIPLIERS = {"%": 100, "\u2030": 1000}
 
 
-@function("FormatNumber", _number_cases("string", matches={"1": _DIGITS_PATTERN}))
+@function("FormatNumber", _number_cases("string", matches={"1": _PATTERN}))
 def _format_by_pattern(call: Call, settings: ExpressionSettings) -> Kernel:
     """Show a number by a constant pattern, rounded half to even: ``0`` is a digit, ``#`` one that may be absent."""
-    pattern = str(constants(call.args[1:])[0])
+    given = str(constants(call.args[1:])[0]) or _DEFAULT_PATTERN
+    numeric = re.search("[#0,.]+", given)
+    assert numeric is not None, "the pattern of the case has digits"
+    pattern, prefix, suffix = numeric[0], given[: numeric.start()], given[numeric.end() :]
+    multiplier = next((times for sign, times in _MULTIPLIERS.items() if sign in prefix + suffix), 1)
     whole, point, fraction = pattern.partition(".")
     least = whole.count("0")
     if point and "0" not in pattern:
@@ -242,6 +260,6 @@ def _format_by_pattern(call: Call, settings: ExpressionSettings) -> Kernel:
             digits = "0"
         parts = [digits[max(end - group, 0) : end] for end in range(len(digits), 0, -group)] if group else [digits]
         sign = "-" if rounded.is_signed() else ""
-        return f"{sign}{','.join(reversed(parts))}{'.' if after else ''}{after}"
+        return f"{sign}{prefix}{','.join(reversed(parts))}{'.' if after else ''}{after}{suffix}"
 
-    return _rounded_texts(shown, len(fraction))
+    return _rounded_texts(shown, len(fraction), multiplier, (prefix, suffix))

@@ -110,6 +110,10 @@ def _of_text() -> Iterator[Expr]:
     kind = 'struct<"a":string,"b":array<bigint>>'
     struct = _call("CreateNamedStruct", kind, _text("a"), text, _text("b"), _column("list"))
     yield _call("StructsToJsonEvaluator.evaluate", "string", struct, **{**schema, "options": "ignoreNullFields=true\n"})
+    fields = {"schema": "struct<a:string,b:bigint>", "requiredSchema": None, "options": "", "timeZoneId": "UTC"}
+    yield _call("CsvToStructs", 'struct<"a":string,"b":bigint>', text, **fields)
+    pair = _call("CreateNamedStruct", 'struct<"a":string,"b":string>', _text("a"), text, _text("b"), text)
+    yield _call("StructsToCsv", "string", pair, options="", timeZoneId="UTC")
     yield _call("JsonExpressionUtils.lengthOfJsonArray", "int", text)
     yield _call("JsonExpressionUtils.jsonObjectKeys", "array<string>", text)
     yield _call("Levenshtein", "int", text, text)

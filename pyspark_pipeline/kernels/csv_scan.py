@@ -1,4 +1,4 @@
-"""The fields of lines of CSV, as the parser of Spark (univocity) finds them in lines that end with LF.
+"""The fields of lines of CSV, as the parser of Spark (univocity) finds them in lines that end with one byte.
 
 A field that begins with the quote ends with the next quote before a separator or the end of the line. The parser has
 rules for everything else: escapes, quotes within a quoted field, white space after it, lines that end within it.
@@ -14,16 +14,15 @@ from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 
 NULL = -1
-_LINE_END = 10
 _SPACE = 32
 
 
 @kernel
-def count_lines(data: UInt8Array, size: int) -> int:
-    """Return the number of ends of lines in the first ``size`` bytes."""
+def count_lines(data: UInt8Array, size: int, end: int) -> int:
+    """Return the number of ends of lines, the byte ``end``, in the first ``size`` bytes."""
     found = 0
     for at in range(size):
-        found += data[at] == _LINE_END
+        found += data[at] == end
     return found
 
 
@@ -33,8 +32,9 @@ def scan_lines(
     size: int,
     free: int,
     empty: tuple[int, int],
-    marks: tuple[int, int, int, int, int],
+    marks: tuple[int, int, int, int, int, int],
     trims: tuple[bool, bool],
+    skips: bool,
     slots: Int32Array,
     needed: int,
     most: int,
@@ -43,38 +43,39 @@ def scan_lines(
     counts: Int32Array,
     lines: Int32Array,
 ) -> int:
-    """Write the fields of the lines in the first ``size`` bytes, the last of which is LF; return the number of lines.
+    """Write the fields of the lines in the first ``size`` bytes, which end with a line; return the number of lines.
 
-    Blank lines and those that start with the comment are skipped. Room for texts is from ``free`` on, ``empty`` the
-    slice of the value of empty fields. ``marks`` are the separator, the quote, its escape, the escape of the escape and
-    the comment; ``trims`` whether leading and trailing white space is dropped. The field of column c is written to row
+    ``skips``: blank lines and those that start with the comment are skipped; else empty ones and those have no field,
+    and blank ones are lines like others. Room for texts is from ``free`` on, ``empty`` the slice of the value of empty
+    fields. ``marks`` are the separator, the quote, its escape, the escape of the escape, the comment and the end of
+    lines; ``trims`` whether leading and trailing white space is dropped. The field of column c is written to row
     ``slots[c]`` of ``starts`` and ``lengths`` (shape (columns, lines)), not if that is negative. If ``needed`` is not
     negative, fields after the first ``needed`` ones are not counted. ``counts`` are the numbers of fields, ``lines``
     (shape (2, lines)) the starts and ends of lines. A line with more than ``most`` fields ends the scan; its number,
     negative and minus one, is returned.
     """
-    separator, quote, _, _, comment = marks
+    separator, quote, _, _, comment, line_end = marks
     leads, trails = trims
     row = 0
     at = 0
     while at < size:
         first = at
-        while data[first] <= _SPACE and data[first] != _LINE_END:
+        while skips and data[first] <= _SPACE and data[first] != line_end:
             first += 1
-        if data[first] == _LINE_END:
-            at = first + 1
-            continue
-        if data[at] == comment:
-            while data[at] != _LINE_END:
+        is_record = data[first] != line_end and data[at] != comment
+        line = at
+        if not is_record:
+            at = first
+            while data[at] != line_end:
                 at += 1
             at += 1
-            continue
-        line = at
+            if skips:
+                continue
         column = 0
-        while True:
+        while is_record:
             if column == needed:
                 stop = at
-                while data[stop] != _LINE_END:
+                while data[stop] != line_end:
                     stop += 1
                 if stop - line < most:
                     at = stop + 1
@@ -82,12 +83,12 @@ def scan_lines(
             if column == most:
                 return -row - 1
             if leads:
-                while data[at] <= _SPACE and data[at] != _LINE_END and data[at] != separator and data[at] != quote:
+                while data[at] <= _SPACE and data[at] != line_end and data[at] != separator and data[at] != quote:
                     at += 1
             byte = data[at]
             slot = slots[column] if column < slots.shape[0] else -1
             column += 1
-            if byte == separator or byte == _LINE_END:
+            if byte == separator or byte == line_end:
                 if slot >= 0:
                     starts[slot, row] = at
                     lengths[slot, row] = NULL
@@ -95,7 +96,7 @@ def scan_lines(
             elif byte != quote:
                 start = at
                 at += 1
-                while data[at] != separator and data[at] != _LINE_END:
+                while data[at] != separator and data[at] != line_end:
                     at += 1
                 if slot >= 0:
                     end = at
@@ -120,7 +121,7 @@ def scan_lines(
                         lengths[slot, row] = end - start if end > start else NULL
                 byte = data[stop]
                 at = stop + 1
-            if byte == _LINE_END:
+            if byte == line_end:
                 break
         counts[row] = column
         lines[0, row] = line
@@ -130,16 +131,16 @@ def scan_lines(
 
 
 @kernel
-def _plain_quoted(data: UInt8Array, at: int, marks: tuple[int, int, int, int, int]) -> tuple[int, int, int]:
+def _plain_quoted(data: UInt8Array, at: int, marks: tuple[int, int, int, int, int, int]) -> tuple[int, int, int]:
     """Return the start and end of the text between quotes, and where the field ends; that is -1 for an odd field."""
-    separator, quote, escape, second, _ = marks
+    separator, quote, escape, second, _, line_end = marks
     stop = at + 1
-    while data[stop] != _LINE_END:
+    while data[stop] != line_end:
         byte = data[stop]
         if byte == quote:
             if data[stop - 1] == escape:
                 break
-            if data[stop + 1] == separator or (data[stop + 1] == _LINE_END and second != 0 and quote != 0):
+            if data[stop + 1] == separator or (data[stop + 1] == line_end and second != 0 and quote != 0):
                 return at + 1, stop, stop + 1
             break
         if byte == escape and (data[stop + 1] == quote or data[stop + 1] == second):
@@ -150,14 +151,14 @@ def _plain_quoted(data: UInt8Array, at: int, marks: tuple[int, int, int, int, in
 
 @kernel
 def _read_quoted(
-    data: UInt8Array, at: int, marks: tuple[int, int, int, int, int], trails: bool, free: int
+    data: UInt8Array, at: int, marks: tuple[int, int, int, int, int, int], trails: bool, free: int
 ) -> tuple[int, int, int]:
     """Write the text of the field whose quote is at ``at`` from ``free`` on; return its bounds and the field's end.
 
     The end of the text is before its start for NULL. The states are those of univocity's parser: the current character
     ``byte``, the one before ``previous`` (0 where the parser forgets it), and whether a quote was not escaped.
     """
-    separator, quote, escape, second, _ = marks
+    separator, quote, escape, second, _, line_end = marks
     start = free + 1
     out = start
     byte = quote
@@ -166,7 +167,7 @@ def _read_quoted(
     is_tail = False
     at += 1
     held = byte
-    is_ended = data[at] == _LINE_END
+    is_ended = data[at] == line_end
     if not is_ended:
         byte = data[at]
         at += 1
@@ -189,7 +190,7 @@ def _read_quoted(
                 while byte != quote and byte != escape and byte != second:
                     data[out] = byte
                     out += 1
-                    if data[at] == _LINE_END:
+                    if data[at] == line_end:
                         is_ended = True
                         byte = held
                         break
@@ -216,7 +217,7 @@ def _read_quoted(
                     if is_ended:
                         break
                 previous = byte
-            if data[at] == _LINE_END:
+            if data[at] == line_end:
                 is_ended = True
                 break
             byte = data[at]
@@ -225,7 +226,7 @@ def _read_quoted(
         # White space after the closing quote: it ends the field, or belongs to it with what follows.
         spaces = at - 1
         while byte <= _SPACE and byte != separator:
-            if data[at] == _LINE_END:
+            if data[at] == line_end:
                 is_ended = True
                 break
             byte = data[at]
@@ -246,7 +247,7 @@ def _read_quoted(
             data[out] = data[at]
             out += 1
             at += 1
-        is_ended = data[at] == _LINE_END
+        is_ended = data[at] == line_end
         if not is_ended:
             byte = data[at]
             at += 1
@@ -255,7 +256,7 @@ def _read_quoted(
             while byte != separator:
                 data[out] = byte
                 out += 1
-                if data[at] == _LINE_END:
+                if data[at] == line_end:
                     is_ended = True
                     byte = held
                     break
@@ -278,14 +279,14 @@ def _read_quoted(
 
 @kernel
 def _read_escaped(
-    data: UInt8Array, byte: int, at: int, out: int, marks: tuple[int, int, int, int, int]
+    data: UInt8Array, byte: int, at: int, out: int, marks: tuple[int, int, int, int, int, int]
 ) -> tuple[int, int, int, int, bool]:
     """Read on after a closing quote and an escape, which the parser takes for a field without quotes, to a separator.
 
     Return the current and the previous character, the next offsets of the line and the text, and whether the line
     ended. Another closing quote and escape begin the same state anew, which then ends with one more separator.
     """
-    separator, quote, escape, second, _ = marks
+    separator, quote, escape, second, _, line_end = marks
     data[out] = quote
     out += 1
     previous = byte
@@ -322,7 +323,7 @@ def _read_escaped(
             depth += 1
             continue
         previous = byte
-        if data[at] == _LINE_END:
+        if data[at] == line_end:
             return byte, previous, at, out, True
         byte = data[at]
         at += 1

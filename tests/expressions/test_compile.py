@@ -153,9 +153,9 @@ def test_unknown_functions_raise_unsupported_plan_error() -> None:
 def test_manifest_has_only_documented_conditions() -> None:
     """Every case has argument kinds; its conditions are those that the JVM side supports."""
     known = {
-        "args", "variadic", "same_type", "children", "result", "max_precision", "fields", "field_matches", "literal",
-        "matches", "choices", "without_nan", "settings", "packages", "difference", "keys", "nullable_elements",
-        "regex",
+        "args", "variadic", "same_type", "children", "least_children", "result", "max_precision", "fields",
+        "field_matches", "literal", "matches", "choices", "without_nan", "settings", "packages", "difference", "keys",
+        "nullable_elements", "regex",
     }  # fmt: skip
     for name, entry in manifest().items():
         assert entry["cases"], name

@@ -25,7 +25,9 @@ date_format({stamp}, 'yyyy-MM-dd HH:mm:ss'); dayname({date}); monthname({date});
 CAST({double} AS STRING); CAST({decimal} AS STRING); quote({text}); CAST({date} AS STRING); CAST({stamp} AS STRING);
 CAST({span} AS STRING); CAST({months} AS STRING); CAST({float} AS STRING); CAST({bool} AS STRING); url_encode({text});
 sha2({text}, 256); chr({int} % 300); bin({long}); elt(1 + abs({small} % 2), {text}, {text}); conv({text}, 16, 10);
-space({small} % 4); btrim({text}); nullif({text}, {text}); greatest({text}, {text})
+space({small} % 4); btrim({text}); nullif({text}, {text}); greatest({text}, {text});
+to_csv(struct({text}, {double}, {stamp}, {text})); from_csv({text}, 'a STRING, b STRING').a;
+from_csv(to_csv(struct({text}, {text})), 'a STRING, b STRING, _corrupt_record STRING')._corrupt_record
 """
 _INTS = """
 length({text}); octet_length({text}); bit_length({text}); ascii({text}); instr({text}, 'a'); locate('b', {text}, 2);

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from pyspark_pipeline.errors import CorruptFileError, MissingFileError
+from pyspark_pipeline.expressions.csv_options import CsvOptions
 from pyspark_pipeline.expressions.registry import ExpressionSettings
 from pyspark_pipeline.kernels import csv_scan
 from pyspark_pipeline.local import LocalQuery
 from pyspark_pipeline.local.write import fields, file_splits, fragment
 from pyspark_pipeline.operators.scan.csv import warm_up
 from pyspark_pipeline.operators.scan.csv.format import CsvFileReader
-from pyspark_pipeline.operators.scan.csv.options import CsvOptions
 from pyspark_pipeline.plan.nodes import FileScan, ScanSplit
 
 _DEFAULTS = {

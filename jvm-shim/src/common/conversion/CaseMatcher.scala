@@ -36,6 +36,7 @@ object CaseMatcher {
     lazy val fields: Map[String, JsonNode] = call.fields.toMap
     argsFit(types.map(Support.kind), c) &&
       c.children.forall { case (i, kinds) => types.lift(i).forall(Support.children(_).map(Support.kind).forall(kinds)) } &&
+      c.leastChildren.forall { case (i, least) => types.lift(i).exists(Support.children(_).length >= least) } &&
       (!c.sameType || types.forall(DataType.equalsStructurally(_, types.head, ignoreNullability = true))) &&
       (c.result.isEmpty || c.result(Support.kind(e.dataType))) &&
       (c.keys.isEmpty || hasKeys(e.dataType, c.keys)) &&

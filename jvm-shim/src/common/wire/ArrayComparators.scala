@@ -3,13 +3,15 @@ package org.apache.spark.sql.pysparkpipeline
 import scala.collection.mutable.ArrayBuffer
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types.{DoubleType, FloatType, StringType}
 
 /** The outcomes of a comparison of two elements, one digit for each combination of states: 0 less, 1 equal, 2 greater. */
 case class Comparison(outcomes: String)
 
 /**
- * A sort of an array by a lambda that compares the same keys of two elements, and is of constants otherwise: then its
- * outcome follows from the states of the keys, which are both NULL, the left NULL, the right NULL, less, equal, greater.
+ * A sort of an array by a lambda that compares the same keys of two elements, which may read columns too, and is of
+ * constants otherwise: then its outcome follows from the states of the keys, which are both NULL, the left NULL, the
+ * right NULL, less, equal, greater.
  */
 object ArrayComparators {
 
@@ -108,7 +110,7 @@ private class ArrayComparators(left: NamedLambdaVariable, right: NamedLambdaVari
       }
     }
 
-  /** The number of a key, and whether it is that of the left variable: a variable or a part of it that cannot raise. */
+  /** The number of a key, and whether it is that of the left variable: what is made of one variable and cannot raise. */
   private object Key {
     def unapply(e: Expression): Option[(Int, Boolean)] = ofLeft(e).map { case (key, isLeft) =>
       val known = keys.indexWhere(_.semanticEquals(key))
@@ -117,11 +119,28 @@ private class ArrayComparators(left: NamedLambdaVariable, right: NamedLambdaVari
     }
   }
 
-  private def ofLeft(e: Expression): Option[(Expression, Boolean)] = e match {
-    case v: NamedLambdaVariable if v.exprId == left.exprId => Some(left -> true)
-    case v: NamedLambdaVariable if v.exprId == right.exprId => Some(left -> false)
-    case _: GetStructField | _: Length | _: Lower | _: Upper =>
-      ofLeft(e.children.head).map { case (key, isLeft) => e.withNewChildren(Seq(key)) -> isLeft }
-    case _ => None
+  private def ofLeft(e: Expression): Option[(Expression, Boolean)] = {
+    val compared = Seq(left.exprId, right.exprId)
+    e.collect { case v: NamedLambdaVariable if compared.contains(v.exprId) => v.exprId }.distinct match {
+      case Seq(one) if e.deterministic && cannotRaise(e) =>
+        Some(e.transform { case v: NamedLambdaVariable if v.exprId == right.exprId => left } -> (one == left.exprId))
+      case _ => None
+    }
   }
+
+  private def cannotRaise(e: Expression): Boolean = e.children.forall(cannotRaise) && (e match {
+    case _: NamedLambdaVariable | _: Attribute | _: Literal => true
+    case _: GetStructField | _: Coalesce | _: If | _: CaseWhen | _: IsNull | _: IsNotNull | _: BinaryComparison => true
+    case _: Length | _: Lower | _: Upper | _: String2TrimExpression | _: Substring | _: StringInstr | _: Levenshtein => true
+    case _: Year | _: Month | _: DayOfMonth | _: DateDiff => true
+    case c: Concat => c.dataType.isInstanceOf[StringType]
+    case c: Cast => c.evalMode != EvalMode.ANSI || Cast.canUpCast(c.child.dataType, c.dataType)
+    case _: Add | _: Subtract | _: Multiply if isFloating(e) => true
+    case a: BinaryArithmetic => a.evalMode != EvalMode.ANSI
+    case UnaryMinus(_, raises) => !raises || isFloating(e)
+    case Abs(_, raises) => !raises || isFloating(e)
+    case _ => false
+  })
+
+  private def isFloating(e: Expression): Boolean = e.dataType == DoubleType || e.dataType == FloatType
 }

@@ -112,6 +112,9 @@ object Manifest {
     /** The kinds of the types that the type of an argument may consist of. */
     val children: Map[Int, Set[String]] =
       fields(json.path("children")).map { case (k, v) => k.toInt -> elements(v).map(_.asText).toSet }
+    /** The fewest types that the type of an argument may consist of. */
+    val leastChildren: Map[Int, Int] =
+      fields(json.path("least_children")).map { case (k, v) => k.toInt -> v.asInt }
     /** The kinds that the keys of a map, which is the result, may have. */
     val keys: Set[String] = elements(json.path("keys")).map(_.asText).toSet
     /** The arguments that are arrays whose type allows NULL elements. */

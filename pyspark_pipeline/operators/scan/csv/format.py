@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyspark_pipeline.expressions.csv_fields import Fields, Lines, read_lines
+from pyspark_pipeline.expressions.csv_options import CsvOptions
 from pyspark_pipeline.expressions.per_value import java_text
 from pyspark_pipeline.expressions.registry import ExpressionSettings
-from pyspark_pipeline.operators.scan.csv.fields import Fields, Lines, read_lines
-from pyspark_pipeline.operators.scan.csv.options import CsvOptions
 from pyspark_pipeline.operators.scan.formats import reads_format
 from pyspark_pipeline.operators.scan.line_parts import FLAT_KINDS, GROUP_BYTES, LineFileReader
 from pyspark_pipeline.operators.scan.malformed import chunks_by_mode
@@ -42,7 +42,7 @@ class CsvFileReader(LineFileReader):
     ) -> None:
         self._columns = columns
         self._options = options
-        fields = Fields(options, settings)
+        fields = Fields(options, settings, settings.time_zone)
         self._converts = [fields.of(column.type) for column in columns]
         super().__init__(path, None, group_bytes)
         self._is_start = False

@@ -16,7 +16,8 @@ class CsvOptions:
 
     ``places`` are the columns of the files to read, -1 for the text of malformed lines; ``width`` is the number of
     columns of the files. A line with another number of fields is malformed if ``counts``. ``mode`` is PERMISSIVE,
-    DROPMALFORMED or FAILFAST. ``words`` are the texts of doubles that are no numbers.
+    DROPMALFORMED or FAILFAST. ``words`` are the texts of doubles that are no numbers, ``formats``
+    the patterns of dates and timestamps, by the kinds of the types.
     """
 
     places: tuple[int, ...]
@@ -33,6 +34,7 @@ class CsvOptions:
     null: str
     empty: str
     words: Mapping[str, float]
+    formats: Mapping[str, str]
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> CsvOptions:
@@ -57,6 +59,7 @@ class CsvOptions:
                 given["negativeInf"]: float("-inf"),
                 given["nanValue"]: float("nan"),
             },
+            formats={},
         )
 
     @property

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.expressions.cast_numeric import BITS
 from pyspark_pipeline.expressions.cast_text import decimal_parser, java_number, parsed_numbers
+from pyspark_pipeline.expressions.csv_options import CsvOptions
 from pyspark_pipeline.expressions.registry import ExpressionSettings
 from pyspark_pipeline.expressions.source_texts import Convert, SourceTexts, java_decimal
 from pyspark_pipeline.expressions.text_arrays import string_array
@@ -20,17 +21,21 @@ from pyspark_pipeline.kernels import csv_scan, text_parse
 from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.decimal_words import pack_flags, unscaled
-from pyspark_pipeline.operators.scan.csv.options import CsvOptions
 
 _JAVA_INT = re.compile(r"[+-]?\d+")
 _LONG_S = "\u017f"
-
-
+_LINE_FEED = 10
+#: No byte of UTF-8.
+_RECORD_END = 0xFF
 _MOST_BYTES = 2**31 - 1
 
 
 class TooManyFieldsError(OSError):
-    """A line has more fields than Spark parses."""
+    """A line, whose number is ``line``, has more fields than Spark parses."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__("a line has too many fields")
+        self.line = line
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,13 +72,40 @@ class Lines:
 
 
 def read_lines(text: bytes, options: CsvOptions, is_mark: bool = False) -> Lines:
-    """Return the fields of lines of UTF-8 that end with LF.
+    """Return the fields of lines of UTF-8 that end with LF, but for blank lines and comments.
 
     Raise :class:`TooManyFieldsError`, and OSError for lines of 700 MiB and more.
     If ``is_mark``, the first line is a mark of the byte order, for which Spark's parser reads a zero.
     """
     if not text.endswith(b"\n"):
         text += b"\n"
+    lines, zero = _scanned(text, options, _LINE_FEED, skips=True)
+    if is_mark and 0 in options.places:
+        slot = [place for place in options.places if place >= 0].index(0)
+        field = (zero, csv_scan.NULL if options.leads else 1) if options.quote else _empty_field(zero, options)
+        lines.starts[slot, 0], lines.lengths[slot, 0] = field
+    return _with_null_value(lines, options)
+
+
+def read_records(texts: pa.Array, options: CsvOptions) -> Lines:
+    """Return the fields of strings of UTF-8, each of which is one record; NULL, empty texts and comments have none.
+
+    Raise :class:`TooManyFieldsError`, and OSError for records of 700 MiB and more.
+    """
+    ended = pc.binary_join_element_wise(pc.fill_null(texts, "").cast(pa.binary()), bytes([_RECORD_END]), b"")
+    offsets, data = text_parse.text_of(ended)
+    text = data[offsets[0] : offsets[-1]].tobytes()
+    lines, _ = _scanned(text, options, _RECORD_END, skips=False)
+    return _with_null_value(lines, options)
+
+
+def _empty_field(zero: int, options: CsvOptions) -> tuple[int, int]:
+    size = len(options.empty.encode())
+    return zero - size, csv_scan.NULL if options.empty == options.null else size
+
+
+def _scanned(text: bytes, options: CsvOptions, end: int, skips: bool) -> tuple[Lines, int]:
+    """Return the fields of lines, and the place of a zero among their bytes."""
     empty = options.empty.encode()
     size = len(text)
     extra = 2 * size + 16 if options.quote in text else 0
@@ -83,21 +115,21 @@ def read_lines(text: bytes, options: CsvOptions, is_mark: bool = False) -> Lines
     data = allocate(zero + 1 + extra, np.uint8)
     data[:size] = np.frombuffer(text, dtype=np.uint8)
     data[size : zero + 1] = np.frombuffer(empty + b"\0", dtype=np.uint8)
-    rows = csv_scan.count_lines(data, size)
+    rows = csv_scan.count_lines(data, size, end)
     slots = np.full(options.width, -1, dtype=np.int32)
     places = [place for place in options.places if place >= 0]
     slots[places] = np.arange(len(places), dtype=np.int32)
     starts = np.zeros((len(places), rows), dtype=np.int32)
     lengths = np.full((len(places), rows), csv_scan.NULL, dtype=np.int32)
     counts, bounds = np.empty(rows, dtype=np.int32), np.empty((2, rows), dtype=np.int32)
-    nothing = size, csv_scan.NULL if options.empty == options.null else len(empty)
     found = csv_scan.scan_lines(
         data,
         size,
         zero + 1,
-        nothing,
-        options.marks,
+        _empty_field(zero, options),
+        (*options.marks, end),
         (options.leads, options.trails),
+        skips,
         slots,
         options.needed,
         options.most_fields,
@@ -107,10 +139,7 @@ def read_lines(text: bytes, options: CsvOptions, is_mark: bool = False) -> Lines
         bounds,
     )
     if found < 0:
-        raise TooManyFieldsError("a line has too many fields")
-    if is_mark and options.width and slots[0] >= 0:
-        field = (zero, csv_scan.NULL if options.leads else 1) if options.quote else nothing
-        starts[slots[0], 0], lengths[slots[0], 0] = field
+        raise TooManyFieldsError(-found - 1)
     lines = Lines(
         data,
         np.ascontiguousarray(starts[:, :found]),
@@ -118,10 +147,14 @@ def read_lines(text: bytes, options: CsvOptions, is_mark: bool = False) -> Lines
         counts[:found],
         np.ascontiguousarray(bounds[:, :found]),
     )
+    return lines, zero
+
+
+def _with_null_value(lines: Lines, options: CsvOptions) -> Lines:
     if options.null:
         null = np.frombuffer(options.null.encode(), dtype=np.uint8).copy()
-        for slot in range(len(places)):
-            csv_scan.null_equal(data, lines.starts[slot], lines.lengths[slot], null)
+        for slot in range(len(lines.starts)):
+            csv_scan.null_equal(lines.data, lines.starts[slot], lines.lengths[slot], null)
     return lines
 
 
@@ -142,16 +175,18 @@ def warm_up() -> None:
         null="a",
         empty="",
         words={},
+        formats={},
     )
     read_lines(b'"a"b\n', options).texts(0)
 
 
 class Fields:
-    """Converts strings to the types of columns; a string that is no value of the type becomes NULL."""
+    """Converts strings to the types of columns, with times in the time zone ``zone``; what is no value becomes NULL."""
 
-    def __init__(self, options: CsvOptions, settings: ExpressionSettings) -> None:
+    def __init__(self, options: CsvOptions, settings: ExpressionSettings, zone: str) -> None:
         self._words = options.words
-        self._texts = SourceTexts(settings, settings.time_zone)
+        self._formats = options.formats
+        self._texts = SourceTexts(settings, zone)
 
     def of(self, kind: DataType) -> Convert | None:
         """Return the conversion to a type; None for strings."""
@@ -167,7 +202,10 @@ class Fields:
             return _boolean
         if kind.kind == "timestamp_ntz":
             return self._texts.local_timestamp(kind)
-        return self._texts.date(kind) if kind.kind == "date" else self._texts.timestamp(kind)
+        pattern = self._formats.get(kind.kind)
+        if kind.kind == "date":
+            return self._texts.date(kind) if pattern is None else self._texts.date_by(kind, pattern)
+        return self._texts.timestamp(kind) if pattern is None else self._texts.parse(kind, pattern)
 
     def _floating(self, kind: DataType) -> Convert:
         is_single = kind.kind == "float"
