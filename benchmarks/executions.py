@@ -21,7 +21,8 @@ class Executions:
         java_gateway: Any = importlib.import_module("pyspark.java_gateway")  # without types
         java_gateway.ensure_callback_server_started(context._gateway)
         jvm_session: Any = spark._jsparkSession
-        jvm_session.listenerManager().register(self)
+        self._listeners = jvm_session.listenerManager()
+        self._listeners.register(self)
 
     def take(self) -> dict[str, Any]:
         """Return the sums of operators, converted ones and transitions, and the reasons, since the last call."""
@@ -29,6 +30,10 @@ class Executions:
         found, self._found = self._found, []
         sums = {key: sum(report[key] for report in found) for key in ("operators", "converted", "transitions")}
         return sums | {"reasons": sorted({reason for report in found for reason in report["reasons"]})}
+
+    def stop(self) -> None:
+        """End the collection."""
+        self._listeners.unregister(self)
 
     def onSuccess(self, name: str, execution: JavaObject, nanos: int) -> None:  # noqa: N802  (Spark's name)
         """Add the report on a query that ended."""

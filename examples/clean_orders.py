@@ -1,4 +1,4 @@
-"""An ordinary job, independent of the extension: cleans raw orders, enriches them and writes seven tables.
+"""An ordinary job, independent of the extension: cleans raw orders, enriches them and writes seven tables of Parquet.
 
 spark-submit examples/clean_orders.py SOURCE TARGET
 spark-submit $(pyspark-pipeline submit-args) examples/clean_orders.py SOURCE TARGET
