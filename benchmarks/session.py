@@ -1,10 +1,10 @@
 """One engine's Spark session in a process of its own, controlled by JSON lines on its standard input.
 
 Commands, one object a line: ``views`` (register Parquet files), ``functions`` (register Python functions), ``run``
-(execute a query, timed; its rows go to a pickle file on request), ``instances`` (the metrics of that query's fragment
-instances), ``names`` (of the functions and operators of a query), ``storage`` (of cached relations), ``configure`` (set
-options), ``save`` (write the rows of a query) and ``stop``. Each is answered by one JSON line on a pipe that the parent
-passes. The signal :data:`CANCEL` cancels the running query.
+(execute a query, timed; its rows go to a pickle file on request), ``job`` (run a job, each table timed), ``instances``
+(the metrics of that query's fragment instances), ``names`` (of the functions and operators of a query), ``storage`` (of
+cached relations), ``configure`` (set options), ``save`` (write the rows of a query) and ``stop``. Each is answered by
+one JSON line on a pipe that the parent passes. The signal :data:`CANCEL` cancels the running query.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.udtf import UserDefinedTableFunction
 
 from benchmarks.breakdown import Watch
+from benchmarks.executions import Executions
 
 SPARK = "spark"
 PIPELINE = "pipeline"
@@ -51,6 +52,7 @@ class Session:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._watch = Watch(spark)
+        self._executions: Executions | None = None
         self._frame: DataFrame | None = None
 
     def functions(self, module: str) -> dict[str, Any]:
@@ -91,6 +93,19 @@ class Session:
                 content = (columns, frame.schema.simpleString(), [tuple(row) for row in rows])
                 pickle.dump(content, file)
         return {"seconds": seconds, "spent": spent, "summary": summary(frame)}
+
+    def job(self, module: str, source: str, target: str) -> dict[str, Any]:
+        """Run ``module.run``, which yields the name of each table that it wrote: seconds and conversion of each."""
+        if self._executions is None and _has_extension(self._spark):
+            self._executions = Executions(self._spark)
+        tables = {}
+        began = time.perf_counter()
+        for name in importlib.import_module(module).run(self._spark, source, target):
+            tables[name] = {"seconds": time.perf_counter() - began}
+            if self._executions is not None:
+                tables[name] |= self._executions.take()
+            began = time.perf_counter()
+        return {"tables": tables}
 
     def configure(self, settings: dict[str, str]) -> dict[str, Any]:
         """Set options of the session."""
@@ -173,12 +188,16 @@ _SINKS: dict[str, Callable[[DataFrame], list[Any]]] = {
 
 def summary(frame: DataFrame) -> dict[str, Any]:
     """Return the extension's summary of ``frame``; empty if it is off, ``error`` if it fails."""
-    if "PipelinePlugin" not in (frame.sparkSession.sparkContext.getConf().get("spark.plugins") or ""):
+    if not _has_extension(frame.sparkSession):
         return {}
     try:
         return dict(importlib.import_module("pyspark_pipeline.spark.explain").summary(frame))
     except Exception as error:  # the query itself was fine, and its time and answer count
         return {"error": f"{type(error).__name__}: {error}"[:1000]}
+
+
+def _has_extension(spark: SparkSession) -> bool:
+    return "PipelinePlugin" in (spark.sparkContext.getConf().get("spark.plugins") or "")
 
 
 def serve(engine: str, conf: dict[str, str], commands: Iterator[str], answers: Any) -> None:

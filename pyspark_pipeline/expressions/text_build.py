@@ -10,12 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions.by_constants import by_constants
+from pyspark_pipeline.expressions.nested import Elements, list_array, plain_array
 from pyspark_pipeline.expressions.per_value import map_distinct
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.strings import ICU_CASES, LOWER_OF, UPPER_OF, case_kernel
 from pyspark_pipeline.expressions.text_arrays import mapped, string_array
 from pyspark_pipeline.expressions.text_search import NULL_TEXT
-from pyspark_pipeline.expressions.values import from_numbers, numbers, set_null, to_array
+from pyspark_pipeline.expressions.values import flags, from_numbers, numbers, set_null, to_array
 from pyspark_pipeline.kernels import text_slices
 from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.decimal_words import validity_of
@@ -85,23 +86,39 @@ def _reverse(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=lambda values, rows: pc.utf8_reverse(values[0]), by_dictionary=True)
 
 
+_JOINED = [case(["string"], ["string", "array"], variadic=True)]
+
+
 # NULLs of an array's type are left out.
-@function("ConcatWs(Null,Null)", [case(["string"], ["string"], variadic=True)])
-@function("ConcatWs(Null)", [case(["string"], ["string"], variadic=True)])
-@function("ConcatWs", [case(["string"], ["string"], variadic=True)])
+@function("ConcatWs(Null,Null)", _JOINED)
+@function("ConcatWs(Null)", _JOINED)
+@function("ConcatWs", _JOINED)
 def _concat_ws(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Join the strings that are not NULL; NULL if the separator, the first argument, is NULL."""
+    """Join the strings, and those of arrays, that are not NULL; NULL if the separator, the first argument, is NULL."""
+    are_arrays = [argument.type.kind == "array" for argument in call.args]
 
     def run(values: Sequence[Value], rows: int) -> Value:
-        first = to_array(values[1], rows)
-        missing = first.is_null()
-        for value in values[2:]:
-            missing = pc.and_(missing, pc.is_null(value))
+        texts = [
+            _joined_elements(plain_array(value, rows), values[0]) if is_array else to_array(value, rows)
+            for value, is_array in zip(values[1:], are_arrays[1:], strict=True)
+        ]
+        missing = texts[0].is_null()
+        for text in texts[1:]:
+            missing = pc.and_(missing, text.is_null())
         # Arrow leaves out rows whose strings are all NULL.
-        filled = pc.if_else(missing, pa.scalar(""), first)
-        return pc.binary_join_element_wise(filled, *values[2:], values[0], null_handling="skip")
+        filled = pc.if_else(missing, pa.scalar(""), texts[0])
+        return pc.binary_join_element_wise(filled, *texts[1:], values[0], null_handling="skip")
 
     return Kernel(run=run, null_intolerant=False)
+
+
+def _joined_elements(array: pa.Array, separator: Value) -> pa.Array:
+    """Return the elements of each array that are not NULL, joined; NULL for an array that has none."""
+    elements = Elements(array)
+    kept = flags(elements.values().is_valid())
+    counts = elements.counts_of(kept)
+    texts = elements.values().filter(pa.array(kept))
+    return pc.binary_join(list_array(array.type, counts, texts, elements.valid & (counts > 0)), separator)
 
 
 @function("ConcatWs(Null,Null)", [case(["string"])])
@@ -110,6 +127,16 @@ def _concat_ws(call: Call, settings: ExpressionSettings) -> Kernel:
 def _join_nothing(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the empty string; NULL if the separator is NULL."""
     return Kernel(run=lambda values, rows: set_null(pa.repeat("", rows), to_array(values[0], rows).is_null()))
+
+
+@function("Empty2Null", [case(["string"])])
+def _empty_to_null(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return NULL for the empty string: the values by which a write parts its files."""
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        return pc.if_else(pc.equal(values[0], ""), pa.scalar(None, pa.string()), values[0])
+
+    return Kernel(run=run, by_dictionary=True)
 
 
 @function("Ascii", [case(["string"])])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -10,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.window import WindowSpec
 
+from benchmarks.executions import Executions
 from tests.support.compare import difference
 from tests.support.conversion import summary_of
 from tests.support.sessions import ENABLED, configured
@@ -109,6 +111,31 @@ _STEPS: dict[str, Callable[[Tables], DataFrame]] = {
     ),
     "largest": lambda job: job.clean.orderBy(F.desc("amount"), "order_id").limit(10),
 }  # fmt: skip
+
+
+def test_writes_of_an_etl_job_run_in_the_engine_up_to_the_writer(
+    spark: SparkSession, job: Tables, vanilla_only: bool, tmp_path: Path
+) -> None:
+    if vanilla_only:
+        pytest.skip("needs the extension")
+    paid = job.clean.withColumn("name", F.when(F.col("order_id") % 9 == 0, "").otherwise(F.col("email"))).select(
+        "order_id", "customer_id", "day", "name"
+    )
+    newest = paid.withColumn("n", F.row_number().over(_of_customer(F.desc("order_id")))).where("n < 4")
+    executions = Executions(spark)
+    try:
+        for place, (frame, keys) in enumerate([(paid, ["name", "day"]), (newest, ["customer_id"]), (paid, [])]):
+            written = []
+            for engine in ("false", "true"):
+                with configured(spark, {ENABLED: engine}):
+                    path = str(tmp_path / f"{place}-{engine}")
+                    frame.write.partitionBy(*keys).parquet(path)
+                    made = executions.take()
+                written.append(spark.read.parquet(path).collect())
+            assert difference(*written) is None
+            assert made["operators"] - made["converted"] == 1, made
+    finally:
+        executions.stop()
 
 
 def test_steps_of_an_etl_job_run_in_the_engine(spark: SparkSession, job: Tables, vanilla_only: bool) -> None:

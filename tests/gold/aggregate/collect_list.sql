@@ -12,7 +12,6 @@ SELECT k, size(collect_list(i)) AS c, array_join(sort_array(collect_list(CAST(i 
 SELECT k, sort_array(collect_list(d)), sort_array(collect_list(n9)), sort_array(collect_list(n18)), sort_array(collect_list(b)) FROM tame GROUP BY k;
 -- expect: partly
 SELECT b2, sort_array(collect_list(d)), sort_array(collect_list(f)), sort_array(collect_list(l)), sort_array(collect_list(nothing)) FROM numbers GROUP BY b2;
--- expect: partly
 SELECT flag, sort_array(collect_list(s)), sort_array(collect_list(bin)), concat_ws('-', sort_array(collect_list(s2))) FROM texts GROUP BY flag;
 SELECT days, sort_array(collect_list(d)), sort_array(collect_list(ts)), sort_array(collect_list(ntz)) FROM times GROUP BY days;
 SELECT k, sort_array(collect_list(i) FILTER (WHERE id % 2 = 0)), collect_list(i) FILTER (WHERE id < 0), count(*) FROM tame GROUP BY k;
@@ -21,7 +20,11 @@ SELECT collect_list(id), collect_list(n), collect_list(d) FROM empty;
 SELECT k, size(c) FROM (SELECT k, collect_list(i) AS c FROM tame GROUP BY k) WHERE k IS NOT NULL ORDER BY k LIMIT 3;
 SELECT a.k, size(a.c), b.s FROM (SELECT k, collect_list(i) AS c FROM tame GROUP BY k) a JOIN (SELECT k, sum(i) AS s FROM tame GROUP BY k) b ON a.k = b.k;
 SELECT /*+ BROADCAST(a) */ a.k, size(a.c), b.i FROM (SELECT k, collect_list(i) AS c FROM tame GROUP BY k) a JOIN tame b ON a.k = b.k;
--- expect: partly collect_list
+-- Beside distinct values rows come in another order, which must not be read.
 SELECT size(collect_list(DISTINCT i)), count(DISTINCT k) FROM tame;
+SELECT k, array_sort(collect_list(i)), sort_array(collect_list(n9), false), size(collect_list(CAST(i AS string))), count(DISTINCT i % 3), sum(i) FROM tame GROUP BY k;
+SELECT array_sort(collect_list(n)), count(DISTINCT id) FROM empty;
+-- expect: partly collect_list
+SELECT transform(collect_list(i), x -> 1), count(DISTINCT k) FROM tame;
 -- expect: partly collect_list\(decimal\(38,10\)
 SELECT size(collect_list(n38)) FROM numbers;

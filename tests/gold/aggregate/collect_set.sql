@@ -47,6 +47,16 @@ SELECT g, collect_set(x) FILTER (WHERE x % 2 = 0), collect_set(x) FILTER (WHERE 
 SELECT g, collect_set(DISTINCT x % 30 * 16), collect_set(x * INTERVAL '1' SECOND) FROM (SELECT id % 3 AS g, CAST(id AS int) AS x FROM range(0, 60, 1, 1)) GROUP BY g;
 -- expect: any
 SELECT g, collect_set(x % 30 * 16), count(DISTINCT x % 7) FROM (SELECT id % 3 AS g, id AS x FROM range(0, 600, 1, 1)) GROUP BY g;
+-- Beside distinct values rows come in another order, which must not be read.
+SELECT k, array_sort(collect_set(i)), sort_array(collect_set(CAST(i AS string)), false), size(collect_set(n9)), count(DISTINCT i % 3), sum(i) FROM tame GROUP BY k;
+SELECT concat_ws(',', array_sort(collect_set(s))), size(collect_set(s2)), sort_array(collect_set(flag)), count(DISTINCT id % 7) FROM texts;
+SELECT g, array_sort(collect_set(x % 30 * 16), (a, b) -> CASE WHEN a < b THEN 1 WHEN a > b THEN -1 ELSE 0 END), count(DISTINCT x % 7) FROM (SELECT id % 200 AS g, id AS x FROM range(0, 6000, 1, 4)) GROUP BY g;
+SELECT array_sort(collect_set(n)), count(DISTINCT id) FROM empty;
+SELECT id, array_sort(collect_set(n)), count(DISTINCT d) FROM empty GROUP BY id;
+-- expect: declined collect_set
+SELECT g, array_sort(collect_set(x % 30 * 16), (a, b) -> CAST(a % 2 - b % 2 AS int)), count(DISTINCT x % 7) FROM (SELECT id % 3 AS g, id AS x FROM range(0, 600, 1, 1)) GROUP BY g;
+-- expect: declined collect_set
+SELECT array_sort(collect_set(d)), count(DISTINCT i) FROM tame;
 -- NaN: different ones in Spark 4.1, one since 4.3.
 SELECT collect_set(d), collect_set(f), collect_set(d2) FROM numbers WHERE isnan(d) OR d = 0 OR f = 0;
 -- expect[spark=4.1]: partly collect_set

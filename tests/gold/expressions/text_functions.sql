@@ -23,6 +23,10 @@ SELECT id, octet_length(s) AS a, bit_length(s) AS b, octet_length(bin) AS c, bit
 SELECT id, btrim(s) AS a, btrim(s, 'a ') AS b, left(s, 2) AS c, right(s, 2) AS d, char(id) AS e FROM texts;
 SELECT instr(s, 'a') AS k, count(*) FROM texts GROUP BY 1;
 SELECT id FROM texts WHERE replace(s, 'a', '') = '' OR lpad(flag, 3, '*') = '**R';
+-- Arrays among the strings: their elements that are not NULL.
+SELECT id, concat_ws(',', split(s, 'a')) AS a, concat_ws('-', s, array(s2, NULL, s), flag) AS b, concat_ws(s, array(flag, s2)) AS c, concat_ws('☃', IF(id % 3 = 0, NULL, array(s, '')), IF(id % 2 = 0, NULL, 'x')) AS d FROM texts;
+SELECT id, concat_ws(',', array(NULL)) AS a, concat_ws(',', array()) AS b, concat_ws(',', CAST(NULL AS array<string>), s) AS c, concat_ws(NULL, array(s)) AS d, concat_ws(',', array(id, id + 1), array(''), array('', '')) AS e, concat_ws(',', filter(array(s, s2), x -> x > 'a')) AS f, transform(array(s, s2), x -> concat_ws('/', array(x, 'é'))) AS g FROM texts;
+SELECT concat_ws(',', array(s, s2)) AS a FROM texts WHERE id < 0;
 SELECT id, instr(s, 'a') AS a, lpad(s, 3, 'x') AS b, repeat(s, 2) AS c, concat_ws(',', s, s2) AS d FROM texts WHERE id < 0;
 -- Long results.
 SELECT id, length(lpad(s, 5000, 'x')) AS a FROM texts WHERE id > 5;

@@ -89,6 +89,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
     FileColumns.mark(reverted)
     Placement.mark(reverted)
     Observations.mark(reverted)
+    UnreadOrder.mark(reverted)
     var converted = RowOrder.restore(convert(reverted, RowOrder.omitsSorts(reverted)))
     var again = true
     while (again) {

@@ -55,14 +55,15 @@ object RowOrder {
     case stayed => supply(stayed)
   }
 
-  /** Return `converted` below a sort in Spark if `planned`, which it replaces, promised an order. */
+  /** Return `converted` below a sort in the engine if `planned`, which it replaces, promised an order. */
   def sortAbove(converted: PipelineOperatorExec, planned: SparkPlan): SparkPlan =
     if (planned.outputOrdering.isEmpty) converted
     else {
       val order = planned.outputOrdering.map(_.copy(sameOrderExpressions = Nil))
       val sort = SortExec(order, global = false, converted)
       LogicalLinks.insertAbove(sort, converted)
-      sort
+      SortRule.request(sort)
+      Convert(sort)
     }
 
   /**

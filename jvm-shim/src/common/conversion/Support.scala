@@ -63,8 +63,8 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
    * Return whether `a` reads distinct values, or stands beside a function that does: then its rows come in the order of a
    * hash map. `RewriteDistinctAggregates` filters the values of several arguments by `gid`.
    */
-  private def isDistinct(a: AggregateExpression): Boolean =
-    a.isDistinct || a.mode == PartialMerge || a.filter.exists(_.references.exists(_.name == "gid"))
+  private def isDistinct(a: AggregateExpression): Boolean = !UnreadOrder.isMarked(a) &&
+    (a.isDistinct || a.mode == PartialMerge || a.filter.exists(_.references.exists(_.name == "gid")))
 
   def first(es: Seq[Expression]): Option[String] = es.iterator.flatMap(reason).nextOption()
 

@@ -18,6 +18,9 @@ object ArrayComparators {
   private val MostKeys = 3
   private val States = 6
 
+  /** The outcomes for less, equal and greater keys, in ascending and descending order. */
+  private val Orders = Seq("012", "210")
+
   /** Return the sort by the keys of each element, which are lambdas; None if the comparison is of another kind. */
   def byKeys(sort: ArraySort): Option[FunctionCall] = sort.function match {
     case LambdaFunction(body, Seq(left: NamedLambdaVariable, right: NamedLambdaVariable), _) =>
@@ -29,6 +32,13 @@ object ArrayComparators {
         }
       }
     case _ => None
+  }
+
+  /** Return whether `sort` compares the elements themselves, and only equal ones are equal for it. */
+  def isOrderOfElements(sort: ArraySort): Boolean = byKeys(sort).exists {
+    case FunctionCall(_, Seq(_, LambdaFunction(_: NamedLambdaVariable, _, _)), Seq(Comparison(outcomes))) =>
+      Orders.contains(outcomes.drop(3))
+    case _ => false
   }
 }
 
