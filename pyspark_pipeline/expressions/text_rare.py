@@ -234,7 +234,7 @@ _DIGITS = r"(?:#+(?:,#+)*(?:,?0+(?:,0+)*)?|0+(?:,0+)*)(?:\.(?:0+#*|#+))?"
 _AFFIX = r"[^0-9#.,;E'%\u2030\u00a4-]*"
 _SHARE = rf"{_AFFIX}[%\u2030]{_AFFIX}"
 _PATTERN = rf"(?:{_AFFIX}{_DIGITS}(?:{_AFFIX}|{_SHARE})|{_SHARE}{_DIGITS}{_AFFIX}|)"
-#: What Spark takes for the empty pattern.
+#: The pattern that Spark takes for the empty one.
 _DEFAULT_PATTERN = "#,###,###,###,###,###,##0"
 _MULTIPLIERS = {"%": 100, "\u2030": 1000}
 
