@@ -30,7 +30,7 @@ def _engine(vanilla_only: bool, spark: SparkSession, tables: TableShelf) -> Iter
 
 
 def test_explain_returns_an_object_with_every_reason(spark: SparkSession) -> None:
-    query = "SELECT to_csv(struct(1, k)) AS a, luhn_check(k) AS b FROM tame WHERE i > 3"
+    query = "SELECT to_xml(struct(1, k)) AS a, luhn_check(k) AS b FROM tame WHERE i > 3"
     with configured(spark, {ENABLED: "true"}):
         frame = spark.sql(query)
         frame.collect()
@@ -119,11 +119,11 @@ def test_connect_client_queries_run_in_the_engine(spark: SparkSession, client: A
 
 
 def test_explain_works_from_a_connect_client(client: Any, tables: TableShelf) -> None:
-    query = "SELECT to_csv(struct(1, k)) AS s, count(*) AS n FROM parquet.`{}` GROUP BY 1"
+    query = "SELECT to_xml(struct(1, k)) AS s, count(*) AS n FROM parquet.`{}` GROUP BY 1"
     frame = client.sql(query.format(tables.path("tame")))
     made = pyspark_pipeline.explain(frame)
     assert 0 < made.converted < made.operators and made.fragments and made.transitions
-    assert any("to_csv" in reason for reason in made.reasons)
+    assert any("to_xml" in reason for reason in made.reasons)
     assert made.decisions == ("HashAggregate: input of rows from Project: jvmInput=auto",)
     assert str(made).startswith(f"{made.converted} of {made.operators} operators in pipelines")
 

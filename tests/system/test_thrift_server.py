@@ -120,10 +120,10 @@ def test_the_query_after_one_that_timed_out_does_not_wait_for_its_tasks(client: 
 
 
 def test_explain_statement_shows_fragments_and_reasons(client: Client) -> None:
-    text = client.run("EXPLAIN SELECT to_csv(struct(1, string(id))) AS a FROM range(9) WHERE id > 3")[0][0]
+    text = client.run("EXPLAIN SELECT to_xml(struct(1, string(id))) AS a FROM range(9) WHERE id > 3")[0][0]
     _, heading, report = text.partition("== Extended Information (Pipelines) ==")
     assert heading and "operators in pipelines" in report and "fragment" in report
-    assert "to_csv is not supported" in report
+    assert "to_xml is not supported" in report
 
 
 def test_data_error_has_spark_condition(client: Client) -> None:

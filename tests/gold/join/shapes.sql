@@ -50,8 +50,8 @@ SELECT a.k, b.k, count(*) FROM tame a FULL JOIN tame b ON a.k = b.k AND a.z > 1 
 SELECT a.d, b.d, count(*) FROM keys a JOIN keys b ON a.d = b.d AND a.f <=> b.f GROUP BY a.d, b.d;
 SELECT a.id, b.id FROM keys a JOIN keys b ON a.b = (b.i > 0) AND a.id < 20 AND b.id < 40;
 SELECT a.id FROM texts a JOIN texts b ON a.s LIKE concat('%', b.flag, '%') WHERE a.id < 60 AND b.id < 40;
--- expect: partly to_csv
-SELECT a.id FROM texts a JOIN texts b ON a.s > to_csv(struct(1, b.flag)) WHERE a.id < 60 AND b.id < 40;
+-- expect: partly to_xml
+SELECT a.id FROM texts a JOIN texts b ON a.s > to_xml(struct(1, b.flag)) WHERE a.id < 60 AND b.id < 40;
 SELECT /*+ BROADCAST(b) */ a.id, a.s, b.s FROM texts a JOIN texts b ON a.s = b.s2 AND a.id + b.id > 300;
 SELECT /*+ BROADCAST(b) */ a.id, b.ts FROM times a LEFT JOIN times b ON a.ts = b.ts2 AND a.d < b.d2;
 SELECT count(*), max(c) FROM (SELECT a.id, count(b.id) AS c FROM tame a LEFT JOIN tame b ON a.z = b.z GROUP BY a.id HAVING count(b.id) > 1);
@@ -91,8 +91,8 @@ SELECT id FROM tame WHERE (SELECT max(z) FROM tame) + id BETWEEN 3 AND (SELECT c
 -- expect: partly CollectLimit
 SELECT id, CASE WHEN EXISTS (SELECT 1 FROM tame WHERE id < 0) THEN id ELSE -1 END AS x, NOT EXISTS (SELECT 1 FROM texts WHERE s = 'zzz') AS y FROM tame WHERE id < 4;
 SELECT id FROM tame WHERE d > (SELECT avg(d) FROM tame) AND k LIKE (SELECT max(k) FROM tame);
--- expect: partly to_csv
-SELECT id FROM tame WHERE d > (SELECT avg(d) FROM tame) AND to_csv(struct(1, k)) <> (SELECT max(k) FROM tame);
+-- expect: partly to_xml
+SELECT id FROM tame WHERE d > (SELECT avg(d) FROM tame) AND to_xml(struct(1, k)) <> (SELECT max(k) FROM tame);
 SELECT id, (SELECT max(ts) FROM times) AS a, (SELECT min(d) FROM times) AS b, (SELECT max(n38) FROM tame) AS c, (SELECT max(s) FROM texts) AS e, (SELECT max(bin) FROM texts) AS f, (SELECT max(f) FROM tame) AS g, (SELECT max(b) FROM tame) AS h FROM tame WHERE id < 3;
 SELECT k, count(*) FROM tame GROUP BY k HAVING count(*) > (SELECT min(c) FROM (SELECT count(*) AS c FROM tame GROUP BY k));
 SELECT a.id FROM tame a JOIN tame b ON a.id = b.id AND a.i > (SELECT avg(i) FROM tame);
