@@ -76,6 +76,8 @@ def conversion_with_texts(conversion: Any) -> Any:
 
 def _columns(data: Any, schema: Any, *, by_name: bool) -> list[Any] | None:
     """Return the columns that Spark converts to the fields of the schema; None if it treats the data as a whole."""
+    if not schema.fields:
+        return None
     if not isinstance(data, pd.DataFrame):
         return list(data) if len(data) == len(schema.fields) else None
     if not len(data.columns) or len(data.columns) < len(schema.fields):

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
+from pyspark.sql.types import StructType
 
 from tests.support.python_functions import same_outcome
 
@@ -89,6 +90,11 @@ def test_objects_become_texts_as_in_spark(spark: SparkSession, objects: str, for
         spark.conf.set("test.rows", str(rows))
         values = _OBJECTS[objects]
         same_outcome(spark, lambda: form(spark, lambda n: _series(values, n, distinct=distinct)))  # noqa: B023
+
+
+def test_frames_without_declared_columns(spark: SparkSession) -> None:
+    spark.conf.set("test.rows", "50")
+    same_outcome(spark, lambda: _ids(spark).mapInPandas(lambda frames: frames, StructType([])))
 
 
 def test_columns_of_strings_with_other_types(spark: SparkSession) -> None:
