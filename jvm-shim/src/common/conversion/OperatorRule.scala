@@ -75,8 +75,8 @@ trait OperatorRule[T <: SparkPlan] {
   /** Return whether the work of `op` alone may pay for the transition of a region's rows back to Spark. */
   def isHeavy(op: T): Boolean = false
 
-  /** Return the bytes that `op` reads from a source; 0 if Spark's own operator produces its rows at no cost. */
-  def readBytes(op: T): BigInt = 0
+  /** Return the bytes that `op` reads from a source, or that Spark would convert to Arrow if its rows go `toPython`. */
+  def readBytes(op: T, toPython: Boolean): BigInt = 0
 
   // Execution
 

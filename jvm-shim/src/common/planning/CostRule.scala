@@ -1,12 +1,11 @@
 package org.apache.spark.sql.pysparkpipeline
 
-import org.apache.spark.sql.execution.{RangeExec, SparkPlan}
+import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.QueryStageExec
 
 /**
  * Reverts regions that would not be faster ([[Policies.region]]). A region is a maximal connected set of converted
- * operators and exchanges. If Spark caches the result (`isCached`), its chunks need no transition. Spark computes a range
- * faster than the engine, but for functions in Python it converts the numbers to Arrow.
+ * operators and exchanges. If Spark caches the result (`isCached`), its chunks need no transition.
  */
 class CostRule(model: CostModel, isCached: Boolean) {
 
@@ -29,13 +28,11 @@ class CostRule(model: CostModel, isCached: Boolean) {
     val isHeavy = isCached || operators.exists(op => OperatorRules.of(op).isHeavy(op))
     val readsStage = members.exists(member => member.isInstanceOf[QueryStageExec] && !CachedScans.isRead(member))
     val hasSubqueries = ScalarSubqueries.runInEngine(operators.flatMap(_.expressions))
-    val bytes = operators.map(op => OperatorRules.of(op).readBytes(op)).sum +
-      members.flatMap(CachedScans.of).map(CachedScans.bytes).sum +
-      (if (operators.exists(callsPython)) operators.collect { case range: RangeExec => RangeRule.bytes(range) }.sum else 0)
+    val toPython = operators.exists(op => OperatorRules.of(op).pythonFunctions(op).nonEmpty)
+    val bytes = operators.map(op => OperatorRules.of(op).readBytes(op, toPython)).sum +
+      members.flatMap(CachedScans.of).map(CachedScans.bytes).sum
     Policies.region(isHeavy, ScalarSubqueries.isTop(region), hasSubqueries, readsStage, bytes, model.minScanBytes)
   }
-
-  private def callsPython(op: SparkPlan): Boolean = OperatorRules.of(op).pythonFunctions(op).nonEmpty
 
   /** Return the region's members and the stages it reads. */
   private def collect(plan: SparkPlan): Seq[SparkPlan] = plan match {

@@ -32,8 +32,8 @@ object PythonScanRule extends SourceRule[BatchScanExec] {
   /** Spark too would send the rows through Python. */
   override def isHeavy(op: BatchScanExec): Boolean = true
 
-  /** Nobody knows before the function has run; Spark too takes a source without statistics for the largest. */
-  override def readBytes(op: BatchScanExec): BigInt = Long.MaxValue
+  /** The size is unknown before the function has run; Spark too takes a source without statistics for the largest. */
+  override def readBytes(op: BatchScanExec, toPython: Boolean): BigInt = Long.MaxValue
 
   /** A task calls the function for one partition. */
   override def isRowwise(op: BatchScanExec): Boolean = false

@@ -13,7 +13,7 @@ object ScanRule extends SourceRule[FileSourceScanExec] {
 
   override def revert(op: FileSourceScanExec): SparkPlan = FileColumns.revert(op)
 
-  override def readBytes(op: FileSourceScanExec): BigInt = CostModel.scanBytes(op)
+  override def readBytes(op: FileSourceScanExec, toPython: Boolean): BigInt = CostModel.scanBytes(op)
 
   override def parts(op: FileSourceScanExec, metrics: Map[String, SQLMetric]): Array[ScanPart] =
     ScanParts.of(op, metrics)
