@@ -41,6 +41,7 @@ def emit_document(document: dict[str, Any], path: Path | None) -> None:
 
 
 def write_document(document: dict[str, Any], path: Path | None) -> None:
-    """Write the JSON document to ``path`` if given."""
+    """Write the JSON document to ``path`` if given; values that JSON does not know as texts."""
     if path:
-        path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(document, indent=1, default=str) + "\n", encoding="utf-8")

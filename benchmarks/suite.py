@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
-from benchmarks.command_line import configuration, extra_settings, make_parser
+from benchmarks.command_line import configuration, extra_settings, make_parser, write_document
 from benchmarks.engine import Engine
 from benchmarks.oracle import Texts
 from benchmarks.queries import Query
@@ -94,9 +94,7 @@ class Suite:
                 "queries": results,
                 "summary": report.summary(results),
             }
-        if arguments.json:
-            arguments.json.parent.mkdir(parents=True, exist_ok=True)
-            arguments.json.write_text(json.dumps(document, indent=1, default=str) + "\n", encoding="utf-8")
+        write_document(document, arguments.json)
         print(json.dumps(document["summary"]))
         return 0 if document["summary"].get("all_equal", True) else 1
 
