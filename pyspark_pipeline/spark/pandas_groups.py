@@ -90,23 +90,5 @@ class PandasGroups:
         return series if isinstance(series, pd.Series) and isinstance(series.dtype, np.dtype) else None
 
 
-def frames_at_once(deserializer: Any) -> Callable[[Any, int], Any]:
-    """Return ``arrow_to_pandas`` of a deserializer of Spark 4.1 that makes a frame of a struct without renamed series.
-
-    It is called with a chunked array and its ordinal.
-    """
-    convert = deserializer.arrow_to_pandas
-
-    def to_pandas(column: Any, i: int) -> Any:
-        names = [field.name for field in column.type] if pa.types.is_struct(column.type) else []
-        if not names or len(set(names)) < len(names) or deserializer._input_types is not None:
-            return convert(column, i)
-        if any(pa.types.is_struct(field.type) for field in column.type):
-            return convert(column, i)  # of these Spark makes no frames
-        return pd.DataFrame({name: convert(part, i) for name, part in zip(names, column.flatten(), strict=True)})
-
-    return to_pandas
-
-
 def _cut(whole: Any, start: int, stop: int) -> Any:
     return pd.Series(whole.to_numpy()[start:stop], name=whole.name)

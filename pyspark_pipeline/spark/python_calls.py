@@ -20,8 +20,7 @@ from pyspark_pipeline.operators.python_functions.calls import Evaluate
 from pyspark_pipeline.operators.python_functions.row_values import spark_column_of
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.python_functions import PythonCall, PythonFunctions
-from pyspark_pipeline.spark.pandas_groups import frames_at_once
-from pyspark_pipeline.spark.pandas_texts import conversion_with_texts, with_texts
+from pyspark_pipeline.spark.pandas_batches import conversion_with_texts, frames_at_once, with_texts
 from pyspark_pipeline.spark.python_tables import load_table
 from pyspark_pipeline.spark.read_groups import object_functions, read_arguments_of_wrappers, wrapped_functions
 from pyspark_pipeline.spark.worker_input import (

@@ -1,7 +1,7 @@
-"""Conversion of columns of texts from pandas to Arrow, where the result is that of Spark's conversion.
+"""Conversion of a batch to a frame, and of columns of texts to Arrow, where the result is that of Spark's conversion.
 
 Spark looks for NULLs in a column of Python objects, and converts the objects one by one. Here Arrow finds the NULLs,
-and objects that occur many times are converted once.
+and objects that occur many times are converted once. Spark 4.1 makes a frame of a batch from renamed series.
 """
 
 from __future__ import annotations
@@ -18,6 +18,24 @@ from pyspark.sql.types import StringType
 #: Rows of a column in which few distinct objects are expected in the others, too.
 _FIRST_ROWS = 1024
 _FEW = 256
+
+
+def frames_at_once(deserializer: Any) -> Callable[[Any, int], Any]:
+    """Return ``arrow_to_pandas`` of a deserializer of Spark 4.1 that makes a frame of a struct without renamed series.
+
+    It is called with a chunked array and its ordinal.
+    """
+    convert = deserializer.arrow_to_pandas
+
+    def to_pandas(column: Any, i: int) -> Any:
+        names = [field.name for field in column.type] if pa.types.is_struct(column.type) else []
+        if not names or len(set(names)) < len(names) or deserializer._input_types is not None:
+            return convert(column, i)
+        if any(pa.types.is_struct(field.type) for field in column.type):
+            return convert(column, i)  # of these Spark makes no frames
+        return pd.DataFrame({name: convert(part, i) for name, part in zip(names, column.flatten(), strict=True)})
+
+    return to_pandas
 
 
 def text_array(series: Any, type_: Any) -> pa.Array | None:
