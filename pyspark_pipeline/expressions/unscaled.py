@@ -32,7 +32,7 @@ def to_decimal128(chunk: pa.RecordBatch, unscaled: UnscaledTypes) -> pa.RecordBa
     changed = False
     for position, column in enumerate(columns):
         if is_unscaled(column, unscaled, position):
-            columns[position] = _to_decimal128(column, unscaled[position])
+            columns[position] = widened(column, unscaled[position])
             changed = True
     return pa.RecordBatch.from_arrays(columns, chunk.schema.names) if changed else chunk
 
@@ -42,7 +42,8 @@ def is_unscaled(column: pa.Array, unscaled: UnscaledTypes, position: int) -> boo
     return bool(unscaled) and unscaled[position] is not None and column.type in _UNSCALED_TYPES
 
 
-def _to_decimal128(column: pa.Array, target: pa.DataType) -> pa.Array:
+def widened(column: pa.Array, target: pa.DataType) -> pa.Array:
+    """Convert a column of unscaled integers, int32 or int64, to the decimal128 ``target``."""
     rows = len(column)
     if not rows:
         return pa.nulls(0, target)

@@ -58,9 +58,9 @@ def made(rows: int, distinct: int, share: float) -> pa.Table:
     return pa.table(columns)
 
 
-def chunks(path: Path, batch_rows: int, spec: str = SPEC) -> pa.Table | None:
+def chunks(path: Path, batch_rows: int, spec: str = SPEC, unscaled: bool = True) -> pa.Table | None:
     """Read the columns of a file as the scan does, and plain; None without rows."""
-    reader = ParquetFileReader(str(path), fields(spec), False, unscaled_decimals=True)
+    reader = ParquetFileReader(str(path), fields(spec), False, unscaled_decimals=unscaled)
     names = [field.name for field in fields(spec)]
     tables = []
     for group in range(reader.metadata.num_row_groups):
@@ -77,17 +77,17 @@ def plain(array: pa.Array) -> pa.Array:
     return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
 
 
-def expected(path: Path) -> pa.Table | None:
-    """Return the columns as pyarrow reads them, decimals as the integers that are stored; None without rows."""
+def expected(path: Path, unscaled: bool = True) -> pa.Table | None:
+    """Return the columns as pyarrow reads them; if ``unscaled``, decimals as stored integers; None without rows."""
     table = pq.read_table(path).combine_chunks()
     if not table.num_rows:
         return None
     columns = {}
     for name in (field.name for field in fields(SPEC)):
         array = table.column(name)
-        if pa.types.is_decimal(array.type):
-            unscaled = array.chunk(0).view(pa.decimal128(array.type.precision, 0)) if array.num_chunks else array
-            array = unscaled.cast(pa.int32() if array.type.precision <= 9 else pa.int64())
+        if unscaled and pa.types.is_decimal(array.type):
+            whole = array.chunk(0).view(pa.decimal128(array.type.precision, 0)) if array.num_chunks else array
+            array = whole.cast(pa.int32() if array.type.precision <= 9 else pa.int64())
         columns[name] = array
     return pa.table(columns)
 
@@ -124,8 +124,9 @@ def test_values_are_those_of_pyarrow(tmp_path: Path, version: str, compression: 
             row_group_size=int(RANDOM.choice([4000, 1 << 20])),
             store_decimal_as_integer=True,
         )
-        for batch_rows in (999, 1 << 17):
-            assert chunks(path, batch_rows) == expected(path), (shape, uses_dictionary, batch_rows)
+        for batch_rows, unscaled in itertools.product((999, 1 << 17), (True, False)):
+            found = chunks(path, batch_rows, unscaled=unscaled)
+            assert found == expected(path, unscaled), (shape, uses_dictionary, batch_rows, unscaled)
 
 
 def test_values_of_required_columns_are_those_of_pyarrow(tmp_path: Path) -> None:

@@ -296,7 +296,7 @@ class ParquetFileReader:
         found = {}
         for name, (leaf, shown) in self._known.items():
             pages = None
-            if name in encoded or pa.types.is_primitive(shown):
+            if name in encoded or not (pa.types.is_string(shown) or pa.types.is_string_view(shown)):
                 is_nullable = self.metadata.schema.column(leaf).max_definition_level > 0
                 pages = open_pages(self._file.fileno(), group.column(leaf), is_nullable, shown)
             if pages is not None:

@@ -1,8 +1,8 @@
 """Decodes the pages of flat columns with kernels; pyarrow reads whatever this module does not know.
 
-Known are columns of numbers of four or eight bytes, and texts whose pages are all encoded by a dictionary, which stay
-so; NULLs; plain pages and those encoded by a dictionary, of both versions. Half of pyarrow's time for such columns is
-Snappy's, a quarter are the codes.
+Known are columns of numbers of four or eight bytes, decimals among them, and texts whose pages are all encoded by a
+dictionary, which stay so; NULLs; plain pages and those encoded by a dictionary, of both versions. Half of pyarrow's
+time for such columns is Snappy's, a quarter are the codes.
 
 A page that is known by its header, but damaged, raises ``ArrowInvalid``.
 """
@@ -18,7 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyspark_pipeline.kernels import compile_cache, kernel_cache
+from pyspark_pipeline.expressions.unscaled import widened
+from pyspark_pipeline.kernels import compile_cache, kernel_cache, row_ranges
 from pyspark_pipeline.kernels import parquet_pages as page_kernels
 from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import pack_validity
@@ -26,6 +27,7 @@ from pyspark_pipeline.kernels.snappy import decompress_words
 
 _WIDTHS = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}
 _WORDS: dict[int, type[np.generic]] = {4: np.uint32, 8: np.uint64}
+_INTEGERS = {4: pa.int32(), 8: pa.int64()}
 _PLAIN, _RUNS = 0, 3
 _DICTIONARY = (2, 8)  # the encoding of Parquet 1 and that of Parquet 2
 _CODECS = {"UNCOMPRESSED": None, "SNAPPY": "snappy", "GZIP": "gzip", "ZSTD": "zstd"}
@@ -44,6 +46,8 @@ _KERNELS = (
     page_kernels.text_ends,
     page_kernels.copy_texts,
     decompress_words,
+    row_ranges.widen_ints,
+    row_ranges.widen_longs,
 )
 
 #: Returns the bytes of a page, uint8, of a size; some bytes may follow the stored ones.
@@ -62,6 +66,8 @@ def is_known(column: pq.ColumnSchema, shown: pa.DataType) -> bool:
     if column.physical_type == "BYTE_ARRAY":
         return bool(shown in (pa.string(), pa.string_view()))
     width = _WIDTHS.get(column.physical_type)
+    if pa.types.is_decimal128(shown):
+        return column.physical_type in ("INT32", "INT64")
     return width is not None and pa.types.is_primitive(shown) and bool(shown.bit_width == 8 * width)
 
 
@@ -178,6 +184,7 @@ class ColumnPages:
         self._is_nullable = is_nullable
         self._is_text = width is None
         self._shown = shown
+        self._unscaled = _INTEGERS[width] if width and pa.types.is_decimal128(shown) else None
         self._dtype = np.dtype(_WORDS[width or _CODE_BYTES])
         has_dictionary = bool(table) and table[0][page_kernels.KIND] == page_kernels.DICTIONARY_PAGE
         self._dictionary_page = self._pages.popleft() if has_dictionary else None
@@ -217,6 +224,8 @@ class ColumnPages:
             filled = end
         mask, nulls = (None, 0) if valid is None else pack_validity(valid.view(np.bool_))
         buffers = [mask, pa.py_buffer(out)]
+        if self._unscaled is not None:
+            return widened(pa.Array.from_buffers(self._unscaled, count, buffers, nulls), self._shown)
         if not self._is_text:
             return pa.Array.from_buffers(self._shown, count, buffers, nulls)
         self._read_dictionary()  # there may have been no row
