@@ -146,8 +146,19 @@ def test_functions_run_on_executors(cluster: Standalone, folder: Path) -> None:
     (folder / "offset.txt").write_text("1000")
     job = [str(ROOT / "tests" / "system" / "jobs_functions.py"), str(folder / "offset.txt")]
     found = submit(cluster.url, sys.executable, job, "--py-files", str(folder / "shipped.py"))
+    check_forms(found, 5)
+
+
+@pytest.mark.rotates
+def test_files_of_all_formats_are_read_on_executors(cluster: Standalone, folder: Path) -> None:
+    job = [str(ROOT / "tests" / "system" / "jobs_files.py"), str(folder / "files")]
+    check_forms(submit(cluster.url, sys.executable, job), 6)
+
+
+def check_forms(found: dict[str, Any], forms: int) -> None:
+    """Check the lines of a job that runs each form with and without fragments."""
     del found["log"]
-    assert len(found) == 5
+    assert len(found) == forms
     for form, line in found.items():
         assert line["rows"] == line["spark"] and line["rows"], form
         assert line["converted"] == line["operators"], (form, line["reasons"])
