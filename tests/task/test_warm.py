@@ -57,6 +57,12 @@ def use_a_kernel(path: Path = _PACKAGE, **variables: str) -> dict[str, object]:
     return dict(json.loads(run(_USE_A_KERNEL, path, **variables).stdout))
 
 
+def test_each_step_runs() -> None:
+    """A step that fails would leave the cache incomplete for good."""
+    for step in warm._STEPS:
+        step()
+
+
 def test_children_share_steps_and_complete_cache(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = tmp_path / "ran"
     monkeypatch.setattr(warm, "_STEPS", (lambda: record(ran),) * 5)

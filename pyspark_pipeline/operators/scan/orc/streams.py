@@ -101,8 +101,8 @@ def _spread(found: Int64Array, valid: UInt8Array | None, kind: pa.DataType) -> p
 
 def warm_up() -> None:
     """Load the kernels of streams and of blocks."""
-    numbers, bit = bytes([0, 0]), bytes([0xFF, 0x80])
-    for encoding in (_DIRECT, _DIRECT_V2):
+    bit, one, old_one = bytes([0xFF, 0x80]), bytes([0x40, 0, 0]), bytes([0xFF, 0])  # runs of one value
+    for encoding, numbers in ((_DIRECT, old_one), (_DIRECT_V2, one)):
         read_timestamps({PRESENT: bit, DATA: numbers, SECONDARY: numbers}, 2, encoding, 0)
-    read_texts({PRESENT: bit, DATA: numbers, LENGTH: numbers}, 2, _DICTIONARY_V2, 1)
+    read_texts({PRESENT: bit, DATA: one, LENGTH: one}, 2, _DICTIONARY_V2, 1)
     orc_runs.lz4_size(padded(b""), 0)
