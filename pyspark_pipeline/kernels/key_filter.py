@@ -19,7 +19,7 @@ from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.join_keys import KeyReader
 from pyspark_pipeline.kernels.join_table import JoinTable
 from pyspark_pipeline.kernels.murmur3 import is_valid
-from pyspark_pipeline.kernels.tagged_slots import hash_words
+from pyspark_pipeline.kernels.tagged_slots import equal_words, hash_words
 
 _BITS_PER_KEY = 16
 
@@ -50,16 +50,25 @@ def _fill(keys: Int64Array, width: int, bitmap: UInt8Array, skip: int, words: UI
 def _keep_in_bloom(
     keys: Int64Array, width: int, bitmap: UInt8Array, skip: int, words: UInt64Array, shift: int, mask: UInt8Array
 ) -> int:
-    """Clear the mask of the rows whose key was not inserted or is NULL; return the number of rows still selected."""
+    """Clear the mask of the rows whose key was not inserted or is NULL; return the number of rows still selected.
+
+    A row that is not selected is not looked up, nor one whose key is that of the last row that was.
+    """
     kept = 0
+    last, found = np.int64(-1), np.uint8(0)
     for row in range(mask.size):
-        kept_row = np.uint8(0)
-        if is_valid(bitmap, skip, row):
+        if mask[row] == 0:
+            continue
+        if not is_valid(bitmap, skip, row):
+            mask[row] = 0
+            continue
+        if last < 0 or not equal_words(keys, row, keys, last, width):
             mixed = hash_words(keys, width, row)
             wanted = _bits_of(mixed)
-            kept_row = np.uint8((words[mixed >> np.uint64(shift)] & wanted) == wanted)
-        mask[row] &= kept_row
-        kept += mask[row]
+            found = np.uint8((words[mixed >> np.uint64(shift)] & wanted) == wanted)
+            last = row
+        mask[row] = found
+        kept += found
     return kept
 
 

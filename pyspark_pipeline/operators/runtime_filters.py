@@ -1,7 +1,8 @@
 """Runtime filters (Velox: dynamic filters): conditions on scans and other joins, available once a join is built.
 
-During decomposition a join registers its future filters for the scans that read its probe keys, and for the lowest
-join of the probe pipeline; these are decomposed later and receive the filters. In the probe pipeline they evaluate the
+During decomposition a join registers its future filters for the scans that read its probe keys, which prune row groups
+and drop rows before other columns are decoded, and for the lowest join of the probe pipeline; these are decomposed
+later and receive the filters. In the probe pipeline they evaluate the
 filters at their first chunk: the pipeline has waited for all its tables by then. A scan in another pipeline (below a
 union whose inputs run in one instance) waits for the table only until a deadline; then it reads without the filter, and
 checks again for each row group.
@@ -14,14 +15,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import pyarrow as pa
+
 from pyspark_pipeline.exec.background import BackgroundWork
 from pyspark_pipeline.exec.bridge import Bridge
 from pyspark_pipeline.exec.deadline import Deadline
 from pyspark_pipeline.exec.event import Waker
-from pyspark_pipeline.kernels.join_table import JoinTable
+from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
 from pyspark_pipeline.kernels.key_filter import KeyFilter
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Node
+
+#: The rows of a sample that decides about a filter of rows, and the rows after which its pass rate is checked.
+SAMPLE_ROWS = 8192
+OBSERVED_ROWS = 1 << 19
+#: A filter of rows with a higher pass rate costs more than it saves.
+MAX_PASS_RATE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +110,11 @@ class RowFilter:
         self.columns = columns
 
 
+def share_found(table: JoinTable | None, keys: Sequence[pa.Array], rows: int) -> float:
+    """Return the share of ``rows`` rows whose keys are in the table; 1 if there is no table."""
+    return 1.0 if table is None else JoinProber(table).find(keys, rows)[1] / rows
+
+
 class RuntimeFilters:
     """The filters that joins registered, by the node that may apply them."""
 
@@ -112,14 +126,14 @@ class RuntimeFilters:
         """Register a filter that may prune the row groups of a scan."""
         self._scans.setdefault(id(scan), []).append(filter_)
 
-    def add_row_filter(self, join: Node, rows: RowFilter) -> None:
-        """Register a filter that may drop probe rows of a join."""
-        self._rows.setdefault(id(join), []).append(rows)
+    def add_row_filter(self, node: Node, rows: RowFilter) -> None:
+        """Register a filter that may drop probe rows of a join, or rows of a scan."""
+        self._rows.setdefault(id(node), []).append(rows)
 
     def scan_filters(self, scan: Node) -> list[ScanFilter]:
         """Return the filters registered for a scan."""
         return self._scans.get(id(scan), [])
 
-    def row_filters(self, join: Node) -> list[RowFilter]:
-        """Return the filters registered for a join."""
-        return self._rows.get(id(join), [])
+    def row_filters(self, node: Node) -> list[RowFilter]:
+        """Return the filters of rows registered for a join or a scan."""
+        return self._rows.get(id(node), [])

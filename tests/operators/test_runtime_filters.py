@@ -20,8 +20,9 @@ from pyspark_pipeline.exchange import SinkFactory, StreamTransport
 from pyspark_pipeline.exec.execute import execute
 from pyspark_pipeline.exec.instance import FragmentInstance
 from pyspark_pipeline.exec.output_queue import OutputQueue
+from pyspark_pipeline.kernels import compile_cache
 from pyspark_pipeline.memory import MemoryTracker
-from pyspark_pipeline.operators.joins import row_filter
+from pyspark_pipeline.operators import runtime_filters
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.joins import Join, JoinType
@@ -85,7 +86,7 @@ def test_join_with_runtime_filter_returns_the_same_rows(
     shape: tuple[JoinType, bool], most: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With and without filters, also filters that drop nothing, in memory and spilled."""
-    monkeypatch.setattr(row_filter, "MAX_PASS_RATE", most)
+    monkeypatch.setattr(runtime_filters, "MAX_PASS_RATE", most)
     for number, kinds in enumerate(KEYS):
         node, wanted = star(kinds, shape, random.Random(number))
         for on, dop, limit in ((True, 1, None), (False, 1, None), (True, 3, None)):
@@ -150,7 +151,7 @@ def test_row_filter_less_selective_than_the_first_join_is_disabled() -> None:
 
 
 def test_row_filter_that_becomes_unselective_is_disabled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_filter, "OBSERVED_ROWS", 1000)
+    monkeypatch.setattr(runtime_filters, "OBSERVED_ROWS", 1000)
     later: list[Row] = [(i % 100, 50 + i % 50 if i < 500 else 0) for i in range(5000)]
     node = dimensions(side("a:bigint, b:bigint", [(a, b + 1 if a < 90 and i < 500 else b) for i, (a, b) in
                                                  enumerate(later)], 500), 10)  # fmt: skip
@@ -251,6 +252,72 @@ def test_each_of_several_keys_prunes_row_groups(spill_folder: Path) -> None:  # 
     found = Run(made, splits=[split])
     assert bag(found.rows) == bag(expected(given, built, J.INNER, 2))
     assert found.counters["row_groups_pruned_by_joins"] == 8
+
+
+def scattered(folder: Path, kind: str, rows: int = 4000) -> tuple[FileScan, ScanSplit, list[Row]]:
+    """Store (k, n, p) in which each value of the pool of ``kind``, and NULL, is everywhere."""
+    output = fields(f"k:{kind}, n:int, p:decimal(9;2)")
+    pool = [*POOLS[kind], None]
+    given = [(pool[i * 7 % len(pool)], i % 10, Decimal(i).scaleb(-2)) for i in range(rows)]
+    arrays = [pa.array([row[i] for row in given], field.type.arrow) for i, field in enumerate(output)]
+    path = folder.parent / f"{folder.name}-scattered.parquet"
+    pq.write_table(pa.table(arrays, names=["k", "n", "p"]), path, row_group_size=1500, store_decimal_as_integer=True)
+    split = ScanSplit(path=str(path), start=0, length=path.stat().st_size)
+    return FileScan(format="parquet", output=output, input_id=0, num_data_columns=3), split, given
+
+
+@pytest.fixture
+def decoding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decode pages though the cache of kernels may not be complete yet."""
+    monkeypatch.setattr(compile_cache, "is_complete", lambda: True)
+
+
+@pytest.mark.parametrize("kind", POOLS)
+def test_columns_of_rows_without_a_match_are_not_decoded(
+    kind: str, spill_folder: Path, decoding: None  # noqa: F811
+) -> None:  # fmt: skip
+    node, split, given = scattered(spill_folder, kind)
+    pool = POOLS[kind]
+    for values, is_selective in ((pool[3:5], True), (pool[1:9], False)):
+        built: list[Row] = [(value, "a") for value in values] + [(None, "b")]
+        made = join(node, side(f"k:{kind}, s:string", built, 2), J.INNER, False, ["k"])
+        wanted = bag(expected(given, built, J.INNER, 1))
+        for dop, batch_rows in ((1, 1000), (3, 700)):
+            found, off = (Run(made, splits=[split], dop=dop, batch_rows=batch_rows, on=on) for on in (True, False))
+            assert bag(found.rows) == bag(off.rows) == wanted
+            is_tested = is_selective and kind in ("bigint", "int", "date", "timestamp", "timestamp_ntz")
+            assert found.counters["rows_left_out"] == (len(given) - len(wanted) if is_tested else 0)
+            assert off.counters["rows_left_out"] == 0
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
+def test_only_joins_that_drop_unmatched_rows_test_their_keys_in_a_scan(
+    shape: tuple[JoinType, bool], spill_folder: Path, decoding: None  # noqa: F811
+) -> None:  # fmt: skip
+    node, split, given = scattered(spill_folder, "bigint")
+    few: list[Row] = [(POOLS["bigint"][1], 1)]
+    other = side("k:bigint, m:int", few, 2)
+    left, right, first, second = (other, node, few, given) if shape[1] else (node, other, given, few)
+    made = join(left, right, *shape, ["k"])
+    found = Run(made, splits=[split])
+    assert bag(found.rows) == bag(expected(first, second, shape[0], 1))
+    drops = not made.shape.probe_outer and shape[0] not in (J.LEFT_ANTI, J.EXISTENCE)
+    assert (found.counters["rows_left_out"] > 3000) == drops
+
+
+def test_keys_of_joins_are_tested_in_a_scan_after_a_filter(spill_folder: Path, decoding: None) -> None:  # noqa: F811
+    node, split, _ = scattered(spill_folder, "bigint")
+    few = side("k:bigint, s:string", [(POOLS["bigint"][4], "a")], 2)
+
+    def run(least: int) -> Run:
+        condition = call("GreaterThanOrEqual", "boolean", column(node, "n"), literal(least, "int"))
+        made = join(Filter(output=node.output, condition=condition, child=node), few, J.INNER, False, ["k"])
+        found, off = (Run(made, splits=[split], on=on) for on in (True, False))
+        assert bag(found.rows) == bag(off.rows) and found.rows
+        return found
+
+    assert run(2).counters["rows_left_out"] == 4000 - len(run(2).rows)
+    assert run(8).counters["rows_left_out"] == 4000 * 8 // 10  # the filter alone leaves few rows
 
 
 def test_scan_filter_is_pushed_down_unless_an_expression_may_raise(

@@ -12,12 +12,13 @@ from pyspark_pipeline.operators.joins.build import JoinBuildFactory
 from pyspark_pipeline.operators.joins.build_side import BuildSide, build_bytes
 from pyspark_pipeline.operators.joins.columns import required_inputs
 from pyspark_pipeline.operators.joins.key_conditions import key_condition
-from pyspark_pipeline.operators.joins.key_lineage import probe_lineage, trace_column_lineage
+from pyspark_pipeline.operators.joins.key_lineage import present, probe_lineage, trace_column_lineage
 from pyspark_pipeline.operators.joins.probe import JoinProbeFactory
 from pyspark_pipeline.operators.joins.row_filter import RuntimeFilterFactory
 from pyspark_pipeline.operators.joins.shared import BroadcastSide, SharedJoinState
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.runtime_filters import RowFilter, ScanFilter
+from pyspark_pipeline.operators.scan.key_tests import is_testable
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.expr import ColumnRef, Expr
 from pyspark_pipeline.plan.joins import HashJoin, Join, NestedLoopJoin
@@ -70,6 +71,8 @@ def _offer_filters(node: HashJoin, shared: SharedJoinState, builder: PipelineBui
         builder.runtime_filters.add_row_filter(lineage.lowest_join, RowFilter(shared, lineage.join_columns))
     for target in lineage.scans:
         scan = target.scan
+        if is_testable(scan, target.columns):
+            builder.runtime_filters.add_row_filter(scan, RowFilter(shared, present(target.columns)))
         for place, ordinal in enumerate(target.columns):
             if ordinal is not None and ordinal < scan.num_data_columns:
                 column = ColumnRef(type=scan.output[ordinal].type, ordinal=ordinal)

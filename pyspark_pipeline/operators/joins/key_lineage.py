@@ -70,7 +70,7 @@ def trace_column_lineage(join: HashJoin, settings: ExpressionSettings, active_in
             lowest_join, join_columns = at, columns
         at = child
     scans = tuple(_scans(join.probe, _columns(join.probe_keys), settings, active_input))
-    return KeyLineage(lowest_join=lowest_join, join_columns=_all(join_columns), scans=scans)
+    return KeyLineage(lowest_join=lowest_join, join_columns=present(join_columns), scans=scans)
 
 
 def _scans(
@@ -113,5 +113,6 @@ def _evaluated(join: Join) -> list[Expr]:
     return [*keys, *([] if join.condition is None else [join.condition])]
 
 
-def _all(columns: Ordinals) -> tuple[int, ...]:
+def present(columns: Ordinals) -> tuple[int, ...]:
+    """Return the columns that exist."""
     return tuple(column for column in columns if column is not None)

@@ -2,7 +2,7 @@
 
 The benefit depends on how many rows it drops, and how many the first join drops anyway. A sample of the first chunk
 is looked up in the tables themselves; the filter is built only if few of its rows have a match, and no more than in
-the first join. A filter is disabled after :data:`OBSERVED_ROWS` rows of which too many passed.
+the first join. A filter is disabled after ``OBSERVED_ROWS`` rows of which too many passed.
 """
 
 from __future__ import annotations
@@ -16,21 +16,17 @@ from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.expressions import compile_expressions
 from pyspark_pipeline.kernels.arrays import UInt8Array
 from pyspark_pipeline.kernels.buffers import allocate, bool_array
-from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
 from pyspark_pipeline.kernels.key_filter import KeyFilter, KeyFilterProbe
 from pyspark_pipeline.metrics import declare_counter
+from pyspark_pipeline.operators import runtime_filters
 from pyspark_pipeline.operators.joins.shared import SharedJoinState
-from pyspark_pipeline.operators.runtime_filters import RowFilter
+from pyspark_pipeline.operators.runtime_filters import RowFilter, share_found
 from pyspark_pipeline.operators.streaming import StreamingOperator
 from pyspark_pipeline.plan.joins import JoinOutputKind
 
 DROPPED = declare_counter("runtime_filter_rows", "Rows dropped below the first join by the keys of others", unit="rows")
 OFF = declare_counter("runtime_filters_off", "Runtime filters left out for dropping too few rows", unit="filters")
 
-SAMPLE_ROWS = 8192
-OBSERVED_ROWS = 1 << 19
-#: A filter with a higher pass rate costs more than it saves.
-MAX_PASS_RATE = 0.5
 _FILTER_FROM = 0.25
 
 
@@ -50,10 +46,10 @@ class AdaptiveFilter:
         return kept
 
     def is_selective(self) -> bool:
-        """Return whether the pass rate is low enough; checked and reset every :data:`OBSERVED_ROWS` rows, else True."""
-        if self._seen < OBSERVED_ROWS:
+        """Return whether the pass rate is low enough; checked and reset every ``OBSERVED_ROWS`` rows, else True."""
+        if self._seen < runtime_filters.OBSERVED_ROWS:
             return True
-        selective = self._passed <= MAX_PASS_RATE * self._seen
+        selective = self._passed <= runtime_filters.MAX_PASS_RATE * self._seen
         self._seen = self._passed = 0
         return selective
 
@@ -86,9 +82,9 @@ class RuntimeFilterOperator(StreamingOperator):
 
     def _choose(self, chunk: Chunk) -> list[AdaptiveFilter]:
         """Build the filters that drop enough rows of a sample of the chunk, the most selective first."""
-        rows = np.arange(0, chunk.num_rows, -(-chunk.num_rows // SAMPLE_ROWS), dtype=np.int32)
+        rows = np.arange(0, chunk.num_rows, -(-chunk.num_rows // runtime_filters.SAMPLE_ROWS), dtype=np.int32)
         sample = chunk.take(pa.array(rows))
-        most = min(MAX_PASS_RATE, _share_of_first(self._first, sample))
+        most = min(runtime_filters.MAX_PASS_RATE, _share_of_first(self._first, sample))
         shares = [_share_of(candidate, sample) for candidate in self._candidates]
         chosen = []
         for place in sorted(range(len(shares)), key=shares.__getitem__):
@@ -106,7 +102,7 @@ class RuntimeFilterOperator(StreamingOperator):
     def _filter(self, chunk: Chunk, mask: UInt8Array, left: int) -> Chunk | None:
         """Return the ``left`` selected rows; all rows if too few are dropped to be worth the copy."""
         rows = chunk.num_rows
-        if left > MAX_PASS_RATE * rows:
+        if left > runtime_filters.MAX_PASS_RATE * rows:
             return chunk
         self.context.metrics.add(DROPPED, rows - left)
         if not left:
@@ -118,7 +114,7 @@ class RuntimeFilterOperator(StreamingOperator):
 
 def _share_of(candidate: RowFilter, sample: Chunk) -> float:
     """Return the share of a sample's rows whose keys are in the join's table."""
-    return _share_found(candidate.keys.built_table(), [sample.column(i) for i in candidate.columns], sample.num_rows)
+    return share_found(candidate.keys.built_table(), [sample.column(i) for i in candidate.columns], sample.num_rows)
 
 
 def _share_of_first(first: SharedJoinState, sample: Chunk) -> float:
@@ -126,13 +122,8 @@ def _share_of_first(first: SharedJoinState, sample: Chunk) -> float:
     if not first.may_drop_rows:
         return 1.0
     keys = compile_expressions(first.probe_keys, first.settings).evaluate(sample)
-    share = _share_found(first.built_table(), keys, sample.num_rows)
+    share = share_found(first.built_table(), keys, sample.num_rows)
     return 1.0 - share if first.shape.output_kind is JoinOutputKind.PROBE_UNMATCHED else share
-
-
-def _share_found(table: JoinTable | None, keys: Sequence[pa.Array], rows: int) -> float:
-    """Return the share of rows whose keys are in the table; 1 if there is no table."""
-    return 1.0 if table is None else JoinProber(table).find(keys, rows)[1] / rows
 
 
 class RuntimeFilterFactory(OperatorFactory):

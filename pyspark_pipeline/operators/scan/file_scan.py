@@ -18,8 +18,9 @@ from pyspark_pipeline.expressions.registry import ExpressionSettings
 from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
-from pyspark_pipeline.operators.runtime_filters import ScanFilter, ScanFilters
+from pyspark_pipeline.operators.runtime_filters import RowFilter, ScanFilter, ScanFilters
 from pyspark_pipeline.operators.scan.formats import file_format
+from pyspark_pipeline.operators.scan.key_tests import KeyTest
 from pyspark_pipeline.operators.scan.morsels import Morsel, MorselQueue
 from pyspark_pipeline.operators.scan.reader import (
     READ_ERRORS,
@@ -39,7 +40,7 @@ PRUNED_BY_JOINS = declare_counter(
     "row_groups_pruned_by_joins", "Row groups skipped because no key of a join's table is in them", unit="row groups"
 )
 COLUMN_BYTES = declare_counter("column_bytes", "Compressed bytes of the columns of row groups read", unit="bytes")
-LEFT_OUT = declare_counter("rows_left_out", "Rows that a scan left out because a filter drops them", unit="rows")
+LEFT_OUT = declare_counter("rows_left_out", "Rows left out by a scan because a filter or join drops them", unit="rows")
 FILES = declare_counter("files_opened", "Files opened, once for each split", unit="files")
 
 
@@ -117,7 +118,10 @@ class FileScanOperator(Operator):
 
 
 class FileScanFactory(OperatorFactory):
-    """Holds the morsels of one scan of the instance, which waits at most ``wait_ms`` for its runtime filters."""
+    """Holds the morsels of one scan of the instance, which waits at most ``wait_ms`` for its runtime filters.
+
+    ``rows``: filters of its rows by the keys of joins.
+    """
 
     name = "FileScan"
 
@@ -131,6 +135,7 @@ class FileScanFactory(OperatorFactory):
         expressions: ExpressionSettings,
         filters: Sequence[ScanFilter] = (),
         wait_ms: int = 0,
+        rows: Sequence[RowFilter] = (),
     ) -> None:
         self.batch_rows = batch_rows
         self.filters = ScanFilters(filters, wait_ms)
@@ -140,6 +145,7 @@ class FileScanFactory(OperatorFactory):
             columns=node.output[: node.num_data_columns],
             required=required,
             tests=self._column_tests(node, required, expressions),
+            key_tests=[KeyTest(each) for each in rows],
             case_sensitive=node.case_sensitive,
             calendar=calendar,
             options=node.options,
@@ -200,5 +206,5 @@ def decompose_file_scan(node: FileScan, builder: PipelineBuilder) -> list[Operat
     options = builder.settings.options
     filters, wait_ms = builder.runtime_filters.scan_filters(node), options.join_runtime_filter_wait_ms
     splits, calendar, required = builder.splits(node.input_id), builder.calendar(), builder.required_output(node)
-    expressions = ExpressionSettings.of(builder.settings)
-    return [FileScanFactory(node, splits, options.batch_rows, calendar, required, expressions, filters, wait_ms)]
+    expressions, rows = ExpressionSettings.of(builder.settings), builder.runtime_filters.row_filters(node)
+    return [FileScanFactory(node, splits, options.batch_rows, calendar, required, expressions, filters, wait_ms, rows)]

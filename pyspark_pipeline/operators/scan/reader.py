@@ -28,6 +28,7 @@ from pyspark_pipeline.errors import CorruptFileError, MissingFileError, Pipeline
 from pyspark_pipeline.expressions.column_tests import ColumnTest
 from pyspark_pipeline.expressions.registry import ExpressionSettings
 from pyspark_pipeline.kernels.buffers import make_chunk
+from pyspark_pipeline.operators.scan.key_tests import KeyTest
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import ExecutorCalendar, Field, ScanSplit
 from pyspark_pipeline.plan.properties import ALL_PLAIN, RequiredOutput
@@ -42,15 +43,16 @@ class ReadRequest:
 
     ``columns`` are found by name, in the case of the names if ``case_sensitive``; a column that the file lacks is NULL.
     ``required`` names their unused ones and allowed forms, by position. A reader may leave out rows that fail one of
-    the ``tests``. ``calendar`` is the executor's data of the hybrid calendar, ``options`` those that the format's rule
-    in the shim wrote, ``expressions`` the settings of the session for formats whose values are texts. ``filters``,
-    bound to the columns, are those that Spark's own reader applies to the rows of damaged files; the rows of others
-    need not fulfil them.
+    the ``tests``, or have no match by one of the ``key_tests``. ``calendar`` is the executor's data of the hybrid
+    calendar, ``options`` those that the format's rule in the shim wrote, ``expressions`` the settings of the session
+    for formats whose values are texts. ``filters``, bound to the columns, are those that Spark's own reader applies to
+    the rows of damaged files; the rows of others need not fulfil them.
     """
 
     columns: tuple[Field, ...]
     required: RequiredOutput = ALL_PLAIN
     tests: Sequence[ColumnTest] = ()
+    key_tests: Sequence[KeyTest] = ()
     case_sensitive: bool = False
     calendar: ExecutorCalendar = ExecutorCalendar()
     options: Mapping[str, str] = field(default_factory=dict)

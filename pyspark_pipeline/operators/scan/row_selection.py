@@ -1,4 +1,4 @@
-"""The rows of a batch that pass tests of single columns: a reader decodes the other columns of these rows only."""
+"""The rows of a batch that pass the tests of a scan: a reader decodes the other columns of these rows only."""
 
 from __future__ import annotations
 
@@ -9,34 +9,52 @@ import pyarrow as pa
 
 from pyspark_pipeline.expressions.column_tests import ColumnTest
 from pyspark_pipeline.kernels import row_ranges
-from pyspark_pipeline.kernels.arrays import Int32Array
+from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array
+from pyspark_pipeline.operators.scan.key_tests import KeyTest
+
+#: Returns the column of an ordinal.
+Column = Callable[[int], pa.Array]
 
 
 class RowSelection:
-    """Tests batches of a file until most rows of one pass. For several threads."""
+    """Tests batches of a file as long as that leaves few rows: single columns, then keys of joins if too many pass.
+
+    For several threads.
+    """
 
     #: Leave out rows if at most this share passes; above, testing the rows twice costs more than it saves.
     MOST = 0.5
 
-    def __init__(self, tests: Sequence[ColumnTest]) -> None:
+    def __init__(self, tests: Sequence[ColumnTest], key_tests: Sequence[KeyTest] = ()) -> None:
         self._tests = tests
+        self._key_tests = key_tests
         self._pays = True
 
-    def choose(self, rows: int, column: Callable[[int], pa.Array]) -> Int32Array | None:
-        """Return the numbers of the rows that pass, int32, ascending; None for all rows.
-
-        ``column`` returns the column of an ordinal.
-        """
-        if not self._tests or not self._pays:
+    def choose(self, rows: int, column: Column) -> Int32Array | None:
+        """Return the numbers of the rows that pass, int32, ascending; None for all rows."""
+        key_tests = [test for test in self._key_tests if test.is_on()]
+        tests = self._tests if self._pays or key_tests else ()
+        if not tests and not key_tests:
             return None
         mask = np.ones(rows, dtype=np.uint8)
-        for test in self._tests:
-            tested = column(test.ordinal)
-            if test.accepts(tested) and not test.apply(tested, mask):
-                return None
+        if not self._apply(tests, column, mask):
+            return None
+        left = int(np.count_nonzero(mask)) if tests else rows
+        self._pays = self._pays and left <= self.MOST * rows
+        for test in key_tests:
+            if left > self.MOST * rows:
+                left = test.keep([column(ordinal) for ordinal in test.columns], mask, left)
+        if left > self.MOST * rows:
+            return None
         found = np.empty(rows, dtype=np.int32)
         count = row_ranges.selected_rows(mask, mask[: rows & ~7].view(np.uint64), found)
-        if count > self.MOST * rows:
-            self._pays = False
-            return None
         return found[:count]
+
+    @staticmethod
+    def _apply(tests: Sequence[ColumnTest], column: Column, mask: UInt8Array) -> bool:
+        """Clear the mask of the rows that fail one of the tests; return False if one does not know all values."""
+        for test in tests:
+            tested = column(test.ordinal)
+            if test.accepts(tested) and not test.apply(tested, mask):
+                return False
+        return True

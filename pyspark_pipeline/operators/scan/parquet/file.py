@@ -15,6 +15,7 @@ from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import ColumnTypeError, CorruptFileError
 from pyspark_pipeline.expressions.column_tests import ColumnTest
 from pyspark_pipeline.kernels.buffers import make_chunk
+from pyspark_pipeline.operators.scan.key_tests import KeyTest
 from pyspark_pipeline.operators.scan.nested import (
     Convert,
     NestedColumn,
@@ -51,7 +52,7 @@ class ParquetFileReader:
     ``calendar`` is for files in the hybrid Julian calendar. ``unread_encodings`` are those that Spark refuses.
     ``exact_times``: times of day may be stored in nanoseconds, and lose the digits that their type does not have; else
     (Spark 4.1) every INT64 that is read as a time of day is a number of microseconds. Rows that fail one of the
-    ``tests`` may be left out.
+    ``tests``, or have no match by one of the ``key_tests``, may be left out.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class ParquetFileReader:
         unread_encodings: Collection[str] = (),
         exact_times: bool = True,
         tests: Sequence[ColumnTest] = (),
+        key_tests: Sequence[KeyTest] = (),
     ) -> None:
         self.path = path
         self._exact_times = exact_times
@@ -79,7 +81,10 @@ class ParquetFileReader:
         self._schema = footer.schema
         self._midpoints = footer.midpoints
         self._places = [find_column(self._schema, field, case_sensitive, self.path) for field in fields]
-        self._selection = RowSelection([test for test in tests if self._places[test.ordinal] is not None])
+        self._selection = RowSelection(
+            [test for test in tests if self._places[test.ordinal] is not None],
+            [test for test in key_tests if all(self._places[column] is not None for column in test.columns)],
+        )
         self._leaves = {self.metadata.schema.column(i).path: i for i in reversed(range(len(self.metadata.schema)))}
         self._nested = {
             place: self._match_nested(field, place, case_sensitive)

@@ -26,5 +26,13 @@ def open_parquet(path: str, request: ReadRequest) -> FileReader:
     unread = request.options.get("unreadEncodings", "").split()
     exact_times = "exactTimes" in request.options
     return ParquetFileReader(
-        path, columns, request.case_sensitive, unscaled, request.calendar, unread, exact_times, request.tests
+        path,
+        columns,
+        request.case_sensitive,
+        unscaled,
+        request.calendar,
+        unread,
+        exact_times,
+        request.tests,
+        request.key_tests,
     )
