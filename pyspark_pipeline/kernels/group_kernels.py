@@ -14,6 +14,7 @@ from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 from pyspark_pipeline.kernels.tagged_slots import (
     equal_words,
+    first_slot,
     hash_words,
     home_slot,
     insert_new,
@@ -21,6 +22,7 @@ from pyspark_pipeline.kernels.tagged_slots import (
     slot_of_words,
     slot_value,
 )
+from pyspark_pipeline.kernels.words import FAR_BYTES, ROWS_AHEAD, prefetch
 from pyspark_pipeline.kernels.wrapping import wrapping_subtract
 
 
@@ -111,29 +113,38 @@ def find_one(
     rows = words.size
     group = np.int64(-1)
     last = np.int64(0)
+    is_far = 4 * slots.size >= FAR_BYTES
+    slots_at, keys_at = np.uint64(slots.ctypes.data), np.uint64(keys.ctypes.data)
     while row < rows:
-        key = words[row]
-        if group < 0 or key != last:
-            at = home_slot(key, shift, 3)
-            while True:
-                held = np.int64(slots[at])
-                if held == 0:
-                    if count >= limit:
-                        return row, count, found
-                    group = count
-                    slots[at] = group + 1
-                    keys[group] = key
-                    firsts[found] = row
-                    found += 1
-                    count += 1
-                    break
-                if keys[held - 1] == key:
-                    group = held - 1
-                    break
-                at = (at + 1) & mask
-            last = key
-        groups[row] = group
-        row += 1
+        stop = min(row + ROWS_AHEAD, rows)
+        if is_far:
+            for next_row in range(row, stop):
+                prefetch(slots_at + np.uint64(4 * home_slot(words[next_row], shift, 3)))
+            for next_row in range(row, stop):
+                prefetch(keys_at + np.uint64(8 * np.int64(slots[home_slot(words[next_row], shift, 3)])) - np.uint64(8))
+        while row < stop:
+            key = words[row]
+            if group < 0 or key != last:
+                at = home_slot(key, shift, 3)
+                while True:
+                    held = np.int64(slots[at])
+                    if held == 0:
+                        if count >= limit:
+                            return row, count, found
+                        group = count
+                        slots[at] = group + 1
+                        keys[group] = key
+                        firsts[found] = row
+                        found += 1
+                        count += 1
+                        break
+                    if keys[held - 1] == key:
+                        group = held - 1
+                        break
+                    at = (at + 1) & mask
+                last = key
+            groups[row] = group
+            row += 1
     return row, count, found
 
 
@@ -141,18 +152,28 @@ def find_one(
 def insert_one(keys: Int64Array, count: int, slots: Int32Array, shift: int) -> None:
     """Insert groups 0 … count − 1, whose keys are distinct, into empty slots."""
     mask = slots.size - 1
-    for group in range(count):
-        at = home_slot(keys[group], shift, 3)
-        while slots[at] != 0:
-            at = (at + 1) & mask
-        slots[at] = group + 1
+    slots_at = np.uint64(slots.ctypes.data)
+    for start in range(0, count, ROWS_AHEAD):
+        stop = min(start + ROWS_AHEAD, count)
+        for group in range(start, stop):
+            prefetch(slots_at + np.uint64(4 * home_slot(keys[group], shift, 3)))
+        for group in range(start, stop):
+            at = home_slot(keys[group], shift, 3)
+            while slots[at] != 0:
+                at = (at + 1) & mask
+            slots[at] = group + 1
 
 
 @kernel
 def insert_many(keys: Int64Array, width: int, count: int, slots: Int64Array, shift: int) -> None:
     """Insert groups 0 … count − 1, whose keys are distinct, into empty slots."""
-    for group in range(count):
-        insert_new(hash_words(keys, width, group), group, slots, shift)
+    slots_at = np.uint64(slots.ctypes.data)
+    for start in range(0, count, ROWS_AHEAD):
+        stop = min(start + ROWS_AHEAD, count)
+        for group in range(start, stop):
+            prefetch(slots_at + np.uint64(8 * first_slot(hash_words(keys, width, group), shift)))
+        for group in range(start, stop):
+            insert_new(hash_words(keys, width, group), group, slots, shift)
 
 
 @kernel
@@ -165,23 +186,33 @@ def find_many(
     ``slots``: :mod:`~.tagged_slots` of groups; ``keys``: the words of every group.
     """
     group = np.int64(-1)
+    is_far = 8 * slots.size >= FAR_BYTES
+    slots_at, keys_at = np.uint64(slots.ctypes.data), np.uint64(keys.ctypes.data)
     while row < rows:
-        if group < 0 or not equal_words(words, row, words, row - 1, width):
-            mixed = hash_words(words, width, row)
-            at = slot_of_words(words, row, width, mixed, slots, shift, keys)
-            group = number_of(slots[at])
-            if group < 0:
-                if count >= limit:
-                    return row, count, found
-                group = count
-                slots[at] = slot_value(mixed, group)
-                for i in range(width):
-                    keys[group * width + i] = words[row * width + i]
-                firsts[found] = row
-                found += 1
-                count += 1
-        groups[row] = group
-        row += 1
+        stop = min(row + ROWS_AHEAD, rows)
+        if is_far:
+            for next_row in range(row, stop):
+                prefetch(slots_at + np.uint64(8 * first_slot(hash_words(words, width, next_row), shift)))
+            for next_row in range(row, stop):
+                held = slots[first_slot(hash_words(words, width, next_row), shift)]
+                prefetch(keys_at + np.uint64(8 * width * max(number_of(held), 0)))
+        while row < stop:
+            if group < 0 or not equal_words(words, row, words, row - 1, width):
+                mixed = hash_words(words, width, row)
+                at = slot_of_words(words, row, width, mixed, slots, shift, keys)
+                group = number_of(slots[at])
+                if group < 0:
+                    if count >= limit:
+                        return row, count, found
+                    group = count
+                    slots[at] = slot_value(mixed, group)
+                    for i in range(width):
+                        keys[group * width + i] = words[row * width + i]
+                    firsts[found] = row
+                    found += 1
+                    count += 1
+            groups[row] = group
+            row += 1
     return row, count, found
 
 

@@ -3,7 +3,8 @@
 An *entry* is the first build row that has a key (−1: no such row), so if keys are unique the entry
 is the matching row. The table has three modes: *direct* (``slots[key − low]``), *word* (open addressing over pairs
 of key and entry), *words* (keys of several words; a slot holds part of the hash and entry + 1). A probe writes only
-its output, and no row depends on the previous one, so that the processor overlaps their cache misses.
+its output, and no row depends on the previous one, so that the processor overlaps their cache misses; in large tables
+it prefetches as well.
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ import numpy as np
 from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
-from pyspark_pipeline.kernels.tagged_slots import hash_words, home_slot, number_of, slot_of_words, slot_value
+from pyspark_pipeline.kernels.tagged_slots import (
+    first_slot,
+    hash_words,
+    home_slot,
+    number_of,
+    slot_of_words,
+    slot_value,
+)
+from pyspark_pipeline.kernels.words import FAR_BYTES, ROWS_AHEAD, prefetch
 
 
 @kernel
@@ -86,18 +95,25 @@ def insert_word(
     ``shift``: 64 + 2 − log2(pairs). Return the number of distinct keys.
     """
     count = 0
-    for row in range(keys.size):
-        entry = np.int64(-1)
-        if is_valid(bitmap, skip, row):
-            key = keys[row]
-            at = _pair_of_word(key, slots, shift)
-            entry = slots[2 * at + 1]
-            if entry < 0:
-                entry = np.int64(row)
-                slots[2 * at] = key
-                slots[2 * at + 1] = entry
-                count += 1
-        entries[row] = np.int32(entry)
+    is_far = 8 * slots.size >= FAR_BYTES
+    slots_at = np.uint64(slots.ctypes.data)
+    for start in range(0, keys.size, ROWS_AHEAD):
+        stop = min(start + ROWS_AHEAD, keys.size)
+        if is_far:
+            for row in range(start, stop):
+                prefetch(slots_at + np.uint64(16 * home_slot(keys[row], shift, 2)))
+        for row in range(start, stop):
+            entry = np.int64(-1)
+            if is_valid(bitmap, skip, row):
+                key = keys[row]
+                at = _pair_of_word(key, slots, shift)
+                entry = slots[2 * at + 1]
+                if entry < 0:
+                    entry = np.int64(row)
+                    slots[2 * at] = key
+                    slots[2 * at + 1] = entry
+                    count += 1
+            entries[row] = np.int32(entry)
     return count
 
 
@@ -107,12 +123,19 @@ def find_word(
 ) -> int:
     """Write the entry of every key; return the number of rows that have one."""
     found = 0
-    for row in range(keys.size):
-        entry = np.int64(-1)
-        if is_valid(bitmap, skip, row):
-            entry = slots[2 * _pair_of_word(keys[row], slots, shift) + 1]
-        entries[row] = np.int32(entry)
-        found += entry >= 0
+    is_far = 8 * slots.size >= FAR_BYTES
+    slots_at = np.uint64(slots.ctypes.data)
+    for start in range(0, keys.size, ROWS_AHEAD):
+        stop = min(start + ROWS_AHEAD, keys.size)
+        if is_far:
+            for row in range(start, stop):
+                prefetch(slots_at + np.uint64(16 * home_slot(keys[row], shift, 2)))
+        for row in range(start, stop):
+            entry = np.int64(-1)
+            if is_valid(bitmap, skip, row):
+                entry = slots[2 * _pair_of_word(keys[row], slots, shift) + 1]
+            entries[row] = np.int32(entry)
+            found += entry >= 0
     return found
 
 
@@ -146,11 +169,21 @@ def find_words(
 ) -> int:  # fmt: skip
     """Write the entry of every key; return the number of rows that have one. ``build_keys``: keys of the build rows."""
     found = 0
-    for row in range(entries.size):
-        entry = np.int64(-1)
-        if is_valid(bitmap, skip, row):
-            mixed = hash_words(keys, width, row)
-            entry = number_of(slots[slot_of_words(keys, row, width, mixed, slots, shift, build_keys)])
-        entries[row] = np.int32(entry)
-        found += entry >= 0
+    is_far = 8 * slots.size >= FAR_BYTES
+    slots_at, keys_at = np.uint64(slots.ctypes.data), np.uint64(build_keys.ctypes.data)
+    for start in range(0, entries.size, ROWS_AHEAD):
+        stop = min(start + ROWS_AHEAD, entries.size)
+        if is_far:
+            for row in range(start, stop):
+                prefetch(slots_at + np.uint64(8 * first_slot(hash_words(keys, width, row), shift)))
+            for row in range(start, stop):
+                held = slots[first_slot(hash_words(keys, width, row), shift)]
+                prefetch(keys_at + np.uint64(8 * width * max(number_of(held), 0)))
+        for row in range(start, stop):
+            entry = np.int64(-1)
+            if is_valid(bitmap, skip, row):
+                mixed = hash_words(keys, width, row)
+                entry = number_of(slots[slot_of_words(keys, row, width, mixed, slots, shift, build_keys)])
+            entries[row] = np.int32(entry)
+            found += entry >= 0
     return found

@@ -1,4 +1,4 @@
-"""Words of eight bytes in memory, at any address, and numbers of several bytes in arrays.
+"""Words of eight bytes in memory, at any address, numbers of several bytes in arrays, and prefetching.
 
 A kernel that passes an array to another one counts references to it, which costs more than to load a word: in such
 loops kernels pass addresses, as ``array.ctypes.data`` returns them.
@@ -17,6 +17,8 @@ from pyspark_pipeline.kernels.arrays import UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 
 _WORD = ir.IntType(64)
+_BYTE_POINTER, _INT = ir.IntType(8).as_pointer(), ir.IntType(32)
+_TO_READ, _KEEP_NEAR, _IS_DATA = 0, 3, 1
 
 
 def _load_word(context: Any, address: Any) -> Any:
@@ -37,11 +39,30 @@ def _store_word(context: Any, address: Any, word: Any) -> Any:
     return types.void(types.uint64, types.uint64), generate
 
 
+def _prefetch(context: Any, address: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(ir.VoidType(), [_BYTE_POINTER, _INT, _INT, _INT])
+        function = builder.module.declare_intrinsic("llvm.prefetch", (_BYTE_POINTER,), kind)
+        hints = [_INT(hint) for hint in (_TO_READ, _KEEP_NEAR, _IS_DATA)]
+        builder.call(function, [builder.inttoptr(arguments[0], _BYTE_POINTER), *hints])
+        return context.get_dummy_value()
+
+    return types.void(types.uint64), generate
+
+
 #: Return the 8 bytes at an address (uint64) as a uint64, the first the lowest. The address is not checked.
 load_word: Any = intrinsic(_load_word)
 
 #: Write a uint64 to the 8 bytes at an address (uint64). The address is not checked.
 store_word: Any = intrinsic(_store_word)
+
+#: Start to load the cache line at an address (uint64), which need not be valid. Lookups in a table that is larger than
+#: a core's cache prefetch for :data:`ROWS_AHEAD` rows, then look these up: their cache misses overlap.
+prefetch: Any = intrinsic(_prefetch)
+
+ROWS_AHEAD = 32
+#: Bytes of a table from which prefetching pays; for small ones it costs 4 ns a row.
+FAR_BYTES = 1 << 20
 
 
 @kernel
