@@ -23,6 +23,7 @@ from pyspark_pipeline.plan.writes import OldestValue, ParquetLayout, WrittenColu
 INT96 = "INT96"
 _MILLIS = "TIMESTAMP_MILLIS"
 _INT_DIGITS = 9
+_PAGE_ROWS = 20_000
 _LONG_DIGITS = 18
 _NANOS_PER_MICRO = 1000
 _MICROS_PER_MILLI = 1000
@@ -61,6 +62,10 @@ class WrittenColumns:
         self._converters = [_converter(c.type, kind, layout) for c, kind in zip(columns, types, strict=True)]
         self._ordinals = [column.ordinal for column in columns]
         self._floats = [(place, path) for place, column in enumerate(columns) for path in _float_paths(column.type)]
+        self._flat = [place for place, column in enumerate(columns) if not column.type.is_nested]
+        self._paths = [
+            (place, path) for place, column in enumerate(columns) for path in _leaf_paths(column.type, column.name)
+        ]
         leaves = [leaf for column in columns for leaf in _leaves(column.type)]
         self._float_leaves = [number for number, leaf in enumerate(leaves) if leaf.is_floating]
 
@@ -70,6 +75,19 @@ class WrittenColumns:
             convert(chunk.column(ordinal)) for ordinal, convert in zip(self._ordinals, self._converters, strict=True)
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def dictionary_columns(self, table: pa.Table) -> bool | list[str]:
+        """Return the leaf columns to encode by dictionaries, from the rows of the first row group; True for all.
+
+        As in parquet-mr, the first page decides: without repeated values a dictionary would only cost time.
+        """
+        if table.num_rows < _PAGE_ROWS:
+            return True
+        page = table.slice(0, _PAGE_ROWS)
+        plain = {place for place in self._flat if not _repeats(page.column(place))}
+        if not plain:
+            return True
+        return [path for place, path in self._paths if place not in plain]
 
     def leaves_with_nan(self, chunk: pa.RecordBatch) -> Iterator[int]:
         """Yield the numbers of those leaf columns of a converted chunk that contain NaN."""
@@ -84,6 +102,29 @@ def _leaves(kind: DataType) -> Iterator[DataType]:
         yield kind
     for child in kind.children:
         yield from _leaves(child)
+
+
+def _leaf_paths(kind: DataType, name: str) -> Iterator[str]:
+    """Yield the names of the leaf columns of a column in files."""
+    if kind.kind == "struct":
+        names = [f"{name}.{field}" for field in kind.names]
+    elif kind.kind == "map":
+        names = [f"{name}.key_value.key", f"{name}.key_value.value"]
+    elif kind.kind == "array":
+        names = [f"{name}.list.element"]
+    else:
+        yield name
+        return
+    for child, path in zip(kind.children, names, strict=True):
+        yield from _leaf_paths(child, path)
+
+
+def _repeats(column: pa.ChunkedArray) -> bool:
+    """Return whether a dictionary of the values and indices into it would be smaller than the values."""
+    rows = len(column) - column.null_count
+    distinct = pc.count_distinct(column).as_py()
+    width = column.nbytes / max(len(column), 1)
+    return bool(distinct * width + rows * max(distinct - 1, 1).bit_length() / 8 < rows * width)
 
 
 def _float_paths(kind: DataType) -> Iterator[tuple[int, ...]]:
@@ -102,7 +143,7 @@ def _descend(array: pa.Array, path: tuple[int, ...]) -> pa.Array:
         elif pa.types.is_map(array.type):
             array = (array.keys, array.items)[place]
         else:
-            array = array.values
+            array = array.flatten()
     return array
 
 

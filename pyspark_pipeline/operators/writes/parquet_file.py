@@ -37,7 +37,10 @@ def writer_options(layout: ParquetLayout) -> dict[str, Any]:
 
 
 class ParquetFile:
-    """A file at ``path``, which is created. The rows of a row group are collected, then encoded."""
+    """A file at ``path``, which is created, of chunks of the written ``columns``.
+
+    The rows of a row group are collected, then encoded.
+    """
 
     def __init__(self, path: str, columns: WrittenColumns, layout: ParquetLayout, options: dict[str, Any]) -> None:
         self.path = path
@@ -45,13 +48,15 @@ class ParquetFile:
         self.held_bytes = 0
         self._columns = columns
         self._layout = layout
+        self._options = options
         self._held: list[pa.RecordBatch] = []
         self._with_nan: set[tuple[int, int]] = set()
         self._groups = 0
-        self._file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
-        os.fchmod(self._file.fileno(), layout.mode)
-        self._sink = pa.PythonFile(self._file, "w")
-        self._writer = pq.ParquetWriter(self._sink, columns.schema, **options)
+        self._writer: pq.ParquetWriter | None = None
+        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        os.fchmod(number, layout.mode)
+        os.close(number)
+        self._sink = pa.OSFile(path, "wb")
 
     def add(self, chunk: pa.RecordBatch, nbytes: int) -> None:
         """Add the rows of a chunk, of about ``nbytes``."""
@@ -65,23 +70,31 @@ class ParquetFile:
         """Encode and write the collected rows as a row group."""
         if not self._held:
             return
-        converted = [self._columns.convert(chunk) for chunk in self._held]
+        for chunk in self._held:
+            self._with_nan.update((self._groups, leaf) for leaf in self._columns.leaves_with_nan(chunk))
+        table = pa.Table.from_batches(self._held)
         self._held = []
         self.held_bytes = 0
-        for chunk in converted:
-            self._with_nan.update((self._groups, leaf) for leaf in self._columns.leaves_with_nan(chunk))
-        table = pa.Table.from_batches(converted)
-        self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
+        if self._writer is None:
+            self._writer = self._open_writer(table)
+        self._writer.write_table(table, row_group_size=table.num_rows)
         self._groups += 1
+
+    def _open_writer(self, first: pa.Table) -> pq.ParquetWriter:
+        options = self._options
+        if self._layout.dictionary:
+            options = options | {"use_dictionary": self._columns.dictionary_columns(first)}
+        return pq.ParquetWriter(self._sink, self._columns.schema, **options)
 
     def finish(self) -> None:
         """Write the last row group and the footer."""
         self.end_row_group()
-        self._writer.close()
+        if self._writer is not None:
+            self._writer.close()
         self.close()
         replace_footer(self.path, self._layout.footer, self._with_nan)
 
     def close(self) -> None:
         """Close the file, finished or not. Repeatable."""
         self._held = []
-        self._file.close()
+        self._sink.close()

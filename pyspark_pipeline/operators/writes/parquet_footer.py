@@ -29,7 +29,7 @@ Struct = dict[int, tuple[int, Any]]
 
 
 def replace_footer(path: str, template: bytes, without_bounds: Collection[tuple[int, int]] = ()) -> None:
-    """Give the file at ``path`` the footer ``template`` with its own rows and row groups.
+    """Replace the footer of the file at ``path`` by ``template`` with the rows and row groups of the file.
 
     The columns ``without_bounds``, each a number of a row group and of a leaf column, lose the bounds of their values:
     they contain NaN, which Arrow's bounds leave out and Spark's order has above all numbers.

@@ -41,13 +41,14 @@ class WriteFilesOperator(Operator):
         return not self._finishing
 
     def push_chunk(self, chunk: Chunk) -> None:
-        per_row = self._bytes.estimate(chunk) / chunk.num_rows
+        written = self._columns.convert(chunk)
+        per_row = self._bytes.estimate(written) / written.num_rows
         keys = [_plain(chunk.column(ordinal)) for ordinal in self._node.partition_columns]
         for start, end in pairwise([0, *self._changes(keys, chunk.num_rows), chunk.num_rows]):
             if keys and (start or not self._continues(keys)):
                 self._finish_file()
                 self._values = [key.slice(start, 1) for key in keys]
-            self._add(chunk.slice(start, end - start), per_row)
+            self._add(written.slice(start, end - start), per_row)
 
     def _changes(self, keys: list[pa.Array], rows: int) -> list[int]:
         """Return the rows, ascending, whose partition values differ from those of the row before."""
