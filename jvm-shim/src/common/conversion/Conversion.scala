@@ -6,6 +6,7 @@ import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive._
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.command.{DataWritingCommandExec, ExecutedCommandExec}
+import org.apache.spark.sql.execution.datasources.WriteFilesExec
 import org.apache.spark.sql.execution.datasources.v2.V2CommandExec
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec}
 import org.apache.spark.sql.internal.SQLConf
@@ -54,6 +55,7 @@ object Conversion {
   private def isCandidate(plan: SparkPlan): Boolean = plan match {
     case _: PipelineOperatorExec | _: PipelineFragmentExec | _: PipelineShuffleExchangeExec |
         _: PipelineBroadcastExchangeExec | _: PipelineWriteFilesExec | _: QueryStageExec => true
+    case _: WriteFilesExec => false // without an input in the engine it stays in Spark
     case op => OperatorRules.isSupported(op)
   }
 }

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.types.{LongType, StringType, StructType}
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * A write of `description` in which each row stands for a file that a worker has written: partition values, the file's
@@ -16,6 +17,10 @@ class StagedWrite(val description: WriteJobDescription, file: Seq[Attribute]) ex
 
   /** The schema of the rows. */
   val fileSchema: StructType = DataTypeUtils.fromAttributes(description.partitionColumns ++ file)
+
+  /** Return a row for no file. */
+  def refusedRow: InternalRow =
+    InternalRow.fromSeq(description.partitionColumns.map(_ => null) ++ Seq(UTF8String.EMPTY_UTF8, 0L))
 
   /** Return the description of the write for Spark's task: each row goes to a file of its own. */
   def inTask(task: StagingCommitter): WriteJobDescription = new WriteJobDescription(
@@ -54,12 +59,13 @@ private class StagedFiles(description: WriteJobDescription, task: StagingCommitt
       override val path: String = to
 
       override def write(row: InternalRow): Unit = {
+        task.refusal.foreach(throw _)
         task.staging.move(row.getString(StagedWrite.name), path)
         isMoved = true
       }
 
       override def close(): Unit = if (!isMoved) {
-        val schema = org.apache.spark.sql.catalyst.types.DataTypeUtils.fromAttributes(description.dataColumns)
+        val schema = DataTypeUtils.fromAttributes(description.dataColumns)
         description.outputWriterFactory.newInstance(path, schema, context).close()
       }
     }

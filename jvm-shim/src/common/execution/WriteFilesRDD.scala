@@ -2,7 +2,7 @@ package org.apache.spark.sql.pysparkpipeline
 
 import org.apache.hadoop.mapreduce.{JobContext, TaskAttemptContext}
 
-import org.apache.spark.{Partition, TaskContext}
+import org.apache.spark.{Partition, SparkUpgradeException, TaskContext}
 import org.apache.spark.internal.io.{FileCommitProtocol, FileNameSpec}
 import org.apache.spark.internal.io.FileCommitProtocol.TaskCommitMessage
 import org.apache.spark.rdd.RDD
@@ -31,8 +31,13 @@ class WriteFilesRDD(
       DecodedChunks.of(chunks, write.fileSchema, context)
     }
     val files = new Iterator[InternalRow] {
-      override def hasNext: Boolean = rows.hasNext
-      override def next(): InternalRow = rows.next()
+      // Spark's writer raises it for a row that it has; so a row comes that is refused for it.
+      override def hasNext: Boolean = task.refusal.nonEmpty || (try rows.hasNext catch {
+        case e: SparkUpgradeException =>
+          task.refusal = Some(e)
+          true
+      })
+      override def next(): InternalRow = if (task.refusal.isEmpty) rows.next() else write.refusedRow
     }
     Iterator.single(FileFormatWriter.executeTask(
       description = write.inTask(task),
@@ -49,6 +54,9 @@ class WriteFilesRDD(
 /** The committer of a task, with the folder in which its worker writes files until they are moved. */
 class StagingCommitter(committer: FileCommitProtocol, hadoop: org.apache.hadoop.conf.Configuration)
   extends FileCommitProtocol {
+
+  /** Why a row of the task is not written. */
+  var refusal: Option[SparkUpgradeException] = None
 
   private var folder: Option[StagingFolder] = None
 

@@ -68,7 +68,8 @@ object ParquetWrites {
     } else if (op.session.sparkContext.conf.get(IO_ENCRYPTION_ENABLED)) {
       Some(s"${IO_ENCRYPTION_ENABLED.key} is not supported by writes")
     } else if (data.isEmpty) Some("files without columns are not supported")
-    else types(data, op.partitionColumns).orElse(planned(op, DataTypeUtils.fromAttributes(data)))
+    else types(data, op.partitionColumns).orElse(
+      if (Convert.isInEngine(op.child)) planned(op, DataTypeUtils.fromAttributes(data)) else None)
   }
 
   private def types(data: Seq[Attribute], partition: Seq[Attribute]): Option[String] =
