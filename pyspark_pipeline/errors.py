@@ -102,6 +102,17 @@ class ColumnTypeError(CorruptFileError):
         self.found = found
 
 
+class AncientDatetimeError(PipelineError):
+    """A date or timestamp to write is before the time from which old and new calendars agree.
+
+    ``format`` is Spark's name of the form in which it would be written.
+    """
+
+    def __init__(self, format: str) -> None:
+        super().__init__(format)
+        self.format = format
+
+
 class ResourceExhaustedError(PipelineError):
     """A resource ran out; the message has the requested amount, the reserved amount, the limit and the holders.
 

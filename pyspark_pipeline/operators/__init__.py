@@ -33,6 +33,7 @@ from pyspark_pipeline.operators.scan import file_scan
 from pyspark_pipeline.operators.scan.formats import format_manifest
 from pyspark_pipeline.operators.sorting import sort, top_n
 from pyspark_pipeline.operators.windows import window_manifest
+from pyspark_pipeline.operators.writes import write_files
 
 __all__ = [
     "PipelineBuilder",
@@ -63,6 +64,7 @@ __all__ = [
     "top_n",
     "union",
     "windows",
+    "write_files",
 ]
 
 

@@ -90,6 +90,9 @@ class PipelineBuilder(Protocol):
     def partition_of(self, node: PartitionDependentNode) -> int:
         """Return the index, from 0, of the partition of ``node`` that this instance computes."""
 
+    def staging_folder(self) -> str:
+        """Return the path of the folder in which this instance writes files."""
+
     @property
     def collected_metrics(self) -> dict[int, Chunk]:
         """The buffers of the metrics that were collected, one row each, by the number of the node."""

@@ -51,6 +51,7 @@ from pyspark_pipeline.plan.ranges import RangeExchange, RangeSample, Sample
 from pyspark_pipeline.plan.registry import decoder_of, decodes
 from pyspark_pipeline.plan.sorts import decode_sort_keys, sort_direction
 from pyspark_pipeline.plan.wire_expr import ExpressionDecoder, Json, decode_fields, decode_type, strip_alias
+from pyspark_pipeline.plan.writes import decode_parquet_sink
 
 #: The longest chain of operators that is decoded; nested JSON of expressions is limited to some levels.
 _MAX_LEVELS = 500
@@ -80,6 +81,8 @@ def decode_fragment(text: str) -> Fragment:
         root = decode_node(node["root"])
     settings = node["settings"]
     sink = node["sink"]
+    if sink["kind"] == "parquet":
+        root, sink = decode_parquet_sink(sink, root), {"kind": "result"}
     return Fragment(
         id=node["id"],
         root=root,

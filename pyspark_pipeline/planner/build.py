@@ -155,6 +155,11 @@ class FragmentBuilder(PipelineSet):
         index: int = self.control["partitions"][str(node.number)]
         return index
 
+    def staging_folder(self) -> str:
+        """Return the path of the folder in which this instance writes files."""
+        folder: str = self.control["staging"]
+        return folder
+
     def broadcast_value(
         self,
         source: BroadcastSource,

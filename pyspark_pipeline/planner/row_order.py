@@ -14,9 +14,19 @@ from typing import Any
 from pyspark_pipeline.expressions import ExpressionSettings, can_raise
 from pyspark_pipeline.plan.eval_mode import EvalMode
 from pyspark_pipeline.plan.expr import Expr
-from pyspark_pipeline.plan.nodes import Aggregate, AggregateCall, Fragment, Limit, Node, PartitionDependentNode, Project
+from pyspark_pipeline.plan.nodes import (
+    Aggregate,
+    AggregateCall,
+    Filter,
+    Fragment,
+    Limit,
+    Node,
+    PartitionDependentNode,
+    Project,
+)
 from pyspark_pipeline.plan.sorts import Sort, TopN
 from pyspark_pipeline.plan.windows import Window, WindowGroupLimit
+from pyspark_pipeline.plan.writes import WriteFiles
 
 _ORDER_SENSITIVE = {"First", "Last", "MaxBy", "MinBy"}
 _BLOCKING = (Sort, TopN, Window, WindowGroupLimit)
@@ -32,6 +42,8 @@ def depends_on_row_order(fragment: Fragment) -> bool:
             return True
         if isinstance(node, Aggregate) and any(map(_is_order_sensitive, node.calls)):
             return True
+        if isinstance(node, WriteFiles) and node.partition_columns and not _is_sorted(node.child):
+            return True
         if isinstance(node, Limit) and any(can_raise(exprs, expressions) for exprs in _evaluated_below(node)):
             return True
         pending.extend(node.children)
@@ -43,6 +55,13 @@ def _is_order_sensitive(call: AggregateCall) -> bool:
     can_overflow = call.function == "Sum" and call.type.kind != "double" and call.eval_mode is EvalMode.TRY
     has_ties = call.function == "ListAgg" and not (call.orders and call.is_sorted_by_first)
     return can_overflow or has_ties or call.function in _ORDER_SENSITIVE
+
+
+def _is_sorted(node: Node) -> bool:
+    """Return whether a sort orders the rows of ``node``: one driver runs it and the operators above."""
+    while isinstance(node, (Project, Filter)):
+        node = node.child
+    return isinstance(node, Sort)
 
 
 def _evaluated_below(limit: Limit) -> Iterator[list[Expr]]:

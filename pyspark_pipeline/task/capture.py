@@ -9,6 +9,7 @@ too (:mod:`~.capture_operator`).
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import chain
@@ -117,6 +118,7 @@ class Capture:
         self.folder = Path(folder)
         self.journal = read_journal(self.folder)
         check_files(self.folder, self.journal)
+        self._staging: tempfile.TemporaryDirectory[str] | None = None
 
     def fragment(self) -> Fragment:
         """Return the decoded fragment."""
@@ -132,9 +134,16 @@ class Capture:
         return _control(self._first())
 
     def batches(self, cpus: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield the recorded chunk rows; ``cpus`` replaces that of the control message."""
+        """Yield the recorded chunk rows; ``cpus`` replaces that of the control message.
+
+        A task that wrote files writes them to a folder that ends with this object.
+        """
         first = self._first()
-        yield first if cpus is None else _with_cpus(first, cpus)
+        changes: dict[str, Any] = {} if cpus is None else {"cpus": cpus}
+        if "staging" in _control(first):
+            self._staging = tempfile.TemporaryDirectory(prefix="pyspark-pipeline-replay-")
+            changes["staging"] = self._staging.name
+        yield _with(first, changes) if changes else first
         for number, batch in enumerate(self.chunks(_INPUT)):
             if number:
                 yield batch
@@ -178,7 +187,8 @@ def _control(batch: pa.RecordBatch) -> dict[str, Any]:
     return content
 
 
-def _with_cpus(batch: pa.RecordBatch, cpus: int) -> pa.RecordBatch:
+def _with(batch: pa.RecordBatch, changes: Mapping[str, Any]) -> pa.RecordBatch:
+    """Return the first batch with ``changes`` of the control message."""
     _, *rest = unpack_rows(batch)
-    message = json.dumps(_control(batch) | {"cpus": cpus}).encode()
+    message = json.dumps({**_control(batch), **changes}).encode()
     return pack_rows([ChunkRow(partition=CONTROL, rows=0, data=pa.py_buffer(message)), *rest])

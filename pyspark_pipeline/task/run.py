@@ -22,6 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from pyspark_pipeline.errors import (
+    AncientDatetimeError,
     ColumnTypeError,
     CorruptFileError,
     DuplicateColumnError,
@@ -260,6 +261,8 @@ def _error_content(error: Exception) -> Mapping[str, Any] | None:
         return condition_content(error)
     if isinstance(error, CorruptFileError):
         return _file_content(error)
+    if isinstance(error, AncientDatetimeError):
+        return {"kind": "ancientDatetime", "format": error.format}
     if isinstance(error, ShuffleBlockError):
         block = {"shuffle": error.shuffle, "map": error.map_id, "mapIndex": error.map_index, "reduce": error.reduce}
         return {"kind": "shuffleBlock", "message": str(error)} | block

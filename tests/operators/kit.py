@@ -102,8 +102,10 @@ class Builder(PipelineSet):
         ranges: Mapping[int, tuple[int, int, int]] | None = None,
         calendar: ExecutorCalendar | None = None,
         partition: int = 0,
+        staging: str = "",
     ) -> None:
         super().__init__(settings, dop)
+        self.staging = staging
         self.partition = partition
         self._calendar = calendar or ExecutorCalendar()
         self.scans = scans or {}
@@ -133,6 +135,9 @@ class Builder(PipelineSet):
 
     def python_partition(self, input_id: int) -> tuple[int, bytes]:
         raise NotImplementedError
+
+    def staging_folder(self) -> str:
+        return self.staging
 
     def active_input(self, union: Node) -> int:
         return 0

@@ -5,7 +5,8 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive._
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
-import org.apache.spark.sql.execution.command.ExecutedCommandExec
+import org.apache.spark.sql.execution.command.{DataWritingCommandExec, ExecutedCommandExec}
+import org.apache.spark.sql.execution.datasources.WriteFilesExec
 import org.apache.spark.sql.execution.datasources.v2.V2CommandExec
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec}
 import org.apache.spark.sql.internal.SQLConf
@@ -53,7 +54,8 @@ object Conversion {
   /** Return whether `plan` may be converted; if not, the query need not wait until fragments can run. */
   private def isCandidate(plan: SparkPlan): Boolean = plan match {
     case _: PipelineOperatorExec | _: PipelineFragmentExec | _: PipelineShuffleExchangeExec |
-        _: PipelineBroadcastExchangeExec | _: QueryStageExec => true
+        _: PipelineBroadcastExchangeExec | _: PipelineWriteFilesExec | _: QueryStageExec => true
+    case _: WriteFilesExec => false // without an input in the engine it stays in Spark
     case op => OperatorRules.isSupported(op)
   }
 }
@@ -159,7 +161,8 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
   /** Return None to convert `plan`, Some("") to keep it because of another node, Some(reason) to keep it for `reason`. */
   private def reasonToKeep(plan: SparkPlan): Option[String] = reasonOfPlanned(plan).orElse(plan match {
     case _: QueryStageExec | _: ReusedExchangeExec | _: PipelineShuffleExchangeExec | _: AdaptiveSparkPlanExec |
-        _: PipelineBroadcastExchangeExec | _: AQEShuffleReadExec | _: InputAdapter | _: WholeStageCodegenExec => Some("")
+        _: PipelineBroadcastExchangeExec | _: AQEShuffleReadExec | _: InputAdapter | _: WholeStageCodegenExec |
+        _: DataWritingCommandExec => Some("")
     case scan: InMemoryTableScanExec => CachedScans.reason(scan).orElse(Some(""))
     case e: ShuffleExchangeExec => exchangeReason(e)
     case e: BroadcastExchangeExec => if (canExtend(e.child)) None else Some("")

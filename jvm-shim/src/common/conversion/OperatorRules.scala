@@ -2,6 +2,7 @@ package org.apache.spark.sql.pysparkpipeline
 
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, HashAggregateExec, ObjectHashAggregateExec, SortAggregateExec}
+import org.apache.spark.sql.execution.datasources.WriteFilesExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.Exchange
 import org.apache.spark.sql.execution.joins._
@@ -47,6 +48,7 @@ object OperatorRules {
     classOf[CartesianProductExec] -> CartesianProductRule,
     classOf[SortExec] -> SortRule,
     classOf[TakeOrderedAndProjectExec] -> TakeOrderedRule,
+    classOf[WriteFilesExec] -> WriteFilesRule,
     classOf[WindowExec] -> WindowRule,
     classOf[WindowGroupLimitExec] -> WindowGroupLimitRule)
 

@@ -10,6 +10,7 @@ object Revert {
     case op: PipelineOperatorExec => whole(operator(op))
     case fragment: PipelineFragmentExec => whole(fragment.root)
     case wait: PipelineWaitExec => whole(wait.child)
+    case write: PipelineWriteFilesExec => whole(LogicalLinks.copy(write, write.planned))
     case top: PipelineTakeOrderedExec => whole(PipelineTakeOrderedExec.planned(top))
     case other => exchange(other.mapChildren(whole))
   }
@@ -22,8 +23,15 @@ object Revert {
     case other => other
   }
 
-  private def withTags(from: SparkPlan, plain: SparkPlan): SparkPlan = {
+  private def withTags[T <: SparkPlan](from: SparkPlan, plain: T): T = {
     plain.copyTagsFrom(from)
+    plain
+  }
+
+  /** Return a converted write as Spark's own, of `child` and with the reason against it. */
+  def write(write: PipelineWriteFilesExec, child: SparkPlan, reason: String): SparkPlan = {
+    val plain = withTags(write, write.planned.copy(child = child))
+    plain.setTagValue(Conversion.Reason, reason)
     plain
   }
 

@@ -17,7 +17,7 @@ import org.apache.spark.shuffle.FetchFailedException
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.trees.Origin
 import org.apache.spark.sql.errors.QueryExecutionErrors
-import org.apache.spark.sql.execution.datasources.SchemaColumnConvertNotSupportedException
+import org.apache.spark.sql.execution.datasources.{DataSourceUtils, SchemaColumnConvertNotSupportedException}
 import org.apache.spark.sql.execution.datasources.v2.FileDataSourceV2
 import org.apache.spark.util.Utils
 
@@ -70,6 +70,7 @@ object ErrorBridge {
       val (column, expected, found) = (text(error, "column"), text(error, "expected"), text(error, "found"))
       QueryExecutionErrors.parquetColumnDataTypeMismatchError(file(error), column, expected, found,
         new SchemaColumnConvertNotSupportedException(column, found, expected))
+    case "ancientDatetime" => DataSourceUtils.newRebaseExceptionInWrite(text(error, "format"))
     case "shuffleBlock" => // its constructor registers the failure with the task
       new FetchFailedException(SparkEnv.get.blockManager.shuffleServerId, error.path("shuffle").asInt,
         error.path("map").asLong, error.path("mapIndex").asInt, error.path("reduce").asInt, message(error))

@@ -31,12 +31,17 @@ class FragmentRDD(
   override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = output(split, context, None)
 
   /** Run the instance of a partition; its worker writes the chunks to `file`. Return what it wrote. */
-  def write(split: Partition, context: TaskContext, file: ObjectNode): JsonNode = output(split, context, Some(file)).written()
+  def write(split: Partition, context: TaskContext, file: ObjectNode): JsonNode =
+    output(split, context, Some("mapFile" -> file)).written()
 
-  private def output(split: Partition, context: TaskContext, file: Option[ObjectNode]): WorkerOutput = {
+  /** Run the instance of a partition, whose worker writes files into the folder `staging`. */
+  def stageFiles(split: Partition, context: TaskContext, staging: StagingFolder): Iterator[InternalRow] =
+    output(split, context, Some("staging" -> Json.text(staging.folder.getAbsolutePath)))
+
+  private def output(split: Partition, context: TaskContext, property: Option[(String, JsonNode)]): WorkerOutput = {
     val part = split.asInstanceOf[FragmentPartition]
     val message = controlMessage(part, context)
-    file.foreach(message.set[ObjectNode]("mapFile", _))
+    property.foreach { case (name, value) => message.set[ObjectNode](name, value) }
     val control = new ChunkRowWriter()
       .write(ChunkRow.Control, 0, 0, 0L, 0L, Manifest.mapper.writeValueAsBytes(message))
     val data = launch.inputOrder.iterator.flatMap { i =>

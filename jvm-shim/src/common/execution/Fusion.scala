@@ -14,6 +14,7 @@ object Fusion {
       if (fused eq e.child) e else e.withNewChildren(Seq(fused))
     case e: PipelineBroadcastExchangeExec => e.mapChildren(apply)
     case op: PipelineOperatorExec => fragment(op)
+    case write: PipelineWriteFilesExec => write.withNewChildren(Seq(Pipelines.markWriting(fragment(write.child))))
     case f: PipelineFragmentExec => f
     case c: CollectLimitExec if c.limit >= 0 => c.withNewChildren(Seq(limited(c.child, c.limit)))
     case other => other.mapChildren(apply)

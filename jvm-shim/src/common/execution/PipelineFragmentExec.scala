@@ -38,10 +38,10 @@ case class PipelineFragmentExec(root: SparkPlan, subqueryExpressions: Seq[Expres
   override def verboseString(maxFields: Int): String = simpleString(maxFields)
 
   @transient override lazy val innerChildren: Seq[SparkPlan] =
-    Pipelines.of(root).zipWithIndex.map { case (text, i) => PipelineText(s"pipeline $i: $text") }
+    Pipelines.of(this).zipWithIndex.map { case (text, i) => PipelineText(s"pipeline $i: $text") }
 
   override lazy val metrics: Map[String, SQLMetric] =
-    FragmentMetrics.shown(sparkContext, Pipelines.names(root)) ++ scanMetrics
+    FragmentMetrics.shown(sparkContext, Pipelines.names(this)) ++ scanMetrics
 
   /** Metrics that Spark's UI does not show. */
   lazy val hiddenMetrics: Map[String, SQLMetric] = FragmentMetrics.hidden(sparkContext)

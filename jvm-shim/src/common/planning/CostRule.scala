@@ -5,11 +5,15 @@ import org.apache.spark.sql.execution.adaptive.QueryStageExec
 
 /**
  * Reverts regions that would not be faster ([[Policies.region]]). A region is a maximal connected set of converted
- * operators and exchanges. If Spark caches the result (`isCached`), its chunks need no transition.
+ * operators and exchanges. If the result `staysArrow`, as one that Spark caches, its chunks need no transition.
  */
-class CostRule(model: CostModel, isCached: Boolean) {
+class CostRule(model: CostModel, staysArrow: Boolean) {
 
   def apply(plan: SparkPlan): SparkPlan = plan match {
+    case write: PipelineWriteFilesExec =>
+      val child = new CostRule(model, staysArrow = true).apply(write.child)
+      if (Convert.isInEngine(child) == Convert.isInEngine(write.child)) write.withNewChildren(Seq(child))
+      else Revert.write(write, child, "its input stayed in Spark")
     case top: PipelineTakeOrderedExec =>
       apply(top.original.child) match {
         case op: PipelineOperatorExec => top.withNewChildren(Seq(op))
@@ -25,7 +29,7 @@ class CostRule(model: CostModel, isCached: Boolean) {
   private def decide(region: SparkPlan): Decision[Boolean] = {
     val members = collect(region)
     val operators = members.collect { case PipelineOperatorExec(op) => op }
-    val isHeavy = isCached || operators.exists(op => OperatorRules.of(op).isHeavy(op))
+    val isHeavy = staysArrow || operators.exists(op => OperatorRules.of(op).isHeavy(op))
     val readsStage = members.exists(member => member.isInstanceOf[QueryStageExec] && !CachedScans.isRead(member))
     val hasSubqueries = ScalarSubqueries.runInEngine(operators.flatMap(_.expressions))
     val toPython = operators.exists(op => OperatorRules.of(op).pythonFunctions(op).nonEmpty)

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import org.apache.commons.lang3.StringUtils
 
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.SparkPlan
 
 /**
@@ -16,17 +17,32 @@ import org.apache.spark.sql.execution.SparkPlan
  */
 object Pipelines {
 
+  /** On a fragment that writes files. */
+  private val Writes: TreeNodeTag[Boolean] = TreeNodeTag[Boolean]("pysparkpipeline.writes")
+
+  private val Write = "WriteFiles"
+
+  /** Mark and return `fragment`, which writes files. */
+  def markWriting(fragment: PipelineFragmentExec): PipelineFragmentExec = {
+    fragment.setTagValue(Writes, true)
+    fragment
+  }
+
   /** Return one line per pipeline, sources first. */
-  def of(root: SparkPlan): Seq[String] = {
+  def of(fragment: PipelineFragmentExec): Seq[String] = {
     val done = ArrayBuffer.empty[String]
-    val last = open(root, done)
-    done += line(last :+ "Sink")
+    val last = open(fragment.root, done)
+    done += line(last ++ write(fragment) :+ "Sink")
     done.toSeq
   }
 
+  private def write(fragment: PipelineFragmentExec): Option[String] =
+    fragment.getTagValue(Writes).map(_ => Write)
+
   /** Return the names of the operators that the fragment may run, without those of its sink. */
-  def names(root: SparkPlan): Set[String] = {
-    val ofPlan = Fusion.operators(root).flatMap(op => declared(op.original) ++ stages(op.original)).toSet
+  def names(fragment: PipelineFragmentExec): Set[String] = {
+    val root = fragment.root
+    val ofPlan = Fusion.operators(root).flatMap(op => declared(op.original) ++ stages(op.original)).toSet ++ write(fragment)
     if (Fusion.inputs(root).forall(BroadcastChunks.isBroadcast)) ofPlan else ofPlan + "ExchangeSource"
   }
 

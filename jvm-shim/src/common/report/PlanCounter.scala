@@ -57,6 +57,11 @@ private class PlanCounter {
           decided(e)
           visit(e.children.head, insideEngine = true)
         }
+      case write: PipelineWriteFilesExec =>
+        add(1, 1)
+        decided(write)
+        if (!Convert.isInEngine(write.child)) transitions += 1
+        visit(write.child, insideEngine = true)
       case top: PipelineTakeOrderedExec => // its part in the engine counts for it
         transitions += 1
         visit(top.original.child, insideEngine = false)

@@ -25,11 +25,18 @@ class DecodedChunkRDD(val chunks: RDD[InternalRow], schema: StructType) extends 
 
   override protected def getPartitions: Array[Partition] = firstParent[InternalRow].partitions
 
-  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
+  override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] =
+    DecodedChunks.of(firstParent[InternalRow].iterator(split, context), schema, context)
+}
+
+object DecodedChunks {
+
+  /** Return the rows of `chunks`, each valid until the next. */
+  def of(chunks: Iterator[InternalRow], schema: StructType, context: TaskContext): Iterator[InternalRow] = {
     val reader = new ChunkReader(schema, ArrowChunks.allocator("pysparkpipeline chunk reader"))
     context.addTaskCompletionListener[Unit](_ => reader.close())
     val projection = new RowProjection(schema)
-    firstParent[InternalRow].iterator(split, context).flatMap { row =>
+    chunks.flatMap { row =>
       reader.read(row.getBinary(ChunkRow.Data)).rowIterator().asScala.map(projection)
     }
   }

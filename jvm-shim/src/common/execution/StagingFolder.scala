@@ -1,0 +1,90 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import java.io.{File, IOException}
+import java.nio.file.Files
+import java.util.UUID
+
+import scala.util.Try
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileAlreadyExistsException, LocalFileSystem, Path}
+import org.apache.hadoop.io.IOUtils
+import org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter
+import org.apache.parquet.hadoop.ParquetOutputFormat
+import org.apache.parquet.hadoop.util.HadoopOutputFile
+
+import org.apache.spark.SparkEnv
+import org.apache.spark.internal.io.{FileCommitProtocol, HadoopMapReduceCommitProtocol}
+import org.apache.spark.util.Utils
+
+/**
+ * The local folder in which the worker of a task writes files. If the files are for a local file system, it is in the task's
+ * own folder of the committer, `workPath`, so that each is only renamed; else in Spark's local directories.
+ */
+class StagingFolder(val folder: File, workPath: Option[File], hadoop: Configuration) {
+
+  /** Move the file `name` to `path`; raise if there is a file, as Spark does. */
+  def move(name: String, path: String): Unit = {
+    val (from, to) = (new File(folder, name), new Path(path))
+    StagingFolder.local(to, hadoop) match {
+      case Some(file) =>
+        if (file.exists()) throw new FileAlreadyExistsException(s"File already exists: $path")
+        Files.createDirectories(file.getParentFile.toPath)
+        Files.move(from.toPath, file.toPath)
+      case None => copy(from, to)
+    }
+  }
+
+  private def copy(from: File, to: Path): Unit = {
+    val target = HadoopOutputFile.fromPath(to, hadoop)
+      .create(hadoop.getLong(ParquetOutputFormat.BLOCK_SIZE, StagingFolder.DefaultBlockSize))
+    Utils.tryWithResource(Files.newInputStream(from.toPath)) { source =>
+      try IOUtils.copyBytes(source, target, StagingFolder.BufferBytes, false) catch {
+        case e: Throwable =>
+          Try(target.close())
+          throw e
+      }
+      target.close()
+    }
+    Files.delete(from.toPath)
+  }
+
+  /** Delete the folder with its files, and the task's own folder if it is empty. Repeatable. */
+  def delete(): Unit = if (folder.exists()) {
+    try Utils.deleteRecursively(folder) catch {
+      case _: IOException => // a killed worker may write into it; the committer deletes the task's folder
+    }
+    workPath.foreach(_.delete())
+  }
+}
+
+object StagingFolder {
+  private val BufferBytes = 1 << 20
+
+  private val DefaultBlockSize = 128L << 20
+
+  def create(committer: FileCommitProtocol, hadoop: Configuration): StagingFolder = {
+    val work = workPath(committer).flatMap(local(_, hadoop))
+    val around = work.getOrElse(new File(Utils.getLocalDir(SparkEnv.get.conf)))
+    val folder = new File(around, s".pipeline-${UUID.randomUUID()}")
+    Files.createDirectories(folder.toPath)
+    new StagingFolder(folder, work, hadoop)
+  }
+
+  /** Return the file at `path` if that is in the local file system, as Spark accesses it by default. */
+  private def local(path: Path, hadoop: Configuration): Option[File] = {
+    val files = path.getFileSystem(hadoop)
+    if (files.getClass == classOf[LocalFileSystem] && files.getUri.getScheme == "file") Some(new File(path.toUri.getPath))
+    else None
+  }
+
+  /** Return the task's own folder of Hadoop's committer, which Spark's keeps for itself. */
+  private def workPath(committer: FileCommitProtocol): Option[Path] = committer match {
+    case _: HadoopMapReduceCommitProtocol => Try {
+      val field = classOf[HadoopMapReduceCommitProtocol].getDeclaredField("committer")
+      field.setAccessible(true)
+      field.get(committer)
+    }.toOption.collect { case files: FileOutputCommitter => files.getWorkPath }.flatMap(Option(_))
+    case _ => None
+  }
+}
