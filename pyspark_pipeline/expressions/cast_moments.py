@@ -63,10 +63,9 @@ def _from_fractions(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the instant of seconds since 1970, cut off below a microsecond.
 
     In ANSI mode an instant beyond the timestamps raises, and NaN and infinities; without it such an instant is the
-    first or the last timestamp.
+    first or the last timestamp. Errors call a float a double, as Spark's do.
     """
     mode = call.eval_mode
-    source = call.args[0].type
 
     def run(values: Sequence[Value], rows: int) -> Value:
         array = to_array(values[0], rows)
@@ -81,7 +80,7 @@ def _from_fractions(call: Call, settings: ExpressionSettings) -> Kernel:
                 row = int(np.argmax(valid & (beyond | ~known)))
                 if known[row]:
                     raise conditions.cast_overflow(float(micros[row]), _DOUBLE, _BIGINT)
-                raise conditions.cast_number_invalid(float(seconds[row]), source, call.type, call.context)
+                raise conditions.cast_number_invalid(float(seconds[row]), _DOUBLE, call.type, call.context)
             known &= ~beyond
         found = saturate(np.where(known, micros, 0.0), np.int64)
         return from_numbers(found, call.type.arrow, pack_flags(valid & known))

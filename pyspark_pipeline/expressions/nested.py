@@ -122,15 +122,19 @@ def _item(call: Call, settings: ExpressionSettings) -> Kernel:
 
 @function("ElementAt", [case(["array"], ["int"], fields=_FAILS, result=ALL_KINDS)])
 def _element_at(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Return the element of a number, from 1 or, if negative, from the end; outside NULL, or an error in ANSI mode."""
+    """Return the element of a number, from 1 or, if negative, from the end; outside NULL, or an error in ANSI mode.
+
+    Only an error in ANSI mode names the place in the query.
+    """
     fails = bool(call.fields["failOnError"])
+    context = call.context if fails else -1
 
     def run(values: Sequence[Value], rows: int) -> Value:
         array, wanted = to_array(values[0], rows), to_array(values[1], rows)
         known = np.asarray(pc.and_(array.is_valid(), wanted.is_valid()))
         ends = array.offsets.to_numpy()
         index: Any = numbers(wanted).astype(np.int64)
-        at, inside = element_places(index, ends, known, call.context)
+        at, inside = element_places(index, ends, known, context)
         if fails and not inside[known].all():
             row = int(np.argmax(known & ~inside))
             raise conditions.element_out_of_range(int(index[row]), int(ends[row + 1] - ends[row]), call.context)
@@ -140,7 +144,7 @@ def _element_at(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 def element_places(
-    index: Int64Array, ends: Int32Array, known: BoolArray, context: int
+    index: Int64Array, ends: Int32Array, known: BoolArray, context: int = -1
 ) -> tuple[Int64Array, BoolArray]:
     """Return the places of elements of arrays, and whether they exist; ``ends`` are the arrays' offsets.
 

@@ -36,7 +36,7 @@ def _split_part(call: Call, settings: ExpressionSettings) -> Kernel:
         known = pc.and_(texts.is_valid(), wanted.is_valid())
         parts = pc.split_pattern(texts, delimiter) if delimiter else None
         ends: Any = np.arange(rows + 1) if parts is None else parts.offsets.to_numpy()
-        at, has_part = element_places(index, ends, np.asarray(known), call.context)
+        at, has_part = element_places(index, ends, np.asarray(known))
         found = (texts if parts is None else parts.values).take(pa.array(at, mask=~(has_part & np.asarray(known))))
         return set_null(pc.fill_null(found, ""), pc.invert(known))
 

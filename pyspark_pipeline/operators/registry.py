@@ -78,6 +78,9 @@ class PipelineBuilder(Protocol):
     def range_slice(self, input_id: int) -> tuple[int, int, int]:
         """Return this instance's slice of a range: first number, count of numbers, step."""
 
+    def local_rows(self, input_id: int) -> Sequence[bytes]:
+        """Return the Arrow messages with this instance's rows of a local table."""
+
     def python_partition(self, input_id: int) -> tuple[int, bytes]:
         """Return the index, from 0, and the pickle of the data source's partition that this instance reads."""
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from pyspark_pipeline.errors import EngineBugError, UnsupportedPlanError
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
+from pyspark_pipeline.plan.local_rows import LocalRows
 from pyspark_pipeline.plan.nodes import ExchangeSource, FileScan, Fragment, Node, PartitionDependentNode, Range
 from pyspark_pipeline.plan.python_functions import PythonScan
 from pyspark_pipeline.plan.unions import Union
@@ -26,6 +27,7 @@ KINDS = ("scan", "union", "partitionDependent", "input", "broadcast")
 _NUMBERS: Mapping[type[Node], tuple[str, Callable[[Any], int]]] = {
     FileScan: ("scan", lambda node: node.input_id),
     Range: ("scan", lambda node: node.input_id),
+    LocalRows: ("scan", lambda node: node.input_id),
     PythonScan: ("scan", lambda node: node.input_id),
     Union: ("union", lambda node: node.number),
     PartitionDependentNode: ("partitionDependent", lambda node: node.number),

@@ -17,6 +17,7 @@ from pyspark_pipeline.plan import coalesces as _coalesces  # noqa: F401
 from pyspark_pipeline.plan import expands as _expands  # noqa: F401
 from pyspark_pipeline.plan import generates as _generates  # noqa: F401
 from pyspark_pipeline.plan import joins as _joins  # noqa: F401
+from pyspark_pipeline.plan import local_rows as _local_rows  # noqa: F401
 from pyspark_pipeline.plan import python_functions as _python_functions  # noqa: F401
 from pyspark_pipeline.plan import samples as _samples  # noqa: F401
 from pyspark_pipeline.plan import sorts as _sorts  # noqa: F401

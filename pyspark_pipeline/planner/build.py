@@ -140,6 +140,10 @@ class FragmentBuilder(PipelineSet):
         first, count, step = self.control["splits"][str(input_id)]
         return first, count, step
 
+    def local_rows(self, input_id: int) -> Sequence[bytes]:
+        """Return the Arrow messages with this instance's rows of a local table."""
+        return [base64.b64decode(message) for message in self.control["splits"][str(input_id)]]
+
     def python_partition(self, input_id: int) -> tuple[int, bytes]:
         """Return the index, from 0, and the pickle of the data source's partition that this instance reads."""
         part = self.control["splits"][str(input_id)]

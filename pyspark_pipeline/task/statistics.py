@@ -47,7 +47,7 @@ _SPILLING = ("AggregateSink", "HashJoinBuild", "NestedLoopJoinBuild", "SortSink"
 
 
 _TIMES = (
-    _time("scanTime", "scan", "FileScan", "Range"),
+    _time("scanTime", "scan", "FileScan", "Range", "LocalRows"),
     _time("receiveTime", "decoding input", "ExchangeSource"),
     _time("filterTime", "filter", "Filter"),
     _time("runtimeFilterTime", "runtime filters", "RuntimeFilter", operators=_JOINS),
@@ -64,7 +64,7 @@ _TIMES = (
 )  # fmt: skip
 _NAMED = {name for metric in _TIMES for name in metric.families}
 _SAMPLE = "RangeSample"
-_READERS = ("FileScan", "Range")
+_READERS = ("FileScan", "Range", "LocalRows")
 _SOURCES = (*_READERS, "ExchangeSource")
 
 METRICS = (

@@ -31,7 +31,7 @@ def _final_plan(spark: SparkSession, query: str, excluded: str) -> str:
         return str(frame._jdf.queryExecution().executedPlan().toString()).partition("Initial Plan")[0]
 
 
-@pytest.mark.parametrize(("query", "relation"), [(_EMPTY, "LocalTableScan <empty>"), (_JOIN, "EmptyRelation")])
+@pytest.mark.parametrize(("query", "relation"), [(_EMPTY, "LocalRows(<empty>"), (_JOIN, "EmptyRelation")])
 def test_aggregation_of_an_empty_stage_is_an_empty_relation(spark: SparkSession, query: str, relation: str) -> None:
     plan = _final_plan(spark, query, "none")
     assert relation in plan

@@ -133,6 +133,9 @@ class Builder(PipelineSet):
     def range_slice(self, input_id: int) -> tuple[int, int, int]:
         return self.ranges[input_id]
 
+    def local_rows(self, input_id: int) -> Sequence[bytes]:
+        raise NotImplementedError
+
     def python_partition(self, input_id: int) -> tuple[int, bytes]:
         raise NotImplementedError
 

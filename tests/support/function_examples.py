@@ -58,8 +58,6 @@ with all may still decline other forms: [Functions](functions.md) has the exact 
 example that stays in Spark.
 
 """
-#: The operators of Spark that bring the rows of an example.
-_ROWS_OF_CONSTANTS = re.compile(r"\b(?:LocalTableScan|Exchange)\b")
 
 
 @dataclass(slots=True)
@@ -106,10 +104,9 @@ def _plan(spark: SparkSession, query: str, form: str, found: Examples) -> None:
         conversion = summary_of(frame)
     except (PySparkException, Py4JJavaError):
         return
-    reasons = [reason.partition(": ")[2] or reason for reason in conversion.reasons if "LocalTable" not in reason]
+    reasons = [reason.partition(": ")[2] or reason for reason in conversion.reasons]
     found.planned[form] += 1
-    plan = str(frame._jdf.queryExecution().executedPlan().toString())  # type: ignore[operator,unused-ignore]
-    if 0 < conversion.converted >= conversion.operators - len(_ROWS_OF_CONSTANTS.findall(plan)):
+    if 0 < conversion.converted == conversion.operators:
         found.converted[form] += 1
         return
     if not found.reason:

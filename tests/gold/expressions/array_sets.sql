@@ -87,3 +87,10 @@ SELECT id, array_sort(ai, (l, r) -> CASE WHEN l < i THEN -1 WHEN r < i THEN 1 EL
 SELECT id, array_sort(ai, (x, y) -> y - x) FROM nests WHERE size(ai) < 2 AND ai IS NOT NULL;
 SELECT id, array_size(ai), cardinality(at), array_position(ad, double(i)), array_position(reverse(ad), -0.0D), try_element_at(m, k), try_element_at(ai, 3) FROM nests;
 SELECT x, count(*) FROM (SELECT explode(array_union(array(k), at)) AS x FROM nests) GROUP BY x;
+-- The error of the index 0 names its place in the query in ANSI mode only.
+-- expect: error INVALID_INDEX_OF_ZERO
+-- errors: exact
+SELECT element_at(array(id, 2), CAST(id AS int) - 1) AS a FROM range(1, 2);
+-- expect: error INVALID_INDEX_OF_ZERO
+-- errors: exact
+SELECT try_element_at(array(id, 2), CAST(id AS int) - 1) AS a FROM range(1, 2);

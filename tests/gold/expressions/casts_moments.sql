@@ -21,3 +21,10 @@ SELECT id, try_cast(d AS decimal(38,10)) AS a, try_cast(d2 AS decimal(38,0)) AS 
 SELECT id, unix_micros(CAST(b AS timestamp)) AS a FROM numbers;
 -- set: spark.sql.ansi.enabled=false
 SELECT id, CAST(ts AS boolean) AS a FROM times;
+-- Errors call a float a double.
+-- expect[ansi=true]: error CAST_INVALID_INPUT
+-- errors: exact
+SELECT CAST(float(id) * float('infinity') AS timestamp) AS a FROM range(1, 2);
+-- expect[ansi=true]: error CAST_INVALID_INPUT
+-- errors: exact
+SELECT CAST(float(id) * float('NaN') AS timestamp) AS a FROM range(1, 2);

@@ -35,3 +35,7 @@ SELECT id, regexp_extract_all(concat(s, chr(id % 32), chr((id + 1) % 32), s2), '
 SELECT id, regexp_extract_all(s, 'a*', 0) AS a FROM texts;
 -- expect: partly regexp_extract_all
 SELECT id, regexp_extract_all(s, '\\Bé', 0) AS a FROM texts;
+-- The error of a part 0 does not name its place in the query.
+-- expect: error INVALID_INDEX_OF_ZERO
+-- errors: exact
+SELECT split_part(string(id), '1', CAST(id AS int) - 1) AS a FROM range(1, 2);

@@ -68,7 +68,6 @@ SELECT a.i, count(*) FROM tame a JOIN numbers b ON a.i = b.i JOIN numbers c ON a
 SELECT /*+ REPARTITION(1) */ a.id, b.id FROM tame a JOIN (SELECT /*+ REPARTITION(1) */ * FROM tame) b ON a.id = b.id;
 -- set: spark.sql.autoBroadcastJoinThreshold=-1
 SELECT a.i, b.c FROM (SELECT /*+ REPARTITION(7, i) */ i, id FROM tame) a JOIN (SELECT i, count(*) AS c FROM tame GROUP BY i) b ON a.i = b.i;
--- expect[spark=4.3]: partly OneRowRelation
 SELECT t.id, u.x FROM tame t CROSS JOIN (SELECT max(i) AS x FROM tame UNION ALL SELECT min(i) FROM tame) u WHERE t.id < 5;
 -- set: spark.sql.autoBroadcastJoinThreshold=-1
 SELECT t.id, u.id FROM tame t CROSS JOIN numbers u WHERE t.id < u.s AND t.id < 12;

@@ -50,7 +50,6 @@ SELECT /*+ BROADCAST(x), BROADCAST(y) */ a.id, x.k, y.k FROM tame a JOIN b x ON 
 -- The broadcast side comes from Spark.
 -- expect: partly Generate
 SELECT /*+ BROADCAST(b) */ a.id, b.x FROM tame a JOIN (SELECT id, explode(array_sort(array(1, z), (x, y) -> 0)) AS x FROM tame) b ON a.id = b.id;
--- expect: partly LocalTableScan
 SELECT /*+ BROADCAST(v) */ a.id, v.y FROM tame a JOIN VALUES (1, 'a'), (2, NULL), (NULL, 'c') AS v(x, y) ON a.z = v.x;
 SELECT /*+ BROADCAST(r) */ a.k, r.id FROM tame a JOIN range(5) r ON a.id = r.id;
 -- Self joins: both sides of the join are one exchange.

@@ -43,7 +43,6 @@ SELECT a.id, b.id FROM tame a JOIN tame b ON a.id = b.i UNION ALL SELECT a.id, b
 SELECT a.id, b.id FROM tame a JOIN tame b ON a.id = b.i UNION ALL SELECT a.id, b.z FROM tame a LEFT JOIN tame b ON a.i = b.id AND b.z > 0;
 -- set: spark.sql.autoBroadcastJoinThreshold=-1
 SELECT k, count(*) FROM (SELECT a.k FROM tame a JOIN tame b ON a.id = b.i UNION ALL SELECT flag FROM texts UNION ALL SELECT k FROM tame WHERE z = 1) GROUP BY k;
--- expect: partly OneRowRelation
 SELECT x FROM tame JOIN (SELECT 1 AS x UNION ALL SELECT 2) ON x = z;
 -- A sort and first rows over a union.
 -- rows: ordered
@@ -56,7 +55,6 @@ SELECT count(*) FROM (SELECT id FROM tame UNION ALL SELECT id FROM numbers LIMIT
 SELECT id FROM tame UNION ALL SELECT explode(array_sort(array(id, z), (x, y) -> 0)) FROM tame;
 -- expect: partly Generate
 SELECT x, count(*) FROM (SELECT id AS x FROM tame UNION ALL SELECT explode(array_sort(array(id, z), (x, y) -> 0)) FROM tame) GROUP BY x;
--- expect: partly LocalTableScan
 SELECT id FROM tame WHERE id < 3 UNION ALL SELECT id FROM range(5) UNION ALL SELECT a FROM VALUES (7), (NULL) AS t(a);
 -- expect: partly UnionLoop
 WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 6) SELECT t.id, r.n FROM r JOIN tame t ON t.id = r.n;

@@ -15,6 +15,8 @@ object OperatorRules {
   private val rules: Map[Class[_ <: SparkPlan], OperatorRule[_ <: SparkPlan]] = Map(
     classOf[FileSourceScanExec] -> ScanRule,
     classOf[RangeExec] -> RangeRule,
+    classOf[LocalTableScanExec] -> LocalTableRule,
+    classOf[OneRowRelationExec] -> OneRowRule,
     classOf[BatchScanExec] -> PythonScanRule,
     classOf[ProjectExec] -> ProjectRule,
     classOf[FilterExec] -> FilterRule,

@@ -118,20 +118,13 @@ class ChunkReader(schema: StructType, allocator: BufferAllocator) extends AutoCl
   }
 }
 
-/** Encodes rows of a Spark operator as chunk rows of at most `maxRows` rows. */
-class RowChunkIterator(rows: Iterator[InternalRow], schema: StructType, maxRows: Int, context: TaskContext)
-  extends Iterator[InternalRow] {
-
-  private val allocator = ArrowChunks.allocator("pysparkpipeline row input", context)
+/** Encodes rows as record batch messages. Owns `allocator`. */
+class RowEncoder(schema: StructType, allocator: BufferAllocator) extends AutoCloseable {
   private val root = VectorSchemaRoot.create(ArrowChunks.arrowSchema(schema), allocator)
-  context.addTaskCompletionListener[Unit](_ => root.close())
   private val arrow = ArrowWriter.create(root)
-  private val writer = new ChunkRowWriter
-  private var sequence = 0L
 
-  override def hasNext: Boolean = rows.hasNext
-
-  override def next(): InternalRow = {
+  /** Return the number of the next rows, at most `maxRows`, and their message. */
+  def encode(rows: Iterator[InternalRow], maxRows: Int): (Int, Array[Byte]) = {
     arrow.reset()
     var count = 0
     while (count < maxRows && rows.hasNext) {
@@ -142,7 +135,29 @@ class RowChunkIterator(rows: Iterator[InternalRow], schema: StructType, maxRows:
     val batch = new VectorUnloader(root).getRecordBatch
     val out = new ByteArrayOutputStream()
     try MessageSerializer.serialize(new WriteChannel(Channels.newChannel(out)), batch) finally batch.close()
+    (count, out.toByteArray)
+  }
+
+  override def close(): Unit = {
+    root.close()
+    allocator.close()
+  }
+}
+
+/** Encodes rows of a Spark operator as chunk rows of at most `maxRows` rows. */
+class RowChunkIterator(rows: Iterator[InternalRow], schema: StructType, maxRows: Int, context: TaskContext)
+  extends Iterator[InternalRow] {
+
+  private val encoder = new RowEncoder(schema, ArrowChunks.allocator("pysparkpipeline row input"))
+  context.addTaskCompletionListener[Unit](_ => encoder.close())
+  private val writer = new ChunkRowWriter
+  private var sequence = 0L
+
+  override def hasNext: Boolean = rows.hasNext
+
+  override def next(): InternalRow = {
+    val (count, message) = encoder.encode(rows, maxRows)
     sequence += 1
-    writer.write(0, 0, context.partitionId(), sequence - 1, count, out.toByteArray)
+    writer.write(0, 0, context.partitionId(), sequence - 1, count, message)
   }
 }

@@ -1,0 +1,69 @@
+"""LocalRows: the source of rows that are part of the plan, as those of VALUES."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.plan.local_rows import LocalRows
+
+
+class LocalRowsOperator(Operator):
+    """Takes the next chunk from the factory until none is left.
+
+    It finishes only when its own request finds none, as the operator of a range does.
+    """
+
+    def __init__(self, factory: LocalRowsFactory) -> None:
+        self._factory = factory
+        self._done = False
+
+    def has_output(self) -> bool:
+        return not self._done
+
+    def pull_chunk(self) -> Chunk | None:
+        chunk = self._factory.next_chunk()
+        self._done = chunk is None
+        return chunk
+
+    def is_finished(self) -> bool:
+        return self._done
+
+    def set_finished(self) -> None:
+        self._done = True
+
+
+class LocalRowsFactory(OperatorFactory):
+    """Holds the remaining chunks, of at most ``batch_rows`` rows, shared by the drivers."""
+
+    name = "LocalRows"
+
+    def __init__(self, chunks: Iterable[Chunk], batch_rows: int) -> None:
+        self._chunks = deque(
+            chunk.slice(start, batch_rows) if chunk.num_rows > batch_rows else chunk
+            for chunk in chunks
+            for start in range(0, chunk.num_rows, batch_rows)
+        )
+        self._lock = threading.Lock()
+
+    def create(self, dop: int, driver_sequence: int) -> LocalRowsOperator:
+        return LocalRowsOperator(self)
+
+    def next_chunk(self) -> Chunk | None:
+        """Return the next chunk; None if none is left."""
+        with self._lock:
+            return self._chunks.popleft() if self._chunks else None
+
+
+@implements(LocalRows, execs=["LocalTableScanExec", "OneRowRelationExec"], pipeline=["LocalRows"])
+def decompose_local_rows(node: LocalRows, builder: PipelineBuilder) -> list[OperatorFactory]:
+    """Start a pipeline with the rows of this instance's partition."""
+    schema = pa.schema([pa.field(f"c{position}", field.type.arrow) for position, field in enumerate(node.output)])
+    messages = builder.local_rows(node.input_id)
+    chunks = (pa.ipc.read_record_batch(pa.py_buffer(message), schema) for message in messages)
+    return [LocalRowsFactory(chunks, builder.settings.options.batch_rows)]
