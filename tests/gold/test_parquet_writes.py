@@ -256,6 +256,7 @@ def _write_tables(spark: SparkSession, frame: DataFrame, name: str, folder: Path
     return found
 
 
+@pytest.mark.rotates
 def test_tables_are_those_of_spark(
     spark: SparkSession, rows: DataFrame, executions: Executions, tmp_path: Path
 ) -> None:
@@ -286,6 +287,7 @@ def _sources(spark: SparkSession, rows: DataFrame) -> dict[str, tuple[DataFrame,
     }
 
 
+@pytest.mark.rotates
 def test_rows_of_other_operators_are_written(
     spark: SparkSession, rows: DataFrame, executions: Executions, tmp_path: Path
 ) -> None:
