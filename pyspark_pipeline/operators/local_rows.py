@@ -8,34 +8,10 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.operators.shared_source import SharedSourceOperator
 from pyspark_pipeline.plan.local_rows import LocalRows
-
-
-class LocalRowsOperator(Operator):
-    """Takes the next chunk from the factory until none is left.
-
-    It finishes only when its own request finds none, as the operator of a range does.
-    """
-
-    def __init__(self, factory: LocalRowsFactory) -> None:
-        self._factory = factory
-        self._done = False
-
-    def has_output(self) -> bool:
-        return not self._done
-
-    def pull_chunk(self) -> Chunk | None:
-        chunk = self._factory.next_chunk()
-        self._done = chunk is None
-        return chunk
-
-    def is_finished(self) -> bool:
-        return self._done
-
-    def set_finished(self) -> None:
-        self._done = True
 
 
 class LocalRowsFactory(OperatorFactory):
@@ -51,8 +27,8 @@ class LocalRowsFactory(OperatorFactory):
         )
         self._lock = threading.Lock()
 
-    def create(self, dop: int, driver_sequence: int) -> LocalRowsOperator:
-        return LocalRowsOperator(self)
+    def create(self, dop: int, driver_sequence: int) -> SharedSourceOperator:
+        return SharedSourceOperator(self)
 
     def next_chunk(self) -> Chunk | None:
         """Return the next chunk; None if none is left."""

@@ -7,35 +7,10 @@ import threading
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
+from pyspark_pipeline.operators.shared_source import SharedSourceOperator
 from pyspark_pipeline.plan.nodes import Range
-
-
-class RangeOperator(Operator):
-    """Takes the next numbers from the factory until none are left.
-
-    It finishes only when its own request finds no numbers: no event would wake its driver if another driver took the
-    last ones.
-    """
-
-    def __init__(self, factory: RangeFactory) -> None:
-        self._factory = factory
-        self._done = False
-
-    def has_output(self) -> bool:
-        return not self._done
-
-    def pull_chunk(self) -> Chunk | None:
-        chunk = self._factory.next_chunk()
-        self._done = chunk is None
-        return chunk
-
-    def is_finished(self) -> bool:
-        return self._done
-
-    def set_finished(self) -> None:
-        self._done = True
 
 
 class RangeFactory(OperatorFactory):
@@ -50,8 +25,8 @@ class RangeFactory(OperatorFactory):
         self._lock = threading.Lock()
         self._left = count
 
-    def create(self, dop: int, driver_sequence: int) -> RangeOperator:
-        return RangeOperator(self)
+    def create(self, dop: int, driver_sequence: int) -> SharedSourceOperator:
+        return SharedSourceOperator(self)
 
     def next_chunk(self) -> Chunk | None:
         """Return the next chunk of at most ``batch_rows`` numbers; None if none are left."""

@@ -15,7 +15,7 @@ from pyspark_pipeline.local import Conditions, LocalFragment, LocalQuery, run_qu
 from pyspark_pipeline.local.transport.request import Address, Request
 from pyspark_pipeline.local.write import call, column, fields, fragment, literal, select, source
 from pyspark_pipeline.operators.filter import FilterOperator
-from pyspark_pipeline.operators.range import RangeOperator
+from pyspark_pipeline.operators.shared_source import SharedSourceOperator
 from pyspark_pipeline.plan.joins import JoinType
 from pyspark_pipeline.plan.layout import WIRE_VERSION
 from pyspark_pipeline.plan.nodes import Filter, HashExchange, Limit, RoundRobinExchange, SingleExchange, Sink
@@ -236,8 +236,8 @@ def test_lost_request_fails_only_its_query(threads: int) -> None:
 @THREADS
 def test_error_in_one_instance_stops_all_and_names_location(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[int] = []
-    close = RangeOperator.close
-    monkeypatch.setattr(RangeOperator, "close", lambda self: closed.append(1) or close(self))  # type: ignore[func-returns-value]
+    close = SharedSourceOperator.close
+    monkeypatch.setattr(SharedSourceOperator, "close", lambda self: closed.append(1) or close(self))  # type: ignore[func-returns-value]
 
     def broken(self: FilterOperator, chunk: Chunk) -> Chunk:
         return {}["no such key"]  # type: ignore[no-any-return]

@@ -16,7 +16,7 @@ from pyspark_pipeline.local.transport.request import Address, Request
 from pyspark_pipeline.local.write import fragment, source
 from pyspark_pipeline.operators.filter import FilterOperator
 from pyspark_pipeline.operators.project import ProjectOperator
-from pyspark_pipeline.operators.range import RangeOperator
+from pyspark_pipeline.operators.shared_source import SharedSourceOperator
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.nodes import Limit, RoundRobinExchange, SingleExchange
 from tests.local.kit import (
@@ -127,7 +127,7 @@ def fuse(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
     """Make operators raise after a given number of calls; count their closes."""
     state = {"left": 0, "closed": 0}
     for operator, call in (
-        (RangeOperator, "pull_chunk"), (ProjectOperator, "transform"), (FilterOperator, "transform"),
+        (SharedSourceOperator, "pull_chunk"), (ProjectOperator, "transform"), (FilterOperator, "transform"),
     ):  # fmt: skip
         original = getattr(operator, call)
 
@@ -138,8 +138,10 @@ def fuse(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
             return original(self, *given)  # type: ignore[operator]
 
         monkeypatch.setattr(operator, call, burning)
-    closing = RangeOperator.close
-    monkeypatch.setattr(RangeOperator, "close", lambda self: state.update(closed=state["closed"] + 1) or closing(self))
+    closing = SharedSourceOperator.close
+    monkeypatch.setattr(
+        SharedSourceOperator, "close", lambda self: state.update(closed=state["closed"] + 1) or closing(self)
+    )
     yield state
 
 

@@ -5,14 +5,14 @@ Spark writes the files, two of each, so that both executors read.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as f
+
+from tests.system.forms import print_forms
 
 _SCHEMA = "id long, k int, price decimal(9,2), day date, word string"
 
@@ -47,16 +47,7 @@ def _forms(spark: SparkSession, folder: Path) -> dict[str, Callable[[], DataFram
 
 def main(folder: str) -> None:
     spark = SparkSession.builder.appName("files").getOrCreate()
-    report: Any = spark._jvm.org.apache.spark.sql.pysparkpipeline.PlanReport
-    for form, make in _forms(spark, Path(folder)).items():
-        found: list[Any] = []
-        for engine in ("false", "true"):
-            spark.conf.set("spark.pysparkPipeline.enabled", engine)
-            frame = make()
-            found.append(sorted([*row] for row in frame.collect()))
-        summary = json.loads(report.json(frame._jdf.queryExecution().executedPlan()))
-        kept = {key: summary[key] for key in ("converted", "operators", "reasons")}
-        print(json.dumps({"what": form, "spark": found[0], "rows": found[1], **kept}), flush=True)
+    print_forms(spark, _forms(spark, Path(folder)))
     spark.stop()
 
 

@@ -6,7 +6,6 @@ attempts of two end their workers.
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -18,6 +17,8 @@ import pandas as pd
 from pyspark import SparkFiles, TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
+
+from tests.system.forms import print_forms
 
 
 def _forms(spark: SparkSession) -> dict[str, Callable[[], DataFrame]]:
@@ -56,16 +57,7 @@ def _forms(spark: SparkSession) -> dict[str, Callable[[], DataFrame]]:
 def main(offset: str) -> None:
     spark = SparkSession.builder.appName("functions").getOrCreate()
     spark.sparkContext.addFile(offset)
-    report: Any = spark._jvm.org.apache.spark.sql.pysparkpipeline.PlanReport
-    for form, make in _forms(spark).items():
-        found: list[Any] = []
-        for engine in ("false", "true"):
-            spark.conf.set("spark.pysparkPipeline.enabled", engine)
-            frame = make()
-            found.append(sorted([*row] for row in frame.collect()))
-        summary = json.loads(report.json(frame._jdf.queryExecution().executedPlan()))
-        kept = {key: summary[key] for key in ("converted", "operators", "reasons")}
-        print(json.dumps({"what": form, "spark": found[0], "rows": found[1], **kept}), flush=True)
+    print_forms(spark, _forms(spark))
     spark.stop()
 
 

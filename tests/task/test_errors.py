@@ -19,7 +19,7 @@ from pyspark_pipeline.exchange import ERROR, STATISTICS, ChunkRow, pack_rows, un
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.operators.project import ProjectOperator
-from pyspark_pipeline.operators.range import RangeOperator
+from pyspark_pipeline.operators.shared_source import SharedSourceOperator
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.nodes import ExchangeSource, Project, Range, Settings
 from pyspark_pipeline.task import run as task_run
@@ -96,7 +96,7 @@ def test_closing_task_cancels_and_releases_memory(
     cpus: int, trackers: list[MemoryTracker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed: list[int] = []
-    monkeypatch.setattr(RangeOperator, "close", lambda self: closed.append(1))
+    monkeypatch.setattr(SharedSourceOperator, "close", lambda self: closed.append(1))
     batches = start(fragment(project(N_PLUS_1)), cpus=cpus, splits=MANY)
     first = next(batches)
     assert first.num_rows
