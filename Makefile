@@ -65,7 +65,8 @@ test-gold: .venv/spark-classes.jsa
 	.venv/bin/python -m pytest -n $(PROCESSES) $(PYTEST_ARGS) tests/gold --combinations $(COMBINATIONS) --every $(EVERY)
 
 test-system: .venv/spark-classes.jsa
-	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/fuzz tests/system tests/plans --every $(EVERY)
+	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/fuzz tests/system --every $(EVERY)
+	.venv/bin/python -m pytest $(PYTEST_ARGS) tests/plans
 
 test-spark43: .venv-spark43/spark-classes.jsa
 	.venv-spark43/bin/python -m pytest tests/gold --combinations next --every $(EVERY43) -k "not to_pandas" $(PYTEST_ARGS)

@@ -99,6 +99,8 @@ def spark(
     cpus = int(request.config.getoption("--task-cpus"))
     session = sessions.start(tmp_path_factory.mktemp("spark"), task_cpus=cpus, vanilla=vanilla_only)
     yield session
+    if (code := sessions.exit_code_of_jvm()) is not None:
+        pytest.fail(f"the JVM ended during the tests: exit code {code}, if negative a signal (-9 if memory ran out)")
     session.stop()
 
 

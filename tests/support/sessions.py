@@ -19,6 +19,7 @@ from typing import Any
 
 import pyspark
 from py4j.protocol import Py4JError
+from pyspark.core.context import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -84,6 +85,12 @@ def start(folder: Path, *, task_cpus: int = 1, vanilla: bool = False) -> SparkSe
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
     return spark
+
+
+def exit_code_of_jvm() -> int | None:
+    """Return the exit code of the JVM of this process, negative for a signal; None if it runs or there is none."""
+    gateway = SparkContext._gateway
+    return None if gateway is None else gateway.proc.poll()
 
 
 def condition_of(error: Exception) -> str | None:

@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.class_archive import java_options
 from tests.support.processes import ROOT, SPARK_HOME, environment, output_tail, submit_args
 
@@ -25,6 +27,7 @@ _SETTINGS = {
 }
 
 
+@pytest.mark.rotates
 def test_replicated_blocks_of_kryo_are_read_by_both_engines() -> None:
     settings = [word for key, value in _SETTINGS.items() for word in ("--conf", f"{key}={value}")]
     tool = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", "local-cluster[2,1,1024]", *submit_args(), *settings]

@@ -44,6 +44,7 @@ def run_without(classes: Collection[str], folder: Path, adaptive: str, *settings
     return {**json.loads(done.stdout.splitlines()[-1]), "log": done.stderr}
 
 
+@pytest.mark.rotates
 def test_spark_runs_a_query_whose_conversion_fails(tmp_path: Path) -> None:
     """Rules of the optimizer, a strategy and the conversion lack a class, with AQE on."""
     classes = ["EarlyReduction$Reduction", "BroadcastStrategy$", "Placement$"]
@@ -55,6 +56,7 @@ def test_spark_runs_a_query_whose_conversion_fails(tmp_path: Path) -> None:
     assert f"{_PACKAGE}" in found["error"]
 
 
+@pytest.mark.rotates
 def test_application_starts_without_an_extension_that_fails_to_start(tmp_path: Path) -> None:
     found = run_without(["QueryLog"], tmp_path, "true")
     assert found["rows"] == _ROWS and found["converted"] == 0

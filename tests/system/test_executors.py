@@ -88,6 +88,7 @@ def submit(master: str, python: str, job: Sequence[str], *arguments: str) -> dic
     return {line["what"]: line for line in lines} | {"log": done.stderr}
 
 
+@pytest.mark.rotates
 def test_late_executor_without_package_fails_no_query(
     cluster: Standalone, folder: Path, bare: Path
 ) -> None:
@@ -133,6 +134,7 @@ def test_packed_environment_runs_fragments(cluster: Standalone, folder: Path, fo
     assert len(found["pythons"]["prefixes"]) == 2, "both workers"
 
 
+@pytest.mark.rotates
 def test_wheel_in_py_files_runs_fragments(cluster: Standalone, folder: Path, without_package: Path) -> None:
     wheel = make_wheel(folder / "pyspark_pipeline-0.1.0-py3-none-any.whl")
     found = submit(cluster.url, str(without_package), [_JOB, "wheel", "-"], "--py-files", str(wheel))
@@ -141,6 +143,7 @@ def test_wheel_in_py_files_runs_fragments(cluster: Standalone, folder: Path, wit
     assert found["pythons"]["prefixes"] == [str(without_package.parents[1])]
 
 
+@pytest.mark.rotates
 def test_functions_run_on_executors(cluster: Standalone, folder: Path) -> None:
     (folder / "shipped.py").write_text("ADDED = 7\n")
     (folder / "offset.txt").write_text("1000")
@@ -164,6 +167,7 @@ def check_forms(found: dict[str, Any], forms: int) -> None:
         assert line["converted"] == line["operators"], (form, line["reasons"])
 
 
+@pytest.mark.rotates
 def test_spark_runs_the_job_if_all_executors_lack_the_package(bare: Path) -> None:
     found = submit("local-cluster[2,1,1024]", str(bare), [_JOB, "lacking", "-"])
     assert found["query"]["rows"] == _ROWS and found["query"]["converted"] == 0
@@ -175,6 +179,7 @@ def test_spark_runs_the_job_if_all_executors_lack_the_package(bare: Path) -> Non
     assert "pyspark_pipeline cannot run, Spark runs every query itself" in found["log"]
 
 
+@pytest.mark.rotates
 def test_program_runs_in_environment_that_is_not_activated(folder: Path, bare: Path) -> None:
     """Local workers run the program's interpreter, not the first of the PATH, unless the user chooses another."""
     (folder / "path").mkdir()

@@ -34,7 +34,8 @@ def _reports(program: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
     return (json.loads(line) for line in program.stdout if line.startswith("{"))
 
 
-@pytest.mark.parametrize("where", ["query", pytest.param("function", marks=pytest.mark.rotates)])
+@pytest.mark.rotates
+@pytest.mark.parametrize("where", ["query", "function"])
 def test_ctrl_c_stops_a_query_and_leaves_the_session_usable(where: str) -> None:
     """SIGINT to the process group, as a terminal sends it; the last one to the program alone, which ends."""
     pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)

@@ -46,6 +46,7 @@ def test_plain_job_runs_unchanged(tmp_path: Path) -> None:
     assert "PipelineFragment" in pipeline.stdout and "PipelineBroadcastExchange" in pipeline.stdout
 
 
+@pytest.mark.rotates
 def test_jvm_only_driver_runs_fragments(tmp_path: Path) -> None:
     settings = [*_SMALL, "--conf", "spark.sql.catalogImplementation=in-memory"]
     settings += ["--conf", f"spark.hadoop.javax.jdo.option.ConnectionURL=jdbc:derby:memory:{tmp_path.name};create=true"]
@@ -60,6 +61,7 @@ def test_jvm_only_driver_runs_fragments(tmp_path: Path) -> None:
     assert "Pipeline" in pipeline.stdout and "Pipeline" not in vanilla.stdout
 
 
+@pytest.mark.rotates
 def test_spark_runs_the_job_if_worker_memory_is_too_small(tmp_path: Path) -> None:
     settings = [*_SMALL, "--conf", "spark.sql.catalogImplementation=in-memory"]
     settings += ["--conf", f"spark.hadoop.javax.jdo.option.ConnectionURL=jdbc:derby:memory:{tmp_path.name};create=true"]
@@ -85,6 +87,7 @@ def test_tasks_of_killed_workers_are_retried(tmp_path: Path) -> None:
     assert "Pipeline" in done.stdout
 
 
+@pytest.mark.rotates
 def test_a_program_with_a_local_connect_server_runs_fragments() -> None:
     command = [sys.executable, str(_JOBS / "jobs_connect.py")]
     done = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=240, check=False)

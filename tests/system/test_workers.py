@@ -162,12 +162,14 @@ def _first_query(*arguments: str) -> dict[str, Any]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
+@pytest.mark.rotates
 def test_first_worker_starts_before_first_query() -> None:
     found = _first_query("wait")
     assert found["rows"] == [list(row) for row in _EXPECTED]
     assert len(found["before"]) == 1 and set(found["before"]) <= set(found["after"])
 
 
+@pytest.mark.rotates
 def test_disabled_extension_starts_no_worker_and_checks_no_option() -> None:
     """Nothing starts before a session enables the extension, and a wrong option fails no start."""
     wrong = [f"spark.pysparkPipeline.{setting}" for setting in ("strict=true", "batchRows=many")]
@@ -176,6 +178,7 @@ def test_disabled_extension_starts_no_worker_and_checks_no_option() -> None:
     assert found == {"before": [], "after": [], "rows": rows, "enabled": {"rows": rows, "workers": 1}}
 
 
+@pytest.mark.rotates
 def test_session_without_daemon_stays_in_spark() -> None:
     found = _first_query("enable", "spark.python.use.daemon=false")
     rows = [list(row) for row in _EXPECTED]
