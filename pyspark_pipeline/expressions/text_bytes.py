@@ -18,7 +18,8 @@ from pyspark_pipeline.errors import UnsupportedValueError
 from pyspark_pipeline.expressions.per_value import java_text
 from pyspark_pipeline.expressions.registry import Kernel, Value
 from pyspark_pipeline.expressions.utf8 import bytes_of, is_valid_array, valid_text
-from pyspark_pipeline.plan.expr import Call
+from pyspark_pipeline.kernels.buffers import with_elements
+from pyspark_pipeline.plan.expr import Call, constants
 
 #: Decode by ICU, which replaces each byte of a surrogate's encoding; Java replaces it as a whole.
 _CASES = frozenset(("Upper", "Lower", "InitCap"))
@@ -45,7 +46,7 @@ def with_text_arguments(kernel: Kernel, call: Call) -> Kernel:
         return _extended(kernel, valid_text)
     if call.name in _DECODING or (call.name == "Cast" and call.type.is_floating):
         return _extended(kernel, java_text)
-    if call.name in _SPLITTING:
+    if call.name in _SPLITTING or (call.name == "StringSplit" and constants(call.args[1:2]) == [""]):
         return _with_private_characters(kernel, call.name)
     return kernel
 
@@ -103,6 +104,8 @@ class _Characters:
         if pa.types.is_string(value.type):
             found = (None if text is None else b"".join(map(self._bytes, text)) for text in value.to_pylist())
             return pa.array(found, pa.binary()).view(pa.string())
+        if pa.types.is_list(value.type):
+            return with_elements(value, value.type, self.decoded(value.values))
         if self._name == "Ascii":
             codes = (None if code is None else self._code(code) for code in value.to_pylist())
             return pa.array(codes, value.type)

@@ -12,12 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions.by_constants import by_constants
-from pyspark_pipeline.expressions.nested import Elements, element_places, list_array
+from pyspark_pipeline.expressions.nested import Elements, element_places, list_array, ranges
 from pyspark_pipeline.expressions.per_value import java_text, map_distinct
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.text_regex import Regex
 from pyspark_pipeline.expressions.text_search import NULL_TEXT
-from pyspark_pipeline.expressions.values import numbers, set_null, to_array
+from pyspark_pipeline.expressions.values import flags, numbers, set_null, to_array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
+from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
 
 
@@ -77,6 +79,39 @@ def _split(call: Call, settings: ExpressionSettings) -> Kernel:
         return regex.evaluate(to_array(values[0], rows), by_re2, by_python, kind)
 
     return Kernel(run=run)
+
+
+@function("StringSplit", [case(["string"], ["string"], ["int"], literal=[2], matches={"1": ""}, result=["array"])])
+def _split_characters(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the characters of a text, at most a positive number of parts: the last one has the others."""
+    kind = call.type.arrow
+    (limit,) = constants(call.args[2:])
+    if limit is None:
+        return Kernel(run=lambda values, rows: pa.nulls(rows, kind))
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        texts = to_array(values[0], rows)
+        valid = flags(texts.is_valid())
+        return list_array(kind, *_characters(texts, valid, limit), valid)
+
+    return Kernel(run=run)
+
+
+def _characters(texts: pa.StringArray, valid: BoolArray, limit: int) -> tuple[Int64Array, pa.StringArray]:
+    """Return the number of parts of each text, shape (rows,), and all parts; an empty text is a part."""
+    offsets, data = text_of(texts)
+    lengths = np.where(valid, np.diff(offsets), 0)
+    data = data[ranges(offsets[:-1].astype(np.int64), lengths)]
+    ends = np.cumsum(lengths)
+    starts = np.flatnonzero((data & 0xC0) != 0x80)
+    counts = np.diff(np.searchsorted(starts, ends), prepend=0)
+    if limit > 0:
+        positions = np.arange(starts.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        starts, counts = starts[positions < limit], np.minimum(counts, limit)
+    is_empty = valid & (lengths == 0)
+    starts = np.insert(starts, np.searchsorted(starts, ends[is_empty]), ends[is_empty])
+    places = np.append(starts, data.size).astype(np.int32)
+    return counts + is_empty, pa.StringArray.from_buffers(starts.size, pa.py_buffer(places), pa.py_buffer(data))
 
 
 @function("RegExpExtractAll", [

@@ -83,14 +83,13 @@ def test_reader_of_a_format_is_imported_only_by_its_package_and_the_list_of_form
     scan = PACKAGE / "operators" / "scan"
     formats = [folder for folder in scan.iterdir() if (folder / "__init__.py").exists()]
     assert scan / "parquet" in formats
+    names = {path: list(imported(ast.parse(path.read_text(encoding="utf-8")), ())) for path in MODULES}
     for folder in formats:
-        others = [path for path in MODULES if folder not in path.parents]
-        sources = {path: ast.parse(path.read_text(encoding="utf-8")) for path in others}
         name = ".".join(module_name(folder))
         assert [
             path
-            for path, tree in sources.items()
-            if any(f"{found}.".startswith(f"{name}.") for found in imported(tree, ()))
+            for path, found in names.items()
+            if folder not in path.parents and any(f"{module}.".startswith(f"{name}.") for module in found)
         ] == [scan / "__init__.py"]
 
 

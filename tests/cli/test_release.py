@@ -87,6 +87,7 @@ def built(release: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> list
     return made
 
 
+@pytest.mark.rotates
 def test_two_checkouts_build_the_same_bytes(built: list[tuple[Path, Path]]) -> None:
     for first, second in zip(*built, strict=True):
         assert first != second and first.name == second.name

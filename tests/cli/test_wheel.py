@@ -7,6 +7,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -17,6 +19,7 @@ def run(command: list[str], **environment: str) -> str:
     return done.stdout
 
 
+@pytest.mark.rotates
 def test_wheel_has_sources_and_matching_jar(tmp_path: Path) -> None:
     leave = shutil.ignore_patterns(".git", ".venv*", "build", "*.egg-info", "__pycache__", ".*_cache", "results")
     checkout = shutil.copytree(ROOT, tmp_path / "checkout", ignore=leave)

@@ -49,6 +49,7 @@ def test_example_is_short_and_tested(path: Path) -> None:
     assert f"\"{path.name}\"" in Path(__file__).read_text()
 
 
+@pytest.mark.rotates
 def test_etl_job_result_is_the_same_with_and_without_extension(small: Path) -> None:
     job = [str(ROOT / "examples" / "etl_job.py"), str(small)]
     cost_off = ["--conf", "spark.pysparkPipeline.cost.enabled=false"]
@@ -71,6 +72,7 @@ def read_sorted(folder: Path) -> list[str]:
     )
 
 
+@pytest.mark.rotates
 def test_clean_orders_writes_the_same_tables_with_and_without_extension(tmp_path: Path) -> None:
     source = etl_data.make(0.002, tmp_path / "raw")
     job = [str(ROOT / "examples" / "clean_orders.py"), str(source)]
@@ -86,12 +88,14 @@ def test_clean_orders_writes_the_same_tables_with_and_without_extension(tmp_path
     assert len(list((ours / "orders").glob("month=2024-*"))) == 12
 
 
+@pytest.mark.rotates
 def test_session_builder_py_runs_with_the_extension_on_and_off() -> None:
     output = run([sys.executable, str(ROOT / "examples" / "session_builder.py")])
     on, off = [line for line in output.splitlines() if line.startswith("enabled ")]
     assert on.removeprefix("enabled true") == off.removeprefix("enabled false")
 
 
+@pytest.mark.rotates
 def test_explain_reasons_names_operators_that_stayed_in_spark() -> None:
     output = submit(str(ROOT / "examples" / "explain_reasons.py"), with_extension=True)
     assert "sentences(name)" in output and output.count(" operators in pipelines, ") == 2

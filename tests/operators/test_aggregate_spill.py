@@ -119,6 +119,7 @@ def test_spilled_function_equals_unspilled(function: str, kind: str) -> None:
     assert compared(node, LITTLE, settings=LEGACY) >= 16
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize(
     "keys",
     [
@@ -143,6 +144,7 @@ def test_spilled_keys_equal_unspilled(keys: tuple[str, ...], dop: int, limit: in
     assert files >= 16 if limit < 10**9 else files == 0
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("mode", ["PartialMerge", "Final"])
 @pytest.mark.parametrize("dop", [1, 3])
 def test_spilled_merge_stage_equals_unspilled(mode: str, dop: int) -> None:
@@ -188,6 +190,7 @@ def test_sum_that_overflowed_before_a_spill_remains_overflowed() -> None:
         list(execute(limited(loud, 20_000)))
 
 
+@pytest.mark.rotates
 def test_too_large_spill_partition_is_partitioned_again(monkeypatch: pytest.MonkeyPatch) -> None:
     levels: list[int] = []
     made = spill_partitions.SpillPartitions.__init__

@@ -87,6 +87,7 @@ PAIRS = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.rotates
 @PAIRS
 @DOPS
 def test_larger_operator_is_reclaimed_while_blocked_and_the_smaller_is_not(large: str, small: str, dop: int) -> None:
@@ -102,6 +103,7 @@ def test_larger_operator_is_reclaimed_while_blocked_and_the_smaller_is_not(large
     assert stage.instance.memory.held == 0
 
 
+@pytest.mark.rotates
 @DOPS
 @pytest.mark.parametrize("small", ["aggregation", "sort"])
 def test_partitions_of_finished_build_drivers_are_spilled_by_the_last_driver(small: str, dop: int) -> None:

@@ -120,6 +120,7 @@ def _parts(kind: str, seed: int) -> list[list[Any]]:
     return [[dice.choice([*pool, None]) for _ in range(size)] for size in sizes]
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("kind", MAKERS)
 def test_merged_sets_have_the_order_of_spark(vanilla: Any, kind: str) -> None:
     spark, java = _SparkSet(vanilla, kind), int(java_release(vanilla))

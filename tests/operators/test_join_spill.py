@@ -77,6 +77,7 @@ def wanted(node: HashJoin, num_keys: int, left: list[Row], right: list[Row]) -> 
     return expected(left, right, node.join_type, num_keys, holds if node.condition is not None else None)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
 @pytest.mark.parametrize("conditional", [False, True], ids=["keys", "condition"])
 @pytest.mark.parametrize("dop", [1, 3])
@@ -100,6 +101,7 @@ def test_spilled_join_of_small_or_empty_sides(shape: Any, sizes: tuple[int, int]
     assert bag(found) == bag(unlimited)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
 @pytest.mark.parametrize("conditional", [False, True], ids=["keys", "condition"])
 @pytest.mark.parametrize("dop", [1, 3])
@@ -115,6 +117,7 @@ def test_spilled_join_of_one_key_that_does_not_fit(shape: Any, conditional: bool
     assert counted(instance, "join_blocks") > 1
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
 @pytest.mark.parametrize("conditional", [False, True], ids=["keys", "condition"])
 def test_spilled_join_in_blocks_of_several_keys(shape: Any, conditional: bool, monkeypatch: pytest.MonkeyPatch) -> None:

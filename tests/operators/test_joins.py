@@ -80,6 +80,7 @@ def _padded(row: Row, width: int, left: list[Row]) -> Row:
     return (*row, *missing) if left else (*missing, *row)
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
 @pytest.mark.parametrize("conditional", [False, True], ids=["keys", "condition"])
 def test_join_of_random_rows_matches_oracle(shape: tuple[JoinType, bool], conditional: bool) -> None:

@@ -80,6 +80,7 @@ def star(kinds: tuple[str, ...], shape: tuple[JoinType, bool], dice: random.Rand
     return join(left, right, *shape, names), expected(*given, shape[0], len(kinds))
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("shape", SHAPES, ids=NAMES)
 @pytest.mark.parametrize("most", [0.5, 1.0], ids=["chosen", "all"])
 def test_join_with_runtime_filter_returns_the_same_rows(

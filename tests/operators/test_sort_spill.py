@@ -57,6 +57,7 @@ def child(given: pa.Table, chunk_rows: int = 50) -> Any:
     return leaf("row:bigint, k:bigint, t:string", chunks_of(given, chunk_rows))
 
 
+@pytest.mark.rotates
 @pytest.mark.parametrize("kind", ["random", "sorted", "backwards", "equal"])
 @pytest.mark.parametrize("dop", [1, 3])
 @pytest.mark.parametrize("limit", [1, 20_000, 10**9])

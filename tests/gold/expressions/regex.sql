@@ -40,3 +40,5 @@ SELECT id, regexp_replace(s, '(a|b)+', '$1') AS a FROM texts WHERE id > 5;
 SELECT id, regexp_extract(s, '(a|b)*', 1) AS a FROM texts WHERE id > 5;
 -- expect: partly regexp_extract
 SELECT id, regexp_extract(s, '(a|b)', 2) AS a FROM texts WHERE id < 0;
+SELECT id, split(s, '') AS a, split(s, '', 2) AS b, split(ds, '', -1) AS c, split(x, '') AS d, split(x, '', 1) AS e, split(x, '', 0) AS f, split(x, '', 3) AS g, size(split(x, '')) AS h, split('', '') AS i, split(x, '', CAST(NULL AS int)) AS j FROM (SELECT id, s, ds, CASE id % 9 WHEN 0 THEN '' WHEN 1 THEN NULL WHEN 2 THEN 'é' WHEN 3 THEN '日本' WHEN 4 THEN '😀b' WHEN 5 THEN 'a😀\n' WHEN 6 THEN 'x' WHEN 7 THEN CAST(unhex(concat('61FF6', id % 3)) AS string) ELSE 'ab' END AS x FROM texts);
+SELECT id, c FROM texts LATERAL VIEW explode(split(s, '')) AS c WHERE id < 20;
