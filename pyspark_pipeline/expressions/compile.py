@@ -19,7 +19,7 @@ from pyspark_pipeline.expressions.failures import first_failure
 from pyspark_pipeline.expressions.frame import Evaluable, Frame
 from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel, build
 from pyspark_pipeline.expressions.text_bytes import with_text_arguments
-from pyspark_pipeline.expressions.unscaled import UnscaledTypes, drop_columns, to_decimal128
+from pyspark_pipeline.expressions.unscaled import UnscaledTypes, drop_columns, to_decimal128, unscale_values
 from pyspark_pipeline.expressions.values import flags, to_array, truth
 from pyspark_pipeline.kernels.arrays import Int32Array
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal, columns_read
@@ -195,7 +195,8 @@ class _Compiler:
         scalar = literal_scalar(expr)
         return self._intern(key, Evaluable(len(self._nodes), expr.type, scalar=scalar))
 
-    def _call(self, expr: Call) -> Evaluable:
+    def _call(self, call: Call) -> Evaluable:
+        expr = unscale_values(call)
         args = tuple(self.compile(arg) for arg in expr.args)
         fields = tuple(sorted((name, repr(value)) for name, value in expr.fields.items()))
         key = (expr.name, expr.type, fields, tuple(arg.number for arg in args), expr.context)

@@ -25,7 +25,7 @@ from pyspark_pipeline.expressions.registry import (
     case,
     function,
 )
-from pyspark_pipeline.expressions.values import decode, scatter, set_null, to_array, truth
+from pyspark_pipeline.expressions.values import decode, keep, scatter, set_null, to_array, truth
 from pyspark_pipeline.plan.expr import Call
 
 _ANY = [case(KINDS, variadic=True), case(ALL_KINDS, variadic=True, result=NESTED_KINDS)]
@@ -45,8 +45,14 @@ def choose(
         if isinstance(mask, pa.Scalar):
             result = decode(frame.value(value)) if mask.as_py() is True else result
         else:
-            result = pc.if_else(truth(mask, frame.num_rows), decode(frame.value(value)), result)
+            result = _if_else(truth(mask, frame.num_rows), decode(frame.value(value)), result)
     return result
+
+
+def _if_else(mask: pa.BooleanArray, value: Value, otherwise: Value) -> Value:
+    if isinstance(otherwise, pa.Scalar) and not otherwise.is_valid:
+        return keep(value, mask)
+    return pc.if_else(mask, value, otherwise)
 
 
 def _choose_lazily(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,11 +11,34 @@ import pyarrow as pa
 from pyspark_pipeline.kernels import buffers, row_ranges
 from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array
 from pyspark_pipeline.kernels.decimal_words import bitmap_of, decimal_array
+from pyspark_pipeline.plan.expr import Call
 
 #: By column: the decimal128 type of a decimal that may arrive as its unscaled int32 or int64, else None.
 UnscaledTypes = Sequence[pa.DataType | None]
 
 _UNSCALED_TYPES = (pa.int64(), pa.int32())
+
+
+#: Functions that choose one of several values, and the arguments that are values, by the number of arguments.
+_VALUES: dict[str, Callable[[int], Collection[int]]] = {
+    "If": lambda count: (1, 2),
+    "CaseWhen": lambda count: [place for place in range(count) if place % 2 or place == count - 1],
+    "Coalesce": range,
+}
+
+
+def unscale_values(call: Call) -> Call:
+    """Return the choice among unscaled values that is equal to the unscaled value of a choice; other calls unchanged.
+
+    Sums of decimals in branches of CASE read the same decimals: they are unscaled once, and half as many bytes are
+    chosen from.
+    """
+    choice = call.args[0] if call.name == "UnscaledValue" else None
+    if not isinstance(choice, Call) or choice.name not in _VALUES:
+        return call
+    places = _VALUES[choice.name](len(choice.args))
+    args = (replace(call, args=(arg,)) if place in places else arg for place, arg in enumerate(choice.args))
+    return replace(choice, type=call.type, args=tuple(args))
 
 
 def drop_columns(chunk: pa.RecordBatch, unused_columns: Collection[int]) -> pa.RecordBatch:

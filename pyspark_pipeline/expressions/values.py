@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions.registry import Kernel, Value
 from pyspark_pipeline.kernels.arrays import Array, BoolArray
-from pyspark_pipeline.kernels.decimal_words import validity_of
+from pyspark_pipeline.kernels.buffers import bool_array
+from pyspark_pipeline.kernels.decimal_words import bitmap_of, validity_of
 
 TRUE = pa.scalar(True)
 FALSE = pa.scalar(False)
@@ -112,7 +113,23 @@ def from_numbers(values: Array, type_: pa.DataType, validity: pa.Buffer | None) 
 
 def set_null(value: Value, mask: pa.BooleanArray) -> Value:
     """Return ``value`` with NULL in the rows for which ``mask`` is true."""
-    return pc.if_else(mask, pa.scalar(None, value.type), value)
+    return keep(value, pc.invert(mask))
+
+
+def keep(value: Value, mask: pa.BooleanArray) -> Value:
+    """Return ``value`` with NULL in the rows for which ``mask`` is not true; numbers and times are not copied."""
+    if not isinstance(value, pa.Array) or not _is_of_whole_bytes(value.type):
+        return pc.if_else(mask, value, pa.scalar(None, value.type))
+    valid = pc.fill_null(mask, False) if mask.null_count else mask
+    if value.null_count:
+        valid = pc.and_(valid, value.is_valid())
+    width = value.type.bit_width // 8
+    data = value.buffers()[1].slice(value.offset * width, len(value) * width)
+    return pa.Array.from_buffers(value.type, len(value), [bitmap_of(valid), data], len(value) - valid.true_count)
+
+
+def _is_of_whole_bytes(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal(type_) or (pa.types.is_primitive(type_) and type_.bit_width % 8 == 0))
 
 
 def scatter(values: pa.Array, selection: pa.BooleanArray) -> pa.Array:
@@ -131,6 +148,8 @@ def map_dictionary(value: pa.DictionaryArray, apply: Callable[[pa.Array], pa.Arr
     if pa.types.is_string(mapped.type):
         encoded = mapped.dictionary_encode()
         return pa.DictionaryArray.from_arrays(encoded.indices.take(value.indices), encoded.dictionary)
+    if pa.types.is_boolean(mapped.type) and not mapped.null_count and not value.indices.null_count:
+        return bool_array(flags(mapped)[numbers(value.indices)])  # bits cost Arrow several times as much
     return mapped.take(value.indices)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -114,10 +115,11 @@ class Oracle:
         return from_catalyst(plan.projectList().apply(0), self.ordinals)
 
     def _chunk(self, encode: bool) -> pa.RecordBatch:
-        """Return the table as one chunk with an offset in its buffers, as in a slice."""
+        """Return the table as one chunk with an offset in its buffers, as in a slice, and with values in NULL rows."""
         arrays = []
         for column in self.data.columns:
             array = pa.concat_arrays([column.chunk(0).slice(0, 3), *column.chunks]).slice(3)
+            array = with_values_of_null(array)
             arrays.append(array.dictionary_encode() if encode and pa.types.is_string(array.type) else array)
         return pa.RecordBatch.from_arrays(arrays, names=self.data.column_names)
 
@@ -143,6 +145,16 @@ class Oracle:
         except PySparkException as error:
             return Failure.of(str(error.getCondition()), error.getMessageParameters() or {})
         return [plain(column.combine_chunks()) for column in table.columns]
+
+
+def with_values_of_null(array: pa.Array) -> pa.Array:
+    """Return an equal array of numbers or times whose buffer has other rows' values in rows that are NULL."""
+    known = array.drop_null()
+    if not len(known) or not array.null_count or pa.types.is_nested(array.type) or array.type.num_buffers > 2:
+        return array
+    places = pa.array([row % len(known) for row in range(len(array))])
+    data = pc.if_else(array.is_valid(), array, known.take(places)).buffers()[1]
+    return pa.Array.from_buffers(array.type, len(array), [pc.invert(array.is_null()).buffers()[1], data])
 
 
 def differences(expression: str, rows: Sequence[int], theirs: Sequence[Any], ours: Sequence[Any]) -> list[str]:
