@@ -199,12 +199,13 @@ class _Compiler:
         expr = unscale_values(call)
         args = tuple(self.compile(arg) for arg in expr.args)
         fields = tuple(sorted((name, repr(value)) for name, value in expr.fields.items()))
-        key = (expr.name, expr.type, fields, tuple(arg.number for arg in args), expr.context)
+        kernel = build(expr, self._settings)
+        context = expr.context if kernel.can_raise else None  # only errors name it
+        key = (expr.name, expr.type, fields, tuple(arg.number for arg in args), context)
         found = self._nodes.get(key)
         if found is not None:
             found.shared = True
             return found
-        kernel = build(expr, self._settings)
         number = len(self._nodes)
         node: Evaluable
         if isinstance(kernel, LazyKernel):

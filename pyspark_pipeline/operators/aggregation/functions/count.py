@@ -19,6 +19,7 @@ from pyspark_pipeline.operators.aggregation.functions.state import (
     State,
     StatePool,
     frame_counts,
+    known_rows,
     updated,
     warm_up,
 )
@@ -43,8 +44,9 @@ class CountState(State):
             column = nullable[0]
             if pa.types.is_null(column.type):
                 return
-            bitmap, skip = validity(column.indices if pa.types.is_dictionary(column.type) else column)
-            count_valid(groups, bitmap, skip, self.counts.array)
+            known = column.indices if pa.types.is_dictionary(column.type) else column
+            some, _, bitmap, skip = known_rows(groups, groups, known)
+            count_valid(some, bitmap, skip, self.counts.array)
             return
         valid = np.logical_and.reduce([np.asarray(column.is_valid()) for column in nullable])
         count_rows(groups[valid], self.counts.array)

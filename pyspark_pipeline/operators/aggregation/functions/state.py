@@ -15,13 +15,33 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import ArrayOf, BoolArray, Int64Array, Item
-from pyspark_pipeline.kernels.buffers import grown
+from pyspark_pipeline.kernels.arrays import ArrayOf, BoolArray, Int64Array, Item, UInt8Array
+from pyspark_pipeline.kernels.buffers import NO_BITS, grown, validity
+from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.plan.expr import Expr
 
 _FIRST_GROUPS = 64
 #: Rows of frames that are copied at a time.
 _COPIED_ROWS = 1 << 18
+
+
+#: Beyond this share of NULLs, gathering the other rows costs less than testing each row.
+_MOST_NULLS = 0.25
+
+
+def known_rows(
+    groups: Int64Array, data: ArrayOf[Item], column: pa.Array
+) -> tuple[Int64Array, ArrayOf[Item], UInt8Array, int]:
+    """Return (groups, data, bitmap, bits to skip) of the rows that an update has to visit.
+
+    ``groups`` has shape (rows,), ``data``, the values of ``column``, (rows,) or (2 · rows,) for those of 128 bits.
+    """
+    if column.null_count <= _MOST_NULLS * len(column):
+        return groups, data, *validity(column)
+    bitmap, skip = validity(column)
+    rows = np.flatnonzero(np.unpackbits(bitmap, count=skip + len(column), bitorder="little")[skip:])
+    gathered = data[rows] if data.size == groups.size else data.reshape(-1, 2)[rows].reshape(-1)
+    return frozen(groups[rows]), frozen(gathered), NO_BITS, 0
 
 
 class Groups(Enum):

@@ -33,6 +33,7 @@ from pyspark_pipeline.operators.aggregation.functions.state import (
     State,
     ValueState,
     frame_counts,
+    known_rows,
     updated,
     warm_up,
 )
@@ -118,7 +119,7 @@ class LongSumState(ValueState):
     def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         data = values(column).astype(np.int64, copy=False)
-        if add_longs(groups, data, *validity(column), self._sums.array, self._seen.array) and self._error:
+        if add_longs(*known_rows(groups, data, column), self._sums.array, self._seen.array) and self._error:
             raise self._error()
 
     def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
@@ -183,7 +184,7 @@ class DoubleSumState(ValueState):
     def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         data = values(column).astype(np.float64, copy=False)
-        add_doubles(groups, data, *validity(column), self._sums.array, self._seen.array)
+        add_doubles(*known_rows(groups, data, column), self._sums.array, self._seen.array)
 
     def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         data = values(columns[0]).astype(np.float64, copy=False)
@@ -223,7 +224,7 @@ class DecimalSumState(State):
 
     def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
-        add_decimals(groups, decimal_words(column), *validity(column), self._sums.array, self._seen.array)
+        add_decimals(*known_rows(groups, decimal_words(column), column), self._sums.array, self._seen.array)
 
     def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         raise EngineBugError(f"{type(self).__name__} is not a state of frames")
