@@ -19,6 +19,7 @@ from pyspark_pipeline.kernels.tagged_slots import (
     home_slot,
     insert_new,
     number_of,
+    prefetch_rows,
     slot_of_words,
     slot_value,
 )
@@ -187,15 +188,10 @@ def find_many(
     """
     group = np.int64(-1)
     is_far = 8 * slots.size >= FAR_BYTES
-    slots_at, keys_at = np.uint64(slots.ctypes.data), np.uint64(keys.ctypes.data)
     while row < rows:
         stop = min(row + ROWS_AHEAD, rows)
         if is_far:
-            for next_row in range(row, stop):
-                prefetch(slots_at + np.uint64(8 * first_slot(hash_words(words, width, next_row), shift)))
-            for next_row in range(row, stop):
-                held = slots[first_slot(hash_words(words, width, next_row), shift)]
-                prefetch(keys_at + np.uint64(8 * width * max(number_of(held), 0)))
+            prefetch_rows(words, width, row, stop, slots, shift, keys)
         while row < stop:
             if group < 0 or not equal_words(words, row, words, row - 1, width):
                 mixed = hash_words(words, width, row)

@@ -15,10 +15,10 @@ from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 from pyspark_pipeline.kernels.tagged_slots import (
-    first_slot,
     hash_words,
     home_slot,
     number_of,
+    prefetch_rows,
     slot_of_words,
     slot_value,
 )
@@ -86,6 +86,13 @@ def _pair_of_word(key: int, slots: Int64Array, shift: int) -> int:
         at = (at + 1) & mask
 
 
+@kernel(forceinline=True)
+def _prefetch_pairs(keys: Int64Array, start: int, stop: int, slots: Int64Array, shift: int) -> None:
+    slots_at = np.uint64(slots.ctypes.data)
+    for row in range(start, stop):
+        prefetch(slots_at + np.uint64(16 * home_slot(keys[row], shift, 2)))
+
+
 @kernel
 def insert_word(
     keys: Int64Array, bitmap: UInt8Array, skip: int, slots: Int64Array, shift: int, entries: Int32Array
@@ -96,12 +103,10 @@ def insert_word(
     """
     count = 0
     is_far = 8 * slots.size >= FAR_BYTES
-    slots_at = np.uint64(slots.ctypes.data)
     for start in range(0, keys.size, ROWS_AHEAD):
         stop = min(start + ROWS_AHEAD, keys.size)
         if is_far:
-            for row in range(start, stop):
-                prefetch(slots_at + np.uint64(16 * home_slot(keys[row], shift, 2)))
+            _prefetch_pairs(keys, start, stop, slots, shift)
         for row in range(start, stop):
             entry = np.int64(-1)
             if is_valid(bitmap, skip, row):
@@ -124,12 +129,10 @@ def find_word(
     """Write the entry of every key; return the number of rows that have one."""
     found = 0
     is_far = 8 * slots.size >= FAR_BYTES
-    slots_at = np.uint64(slots.ctypes.data)
     for start in range(0, keys.size, ROWS_AHEAD):
         stop = min(start + ROWS_AHEAD, keys.size)
         if is_far:
-            for row in range(start, stop):
-                prefetch(slots_at + np.uint64(16 * home_slot(keys[row], shift, 2)))
+            _prefetch_pairs(keys, start, stop, slots, shift)
         for row in range(start, stop):
             entry = np.int64(-1)
             if is_valid(bitmap, skip, row):
@@ -170,15 +173,10 @@ def find_words(
     """Write the entry of every key; return the number of rows that have one. ``build_keys``: keys of the build rows."""
     found = 0
     is_far = 8 * slots.size >= FAR_BYTES
-    slots_at, keys_at = np.uint64(slots.ctypes.data), np.uint64(build_keys.ctypes.data)
     for start in range(0, entries.size, ROWS_AHEAD):
         stop = min(start + ROWS_AHEAD, entries.size)
         if is_far:
-            for row in range(start, stop):
-                prefetch(slots_at + np.uint64(8 * first_slot(hash_words(keys, width, row), shift)))
-            for row in range(start, stop):
-                held = slots[first_slot(hash_words(keys, width, row), shift)]
-                prefetch(keys_at + np.uint64(8 * width * max(number_of(held), 0)))
+            prefetch_rows(keys, width, start, stop, slots, shift, build_keys)
         for row in range(start, stop):
             entry = np.int64(-1)
             if is_valid(bitmap, skip, row):

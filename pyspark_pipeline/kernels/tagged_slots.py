@@ -11,6 +11,7 @@ import numpy as np
 
 from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.jit import kernel
+from pyspark_pipeline.kernels.words import prefetch
 
 
 @kernel(forceinline=True)
@@ -70,6 +71,19 @@ def equal_words(words: Int64Array, row: int, others: Int64Array, other: int, wid
         if words[row * width + i] != others[other * width + i]:
             return False
     return True
+
+
+@kernel(forceinline=True)
+def prefetch_rows(
+    words: Int64Array, width: int, start: int, stop: int, slots: Int64Array, shift: int, keys: Int64Array
+) -> None:
+    """Prefetch the first slots of rows ``start`` ≤ row < ``stop``, then the keys that these slots hold."""
+    slots_at, keys_at = np.uint64(slots.ctypes.data), np.uint64(keys.ctypes.data)
+    for row in range(start, stop):
+        prefetch(slots_at + np.uint64(8 * first_slot(hash_words(words, width, row), shift)))
+    for row in range(start, stop):
+        held = slots[first_slot(hash_words(words, width, row), shift)]
+        prefetch(keys_at + np.uint64(8 * width * max(number_of(held), 0)))
 
 
 @kernel(inline="always")  # a twentieth faster than forceinline

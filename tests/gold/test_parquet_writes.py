@@ -210,6 +210,12 @@ def test_files_are_those_of_spark(
             _assert_same(spark, targets)
 
 
+def test_files_are_moved_not_copied(spark: SparkSession, rows: DataFrame, tmp_path: Path) -> None:
+    """Hadoop writes a file of checksums beside each file that goes through its local file system."""
+    _, target = _both(spark, rows.select("id"), lambda frame, path: frame.write.parquet(path), tmp_path)
+    assert {path.suffix for path in target.iterdir() if "part-" in path.name} == {".parquet"}
+
+
 def _row_groups(folder: Path) -> tuple[list[int], int]:
     """Return the rows of each row group of the first file, and of the whole folder."""
     files = [pq.ParquetFile(path).metadata for path in sorted(folder.glob("part-*"))]

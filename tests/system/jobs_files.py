@@ -1,10 +1,11 @@
 """A job of a cluster that prints, as JSON lines, the rows of files of each format with and without fragments.
 
-Spark writes the files, two of each, so that both executors read.
+Spark writes the files, two of each, so that both executors read. The last form writes files of partitions, too.
 """
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as f
 
+from benchmarks.executions import Executions
 from tests.system.forms import print_forms
 
 _SCHEMA = "id long, k int, price decimal(9,2), day date, word string"
@@ -42,7 +44,18 @@ def _forms(spark: SparkSession, folder: Path) -> dict[str, Callable[[], DataFram
         frame = spark.read.parquet(str(folder / "parquet"))
         return totals(frame.observe(Observation(), f.count("id").alias("n"), f.max("price").alias("most")))
 
-    return {name: read(name) for name in formats} | {"text": words, "observe": observed}
+    executions, numbers = Executions(spark), itertools.count()
+
+    def written() -> DataFrame:
+        target = str(folder / f"written-{next(numbers)}")
+        executions.take()
+        spark.read.parquet(str(folder / "parquet")).repartition(4, "id").write.partitionBy("k").parquet(target)
+        made = executions.take()
+        if spark.conf.get("spark.pysparkPipeline.enabled") == "true" and made["converted"] != made["operators"]:
+            raise AssertionError(f"the write did not convert: {made}")
+        return totals(spark.read.schema(_SCHEMA).parquet(target))
+
+    return {name: read(name) for name in formats} | {"text": words, "observe": observed, "written": written}
 
 
 def main(folder: str) -> None:

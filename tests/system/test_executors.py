@@ -153,9 +153,9 @@ def test_functions_run_on_executors(cluster: Standalone, folder: Path) -> None:
 
 
 @pytest.mark.rotates
-def test_files_of_all_formats_are_read_on_executors(cluster: Standalone, folder: Path) -> None:
+def test_files_of_all_formats_are_read_and_written_on_executors(cluster: Standalone, folder: Path) -> None:
     job = [str(ROOT / "tests" / "system" / "jobs_files.py"), str(folder / "files")]
-    check_forms(submit(cluster.url, sys.executable, job), 6)
+    check_forms(submit(cluster.url, sys.executable, job), 7)
 
 
 def check_forms(found: dict[str, Any], forms: int) -> None:

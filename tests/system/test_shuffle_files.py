@@ -1,4 +1,4 @@
-"""Shuffle files that workers write: damaged ones are computed again, none is left behind, Spark's settings hold."""
+"""Files that workers write: damaged ones are computed again, none is left behind, Spark's settings hold."""
 
 from __future__ import annotations
 
@@ -156,21 +156,36 @@ def test_settings_of_spark_hold(case: str) -> None:
     assert "EQUAL True" in done.stdout and "CONVERTED True" in done.stdout, output_tail(done)
 
 
-@pytest.mark.rotates
-def test_worker_killed_within_its_file_leaves_none(tmp_path: Path) -> None:
+def _killed_writer(kind: str, folder: Path) -> dict[str, Any]:
+    """Run the job of a worker that is killed within a file of ``kind``; return what it prints."""
     settings = {
         "spark.ui.enabled": "false",
         "spark.driver.host": "localhost",
-        "spark.local.dir": str(tmp_path),
+        "spark.local.dir": str(folder),
         "spark.pysparkPipeline.cost.enabled": "false",
         "spark.sql.shuffle.partitions": "3",
+        "spark.hadoop.parquet.block.size": str(4 << 20),
     }
     words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
-    job = [str(ROOT / "tests" / "system" / "jobs_killed_writer.py"), str(tmp_path)]
-    done = launch("spark-submit", ["--master", "local[2,4]", *submit_args(), *words, *job], tmp_path)
+    job = [str(ROOT / "tests" / "system" / "jobs_killed_writer.py"), kind, str(folder)]
+    done = launch("spark-submit", ["--master", "local[2,4]", *submit_args(), *words, *job], folder)
     assert done.returncode == 0, output_tail(done)
-    found = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
-    assert found["killed"][0] > 0 and found["failed"] > 0, found
+    found: dict[str, Any] = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("{")))
+    assert found["killed"][0] > 0 and found["failed"] > 0 and not found["left"], found
+    return found
+
+
+@pytest.mark.rotates
+def test_worker_killed_within_its_file_leaves_none(tmp_path: Path) -> None:
+    found = _killed_writer("shuffle", tmp_path)
     groups = [[v for v in range(2_000_000) if v % 1000 % 3 == g] for g in range(3)]
     assert found["rows"] == [[g, len(values), sum(values), True] for g, values in enumerate(groups)]
-    assert not found["left"] and not [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+@pytest.mark.rotates
+def test_worker_killed_within_a_file_of_a_table_leaves_none(tmp_path: Path) -> None:
+    found = _killed_writer("parquet", tmp_path)
+    assert found["rows"] == [[3_000_000, sum(range(3_000_000)), 3_000_000]]
+    names = sorted(path.name.partition("-")[0] for path in tmp_path.rglob("*") if path.is_file())
+    assert names == ["._SUCCESS.crc", "_SUCCESS", "part", "part"]

@@ -63,6 +63,9 @@ object StagingFolder {
 
   private val DefaultBlockSize = 128L << 20
 
+  /** Hadoop's file system of local files, and the same behind Hive's proxy, which Hive's jar registers for `file:`. */
+  private val LocalFileSystems = Set(classOf[LocalFileSystem].getName, "org.apache.hadoop.hive.ql.io.ProxyLocalFileSystem")
+
   def create(committer: FileCommitProtocol, hadoop: Configuration): StagingFolder = {
     val work = workPath(committer).flatMap(local(_, hadoop))
     val around = work.getOrElse(new File(Utils.getLocalDir(SparkEnv.get.conf)))
@@ -74,7 +77,7 @@ object StagingFolder {
   /** Return the file at `path` if that is in the local file system, as Spark accesses it by default. */
   private def local(path: Path, hadoop: Configuration): Option[File] = {
     val files = path.getFileSystem(hadoop)
-    if (files.getClass == classOf[LocalFileSystem] && files.getUri.getScheme == "file") Some(new File(path.toUri.getPath))
+    if (LocalFileSystems(files.getClass.getName) && files.getUri.getScheme == "file") Some(new File(path.toUri.getPath))
     else None
   }
 
