@@ -8,6 +8,7 @@ It imports nothing of the package, which may not be importable here.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 from pathlib import Path
@@ -42,8 +43,16 @@ def _query(spark: SparkSession, rows: int = 1000, parts: int = 8) -> DataFrame:
 
 
 def _pythons(spark: SparkSession) -> list[str]:
-    """Return the prefixes of the interpreters that run Spark's own Python functions."""
-    return sorted(spark.sparkContext.parallelize(range(8), 8).map(lambda _: sys.prefix).distinct().collect())
+    """Return the prefixes of the interpreters that run Spark's own Python functions on both executors."""
+    found: set[tuple[int, str]] = set()
+
+    def has_both() -> bool:
+        tasks = spark.sparkContext.parallelize(range(8), 8)
+        found.update(tasks.map(lambda _: (os.getppid(), sys.prefix)).collect())  # an executor's workers have one parent
+        return len({parent for parent, _ in found}) >= 2
+
+    wait_until(has_both, "both executors should run functions", 60)
+    return sorted({prefix for _, prefix in found})
 
 
 def _await_report(spark: SparkSession) -> None:

@@ -44,7 +44,7 @@ class HistogramState(State):
     def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         column = columns[0]
         data = np.ascontiguousarray(self._coder.doubles(self._coder.encode(column)), dtype=np.float64)
-        add_values(groups, frozen(data), *validity(column), self._most, self._words.array)
+        add_values(groups, data, *validity(column), self._most, self._words.array)
 
     def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         raise NotImplementedError("histograms are not a state of running frames")

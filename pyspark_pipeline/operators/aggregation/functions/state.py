@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from pyspark_pipeline.kernels.arrays import ArrayOf, BoolArray, Int64Array, Item, UInt8Array
 from pyspark_pipeline.kernels.buffers import NO_BITS, grown, validity
-from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.plan.expr import Expr
 
 _FIRST_GROUPS = 64
@@ -41,7 +40,7 @@ def known_rows(
     bitmap, skip = validity(column)
     rows = np.flatnonzero(np.unpackbits(bitmap, count=skip + len(column), bitorder="little")[skip:])
     gathered = data[rows] if data.size == groups.size else data.reshape(-1, 2)[rows].reshape(-1)
-    return frozen(groups[rows]), frozen(gathered), NO_BITS, 0
+    return groups[rows], gathered, NO_BITS, 0
 
 
 class Groups(Enum):
