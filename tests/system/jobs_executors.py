@@ -51,7 +51,7 @@ def _pythons(spark: SparkSession) -> list[str]:
         found.update(tasks.map(lambda _: (os.getppid(), sys.prefix)).collect())  # an executor's workers have one parent
         return len({parent for parent, _ in found}) >= 2
 
-    wait_until(has_both, "both executors should run functions", 60)
+    wait_until(has_both, "both executors should run functions", 240)
     return sorted({prefix for _, prefix in found})
 
 
