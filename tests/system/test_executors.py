@@ -6,6 +6,7 @@ the files of this repository that a test adds.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import subprocess
@@ -56,9 +57,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def cluster(folder: Path) -> Iterator[Standalone]:
+    """Yield a cluster of two workers."""
+    with _cluster(folder, "able", "second") as cluster:
+        yield cluster
+
+
+@contextlib.contextmanager
+def _cluster(folder: Path, *workers: str) -> Iterator[Standalone]:
     cluster = Standalone(folder)
     try:
-        cluster.add_worker("able")
+        for name in workers:
+            cluster.add_worker(name)
         yield cluster
     finally:
         cluster.stop()
@@ -89,23 +98,22 @@ def submit(master: str, python: str, job: Sequence[str], *arguments: str) -> dic
 
 
 @pytest.mark.rotates
-def test_late_executor_without_package_fails_no_query(
-    cluster: Standalone, folder: Path, bare: Path
-) -> None:
+def test_late_executor_without_package_fails_no_query(tmp_path: Path, bare: Path) -> None:
     python = script(
-        folder / "by_worker",
+        tmp_path / "by_worker",
         [f'case "$PWD" in */able/*) exec {sys.executable} "$@";; esac', f'exec {bare} "$@"'],
     )
-    flag = folder / "first query has run"
+    flag = tmp_path / "first query has run"
 
     def join() -> None:
         wait_until(flag.exists, "the job should run its first query", 200)
         cluster.add_worker("lacking")
 
-    joining = threading.Thread(target=join)
-    joining.start()
-    found = submit(cluster.url, str(python), [_JOB, "late", str(flag)])
-    joining.join()
+    with _cluster(tmp_path, "able") as cluster:
+        joining = threading.Thread(target=join)
+        joining.start()
+        found = submit(cluster.url, str(python), [_JOB, "late", str(flag)])
+        joining.join()
     assert found["before"]["rows"] == _ROWS and found["before"]["converted"] == found["before"]["operators"]
     assert found["joined"]["running"], "the long query should outlast the arrival of the executor"
     assert sum(row[1] for row in found["during"]["rows"]) == 400_000_000 and found["during"]["converted"] > 0
