@@ -15,7 +15,7 @@ from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.datatypes.types import NESTED_KINDS
 from pyspark_pipeline.errors import UnsupportedPlanError
 from pyspark_pipeline.expressions import java_regex
-from pyspark_pipeline.plan.expr import Call, Expr, Literal
+from pyspark_pipeline.plan.expr import Call, Expr, Literal, chosen_places
 
 DAY_TIME, YEAR_MONTH = "interval day to second", "interval year to month"
 KINDS = (
@@ -188,17 +188,10 @@ def _is_constant(arg: Expr | None, test: Callable[[str], bool], is_chosen: bool)
     """Return whether an argument is a constant that passes a test; ``is_chosen``: or NULL, or one of several."""
     if isinstance(arg, Literal):
         return is_chosen if arg.value is None else test(_text(arg.value))
-    if not is_chosen or not isinstance(arg, Call) or arg.name not in _CHOICES:
+    if not is_chosen or not isinstance(arg, Call):
         return False
-    return all(_is_constant(option, test, is_chosen) for option in _CHOICES[arg.name](arg.args))
-
-
-#: The values among which an expression chooses, of its arguments.
-_CHOICES: Mapping[str, Callable[[Sequence[Expr]], Sequence[Expr]]] = {
-    "If": lambda args: args[1:],
-    "CaseWhen": lambda args: [*args[1::2], *(args[-1:] if len(args) % 2 else ())],
-    "Coalesce": lambda args: args,
-}
+    places = chosen_places(arg)
+    return bool(places) and all(_is_constant(arg.args[place], test, is_chosen) for place in places)
 
 
 def _text(value: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,20 +11,12 @@ import pyarrow as pa
 from pyspark_pipeline.kernels import buffers, row_ranges
 from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array
 from pyspark_pipeline.kernels.decimal_words import bitmap_of, decimal_array
-from pyspark_pipeline.plan.expr import Call
+from pyspark_pipeline.plan.expr import Call, chosen_places
 
 #: By column: the decimal128 type of a decimal that may arrive as its unscaled int32 or int64, else None.
 UnscaledTypes = Sequence[pa.DataType | None]
 
 _UNSCALED_TYPES = (pa.int64(), pa.int32())
-
-
-#: Functions that choose one of several values, and the arguments that are values, by the number of arguments.
-_VALUES: dict[str, Callable[[int], Collection[int]]] = {
-    "If": lambda count: (1, 2),
-    "CaseWhen": lambda count: [place for place in range(count) if place % 2 or place == count - 1],
-    "Coalesce": range,
-}
 
 
 def unscale_values(call: Call) -> Call:
@@ -33,10 +25,11 @@ def unscale_values(call: Call) -> Call:
     Sums of decimals in branches of CASE read the same decimals: they are unscaled once, and half as many bytes are
     chosen from.
     """
-    choice = call.args[0] if call.name == "UnscaledValue" else None
-    if not isinstance(choice, Call) or choice.name not in _VALUES:
+    if call.name != "UnscaledValue" or not isinstance(choice := call.args[0], Call):
         return call
-    places = _VALUES[choice.name](len(choice.args))
+    places = chosen_places(choice)
+    if not places:
+        return call
     args = (replace(call, args=(arg,)) if place in places else arg for place, arg in enumerate(choice.args))
     return replace(choice, type=call.type, args=tuple(args))
 

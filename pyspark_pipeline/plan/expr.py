@@ -8,7 +8,7 @@ classes flattened), so neither the wire nor this file depends on individual func
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -62,6 +62,19 @@ class Call(Expr):
     def eval_mode(self) -> EvalMode:
         """Return the evaluation mode; raise :class:`EngineBugError` if the class has none."""
         return eval_mode(self.name, self.fields)
+
+
+#: Functions that choose one of several values, and the arguments that are values, by the number of arguments.
+_VALUES: Mapping[str, Callable[[int], Collection[int]]] = {
+    "If": lambda count: (1, 2),
+    "CaseWhen": lambda count: [place for place in range(count) if place % 2 or place == count - 1],
+    "Coalesce": range,
+}
+
+
+def chosen_places(call: Call) -> Collection[int]:
+    """Return the places of the arguments of which ``call`` returns one; none if it chooses no argument."""
+    return _VALUES[call.name](len(call.args)) if call.name in _VALUES else ()
 
 
 def constants(exprs: Iterable[Expr]) -> list[Any]:
