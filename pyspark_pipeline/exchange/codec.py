@@ -17,6 +17,7 @@ from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exchange.cached_columns import decode_columns
 from pyspark_pipeline.exchange.narrow_form import NarrowMessage, is_narrow, read_narrow, widen
+from pyspark_pipeline.kernels.empty_maps import with_offsets
 
 _ALIGNMENT = 8
 
@@ -52,7 +53,7 @@ def decode_chunk(data: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
     """Return the chunk of a message; its columns share ``data``'s memory, which is copied first if unaligned."""
     if data.address % _ALIGNMENT:
         data = _aligned(data)
-    return pa.ipc.read_record_batch(data, schema)
+    return with_offsets(pa.ipc.read_record_batch(data, schema))
 
 
 def unpack_payload(payload: Payload, schema: pa.Schema) -> tuple[pa.RecordBatch, bytes | None]:
@@ -68,7 +69,7 @@ def unpack_payload(payload: Payload, schema: pa.Schema) -> tuple[pa.RecordBatch,
     message = pa.ipc.read_message(data)
     if message.type == "schema":
         return decode_columns(data, schema), None
-    return pa.ipc.read_record_batch(message, schema), None
+    return with_offsets(pa.ipc.read_record_batch(message, schema)), None
 
 
 def read_payload(payload: Payload, schema: pa.Schema) -> pa.RecordBatch:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
+from pyspark_pipeline.kernels.empty_maps import with_offsets
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.shared_source import SharedSourceOperator
 from pyspark_pipeline.plan.local_rows import LocalRows
@@ -41,5 +42,5 @@ def decompose_local_rows(node: LocalRows, builder: PipelineBuilder) -> list[Oper
     """Start a pipeline with the rows of this instance's partition."""
     schema = pa.schema([pa.field(f"c{position}", field.type.arrow) for position, field in enumerate(node.output)])
     messages = builder.local_rows(node.input_id)
-    chunks = (pa.ipc.read_record_batch(pa.py_buffer(message), schema) for message in messages)
+    chunks = (with_offsets(pa.ipc.read_record_batch(pa.py_buffer(message), schema)) for message in messages)
     return [LocalRowsFactory(chunks, builder.settings.options.batch_rows)]
