@@ -24,7 +24,8 @@ SELECT /*+ BROADCAST(a) */ a.k, size(a.c), b.i FROM (SELECT k, collect_list(i) A
 SELECT size(collect_list(DISTINCT i)), count(DISTINCT k) FROM tame;
 SELECT k, array_sort(collect_list(i)), sort_array(collect_list(n9), false), size(collect_list(CAST(i AS string))), count(DISTINCT i % 3), sum(i) FROM tame GROUP BY k;
 SELECT array_sort(collect_list(n)), count(DISTINCT id) FROM empty;
--- expect: partly collect_list
+-- expect[aqe=true]: partly collect_list
+-- expect[aqe=false]: declined collect_list
 SELECT transform(collect_list(i), x -> 1), count(DISTINCT k) FROM tame;
 -- expect: partly collect_list\(decimal\(38,10\)
 SELECT size(collect_list(n38)) FROM numbers;
