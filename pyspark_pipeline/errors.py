@@ -42,6 +42,18 @@ class SparkConditionError(PipelineError):
         return f"[{self.condition}] {self.exception} {self.parameters}"
 
 
+class SparkFailureError(SparkConditionError):
+    """An expression that Spark evaluates for the engine raised in the executor's JVM, which keeps error ``number``."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__("Exception", "")
+        self.args = (number,)
+        self.number = number
+
+    def __str__(self) -> str:
+        return f"error {self.number} of an expression that Spark evaluates"
+
+
 class UserFunctionError(PipelineError):
     """A user's function raised ``error``, whose ``trace`` begins in Spark's code or the user's."""
 

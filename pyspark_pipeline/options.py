@@ -116,8 +116,8 @@ class Options:
     allow_differences: bool = _declare("allowDifferences", "boolean", "false",
         doc="Also convert expressions whose results differ from Spark's in a documented way.")
     exclude: str = _declare("exclude", "names", "",
-        doc="Functions and operators that stay in Spark, with commas between: names in SQL (percentile), classes of"
-            " Catalyst (Percentile), physical operators (SortMergeJoin).")
+        doc="Functions that Spark evaluates and operators that stay in Spark, with commas between: names in SQL"
+            " (percentile), classes of Catalyst (Percentile), physical operators (SortMergeJoin).")
     cost_enabled: bool = _declare("cost.enabled", "boolean", "true",
         doc="Leave plans to Spark that the cost rule expects to be slower; false converts all that is supported.")
     cost_min_scan_bytes: int = _declare("cost.minScanBytes", "int", "1048576", minimum=0,
@@ -142,6 +142,9 @@ class Options:
             " spark.sql.cache.serializer. Read when the application starts; a session may set false later.")
     jvm_input: str = _declare("jvmInput", "choice", "auto", choices=("auto", "always", "never"),
         doc="Whether rows produced by the JVM may be the input of a fragment: by the cost rule, always, never.")
+    jvm_expressions: bool = _declare("jvmExpressions", "boolean", "true",
+        doc="Let Spark's own code evaluate expressions that the engine does not support, in the executor's JVM, on"
+            " chunks of a fragment; false leaves their operators to Spark.")
     explain_log_level: str = _declare("explain.logLevel", "choice", "info", choices=("off", "debug", "info", "warn"),
         doc="Level of the log line per query.")
     batch_rows: int = _declare("batchRows", "int", "131072", minimum=1, maximum=1048576,

@@ -86,7 +86,8 @@ class CallNode(Evaluable):
             return pa.scalar(None, self.type.arrow)
         encoded = [index for index, value in enumerate(values) if isinstance(value, pa.DictionaryArray)]
         if encoded:
-            if self.kernel.by_dictionary and len(encoded) == 1 and _has_one_array(values):
+            is_mapped = self.kernel.by_dictionary and not (self.kernel.maps_null and has_nulls(values[encoded[0]]))
+            if is_mapped and len(encoded) == 1 and _has_one_array(values):
                 mapped = self._by_dictionary(values, encoded[0], rows)
                 if mapped is not None:
                     return mapped

@@ -60,12 +60,15 @@ def arrow_values(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
 _SAMPLE, _DISTINCT_SHARE = 256, 0.5
 
 
-def by_distinct(array: pa.Array, convert: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """Return ``convert`` of an array, called for the distinct values alone if the first ones repeat."""
+def by_distinct(array: pa.Array, convert: Callable[[pa.Array], pa.Array], *, maps_null: bool = False) -> pa.Array:
+    """Return ``convert`` of an array, called for the distinct values alone if the first ones repeat.
+
+    NULL remains NULL, unless ``maps_null``: then it is one of the values.
+    """
     sample = array.slice(0, _SAMPLE)
     if pc.count_distinct(sample).as_py() > len(sample) * _DISTINCT_SHARE:
         return convert(array)
-    encoded = array.dictionary_encode()
+    encoded = array.dictionary_encode("encode" if maps_null else "mask")
     return convert(encoded.dictionary).take(encoded.indices)
 
 

@@ -26,7 +26,7 @@ from pyspark_pipeline.expressions.cases import (
     case,
 )
 from pyspark_pipeline.plan.expr import Call
-from pyspark_pipeline.plan.nodes import Settings
+from pyspark_pipeline.plan.nodes import EvaluateInJvm, Settings
 
 if TYPE_CHECKING:
     from pyspark_pipeline.expressions.frame import Evaluable, Frame
@@ -66,7 +66,7 @@ class ExpressionSettings:
     ``has_nanoseconds``: times have up to nine digits of a second, and texts lose those that their type does not have,
     as since Spark 4.3.
     ``masks_units``: ``mask`` replaces the two UTF-16 units of a character each, as before Spark 4.3.
-    ``java`` is the release of the JVM.
+    ``java`` is the release of the JVM. ``evaluate_in_jvm``: as in :class:`Settings`.
     ``prints_shortest_digits``: ``Double.toString`` prints as few digits as identify the number, as since Java 19.
     """
 
@@ -81,6 +81,7 @@ class ExpressionSettings:
     has_nanoseconds: bool = False
     masks_units: bool = True
     java: int = 17
+    evaluate_in_jvm: EvaluateInJvm | None = None
 
     @classmethod
     def of(cls, settings: Settings) -> ExpressionSettings:
@@ -98,6 +99,7 @@ class ExpressionSettings:
             has_nanoseconds=is_spark_43,
             masks_units=not is_spark_43,
             java=settings.java,
+            evaluate_in_jvm=settings.evaluate_in_jvm,
         )
 
 
@@ -107,13 +109,15 @@ class Kernel:
 
     ``can_raise``: some input makes ``run`` raise Spark's error. ``null_intolerant``: the result is NULL if an
     argument is NULL, and Spark does not evaluate the arguments after it (in ``order``). ``by_dictionary``: the
-    function is element-wise, so a dictionary-encoded argument may be evaluated once per dictionary value.
+    function is element-wise, so a dictionary-encoded argument may be evaluated once per dictionary value; if
+    ``maps_null``, only one without NULL, of which the result need not be NULL.
     """
 
     run: Callable[[Sequence[Value], int], Value]
     can_raise: bool = False
     null_intolerant: bool = True
     by_dictionary: bool = False
+    maps_null: bool = False
     order: tuple[int, ...] | None = None
 
 

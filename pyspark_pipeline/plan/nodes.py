@@ -6,9 +6,11 @@ Column references are bound: an expression of a node refers to columns of its ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
+
+import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import EngineBugError
@@ -237,11 +239,16 @@ class RoundRobinExchange(Sink):
     num_partitions: int
 
 
+EvaluateInJvm: TypeAlias = Callable[[int, pa.RecordBatch, DataType], pa.Array]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The session settings of an instance: ANSI mode, the session time zone, the engine's options, versions.
 
     ``spark`` is Spark's version, empty for the first supported one; ``java`` is the release of the driver's Java.
+    ``evaluate_in_jvm`` returns the values of an expression that Spark evaluates, by its number, for the rows of a chunk
+    of the columns that it reads; None outside of Spark's tasks.
     """
 
     ansi: bool
@@ -249,6 +256,7 @@ class Settings:
     options: Options
     spark: str = ""
     java: int = 17
+    evaluate_in_jvm: EvaluateInJvm | None = None
 
     def is_spark(self, major: int, minor: int) -> bool:
         """Return whether Spark's version is this one or later."""

@@ -16,6 +16,7 @@ import os
 import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -31,6 +32,7 @@ from pyspark_pipeline.errors import (
     ResourceExhaustedError,
     ShuffleBlockError,
     SparkConditionError,
+    SparkFailureError,
 )
 from pyspark_pipeline.exchange import (
     ERROR,
@@ -59,6 +61,7 @@ from pyspark_pipeline.plan.wire import decode_fragment
 from pyspark_pipeline.planner import FragmentBuilder, depends_on_row_order
 from pyspark_pipeline.task.capture import capture_task
 from pyspark_pipeline.task.capture_operator import OperatorRecorder
+from pyspark_pipeline.task.jvm_expressions import JvmExpressions
 from pyspark_pipeline.task.memory import broadcast_memory, idle_broadcast_bytes, instance_memory, trim_after_instance
 from pyspark_pipeline.task.statistics import StatisticsReporter
 
@@ -146,6 +149,9 @@ def _run_within(
     began = time.perf_counter()
     client = ExchangeClient(batches)
     control = json.loads(client.control())
+    expressions = JvmExpressions(control["expressions"]) if "expressions" in control else None
+    if expressions is not None:
+        fragment = replace(fragment, settings=replace(fragment.settings, evaluate_in_jvm=expressions.evaluate))
     queue = OutputQueue(fragment.settings.options.output_queue_chunks)
     reporter: StatisticsReporter | None = None
     try:
@@ -178,6 +184,9 @@ def _run_within(
             yield pack_rows(rows)
         if content is None:
             raise
+    finally:
+        if expressions is not None:
+            expressions.close()
 
 
 def make_builder(
@@ -257,6 +266,8 @@ def _metrics_rows(collected: Mapping[int, Chunk]) -> Iterator[ChunkRow]:
 
 def _error_content(error: Exception) -> Mapping[str, Any] | None:
     """Return the message to the JVM for an error of the user's data or files; None for any other error."""
+    if isinstance(error, SparkFailureError):
+        return {"kind": "jvm", "number": error.number}
     if isinstance(error, SparkConditionError):
         return condition_content(error)
     if isinstance(error, CorruptFileError):

@@ -67,6 +67,9 @@ _SAMPLE = "RangeSample"
 _READERS = ("FileScan", "Range", "LocalRows")
 _SOURCES = (*_READERS, "ExchangeSource")
 
+#: Fragments with expressions that Spark evaluates count as fragments with this operator.
+JVM_EXPRESSIONS = ("JvmExpression",)
+
 METRICS = (
     FragmentMetric(name="outputRows", description="number of output rows", kind="sum"),
     FragmentMetric(name="outputChunks", description="chunks sent", kind="sum"),
@@ -98,6 +101,13 @@ JVM_METRICS = (
     FragmentMetric(
         name="arrowChunks", description="chunks passed on to toArrow or toPandas without rows of them", kind="sum",
         shown=False,
+    ),
+    FragmentMetric(
+        name="jvmExpressionRows", description="values of expressions that Spark evaluated", kind="sum",
+        operators=JVM_EXPRESSIONS,
+    ),
+    FragmentMetric(
+        name="jvmExpressionTime", description="time of Spark in expressions", kind="nanos", operators=JVM_EXPRESSIONS
     ),
 )  # fmt: skip
 """Metrics that the shim counts itself."""

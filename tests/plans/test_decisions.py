@@ -140,6 +140,21 @@ def test_rows_of_spark_are_an_input_if_the_user_asks(decisions: Explain) -> None
     assert "HashAggregate: its input comes as rows from Project" in decisions(query)
 
 
+def test_spark_evaluates_expressions_where_that_pays(decisions: Explain) -> None:
+    settings = {_OPTION + "jvmExpressions": "true", _OPTION + "exclude": "reverse"}
+    evaluation = "evaluation of expressions by Spark, on chunks: reverse is excluded"
+    grouped = decisions("SELECT reverse(k) AS s, sum(v) FROM large GROUP BY 1", settings)
+    assert any(evaluation in line for line in grouped)
+    assert any("region in the engine: scans" in line for line in grouped)
+    one_group = decisions("SELECT max(reverse(k)) FROM large", settings)
+    assert any("cost: Spark evaluates expressions for it, and it neither groups" in line for line in one_group)
+    at_the_top = decisions("SELECT reverse(l.k) FROM large l JOIN large r ON l.k = r.v", settings)
+    assert not any(evaluation in line for line in at_the_top), at_the_top
+    assert any(line.startswith("Project: reverse is excluded") for line in at_the_top)
+    off = decisions("SELECT reverse(k) AS s, sum(v) FROM large GROUP BY 1", {_OPTION + "exclude": "reverse"})
+    assert not any(evaluation in line for line in off)
+
+
 def test_side_that_reads_more_is_delayed(decisions: Explain) -> None:
     settings = {"spark.sql.adaptive.enabled": "true", _OPTION + "join.broadcastBytes": "1"}
     delays = "ShuffledHashJoin on l.k = r.k: delay of the"

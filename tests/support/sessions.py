@@ -43,6 +43,7 @@ _SETTINGS = {
     # Gold statements over no rows are about the operators, which would not be in the final plan.
     "spark.sql.adaptive.optimizer.excludedRules": "org.apache.spark.sql.pysparkpipeline.EmptyAggregations",
     "spark.pysparkPipeline.cost.enabled": "false",
+    "spark.pysparkPipeline.jvmExpressions": "false",
     "spark.pysparkPipeline.strict": "true",
     "spark.pysparkPipeline.cache.enabled": "true",
     "spark.pysparkPipeline.debug.checkChunks": "true",

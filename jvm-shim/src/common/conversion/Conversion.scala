@@ -78,6 +78,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
 
   private val excluded = Exclusions.of(conf)
   private val support = new Support(Settings.flag(conf, "allowDifferences"), excluded)
+  private val jvm = if (Settings.flag(conf, "jvmExpressions")) Some(new JvmExpressions(support)) else None
   private val model = new CostModel(conf)
   private val delaysStages = isAdaptive && conf.exchangeReuseEnabled && model.broadcastLimit > 0
 
@@ -99,7 +100,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
       again = !(next eq converted)
       converted = next
     }
-    val kept = if (model.isOn) new CostRule(model, isCached).apply(converted) else converted
+    val kept = if (model.isOn) new CostRule(model, isCached, withoutJvmTop).apply(converted) else converted
     val result = if (delaysStages) StageOrdering(kept) else kept
     result.foreach { node =>
       Conversion.decide(node)
@@ -136,11 +137,31 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
   /** Convert `plan`, whose inputs are converted, or set the reason why it stays in Spark. */
   private def decided(plan: SparkPlan): SparkPlan = reasonToKeep(plan) match {
     case None => Convert(withBroadcasts(plan))
-    case Some(reason) =>
-      split(plan).map(two => decided(two.mapChildren(decided))).getOrElse {
-        if (reason.nonEmpty) plan.setTagValue(Conversion.Reason, reason)
-        plan
-      }
+    case Some(reason) => withJvmExpressions(plan, reason).getOrElse {
+      split(plan).map(two => decided(two.mapChildren(decided))).getOrElse(stays(plan, reason))
+    }
+  }
+
+  private def stays(plan: SparkPlan, reason: String): SparkPlan = {
+    if (reason.nonEmpty) plan.setTagValue(Conversion.Reason, reason)
+    plan
+  }
+
+  /** Return `plan` converted, if Spark can evaluate for it all expressions that the engine does not support. */
+  private def withJvmExpressions(plan: SparkPlan, reason: String): Option[SparkPlan] =
+    jvm.filter(_ => plan.children.exists(canExtend)).flatMap(_.within(plan)).filter(reasonToKeep(_).isEmpty).map { changed =>
+      Decisions.add(changed, Decision(true, "evaluation of expressions by Spark, on chunks", Nil, reason))
+      Convert(changed)
+    }
+
+  /** Leave the top operators of a region to Spark whose expressions Spark evaluates, and whose rows Spark reads. */
+  private def withoutJvmTop(region: SparkPlan): SparkPlan = region match {
+    case op @ PipelineOperatorExec(_: ProjectExec | _: FilterExec) if JvmExpressions.calls(op.original).nonEmpty =>
+      val plain = Revert.operator(op)
+      Decisions.clear(plain)
+      val reason = reasonToKeep(plain).getOrElse("")
+      stays(split(plain).map(_.mapChildren(Convert(_))).getOrElse(plain), reason).mapChildren(withoutJvmTop)
+    case other => other
   }
 
   /** Return `plan`, which stays in Spark, with the part of its work below it that the engine can do on its inputs. */

@@ -5,7 +5,7 @@ import java.util.Locale
 import org.apache.spark.{QueryContext, QueryContextType}
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.FunctionRegistry
-import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Cast, Expression, NamedExpression}
 
 /** Returns the names of expressions as the user wrote them, and their locations in the program, from Spark's query contexts. */
 object ExpressionOrigin {
@@ -27,9 +27,10 @@ object ExpressionOrigin {
 
   /**
    * Return all names of `e`, first the user's. The optimizer replaces some functions by others: `median` by Percentile.
+   * The text of a cast or an alias may be the call below it.
    */
   def names(e: Expression): Seq[String] = {
-    val user = if (e.isInstanceOf[Cast]) None else context(e).flatMap(called)
+    val user = if (e.isInstanceOf[Cast] || e.isInstanceOf[Alias]) None else context(e).flatMap(called)
     val inSql = Some(e.prettyName.toLowerCase(Locale.ROOT)).filter(isFunction)
     (user ++ inSql).toSeq :+ FunctionCall.of(e).name
   }

@@ -44,7 +44,7 @@ object Revert {
 
   /** Return the operator inside `op` as Spark can run it. */
   def operator(op: PipelineOperatorExec): SparkPlan =
-    LogicalLinks.copy(op, OperatorRules.of(op.original).revert(op.original))
+    LogicalLinks.copy(op, JvmExpressions.without(OperatorRules.of(op.original).revert(op.original)))
 
   private def connected(plan: SparkPlan): SparkPlan = plan match {
     case op: PipelineOperatorExec => operator(op).mapChildren(connected)

@@ -50,6 +50,7 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
         .flatMap(argumentReason).nextOption().orElse(aggregateReason(a))
     case s: SortOrder => comparedReason(s.child.dataType, "a sort key")
     case w: WindowExpression => WindowExpressions.reason(w, this)
+    case _: JvmExpression => None
     case other => matching(other, Manifest.expressions)
   }
 

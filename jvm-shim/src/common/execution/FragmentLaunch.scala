@@ -49,7 +49,8 @@ object FragmentLaunch {
       collectors = MetricBuffers.collectors(layout, fragment.observations),
       instances = assignments.length,
       isParallel = PipelineShuffleExchangeExec.drivers(sc.conf) > 1,
-      artifacts = if (layout.pythonFunctions.isEmpty) None else JobArtifactSet.getCurrentJobArtifactState.map(_.uuid))
+      artifacts = if (layout.pythonFunctions.isEmpty) None else JobArtifactSet.getCurrentJobArtifactState.map(_.uuid),
+      jvmCalls = json.jvmCalls)
     new FragmentRDD(sc, launch, assignments, inputs)
   }
 
@@ -94,7 +95,8 @@ case class Launch(
     collectors: Map[Int, MetricsCollector] = Map.empty,
     artifacts: Option[String] = None,
     maxRows: Int = 0,
-    cache: Option[Option[String]] = None) {
+    cache: Option[Option[String]] = None,
+    jvmCalls: Array[JvmCall] = Array.empty) {
 
   /** Return the launch adapted to the Python of the executor that runs the task. */
   def on(context: TaskContext): Launch = copy(functions = WorkerPython.adapted(functions._1, context) -> functions._2)

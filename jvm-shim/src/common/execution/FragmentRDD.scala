@@ -42,6 +42,9 @@ class FragmentRDD(
     val part = split.asInstanceOf[FragmentPartition]
     val message = controlMessage(part, context)
     property.foreach { case (name, value) => message.set[ObjectNode](name, value) }
+    val expressions = if (launch.jvmCalls.isEmpty) None else Some(new ExpressionServer(
+      launch.jvmCalls, context, launch.metrics("jvmExpressionRows"), launch.metrics("jvmExpressionTime")))
+    expressions.foreach(server => message.set[ObjectNode]("expressions", server.control))
     val control = new ChunkRowWriter()
       .write(ChunkRow.Control, 0, 0, 0L, 0L, Manifest.mapper.writeValueAsBytes(message))
     val data = launch.inputOrder.iterator.flatMap { i =>
@@ -53,7 +56,7 @@ class FragmentRDD(
     }
     val rows = Iterator.single[InternalRow](control) ++ data
     val groups = new RowGroups(new InterruptibleIterator(context, rows))
-    new WorkerOutput(LiveWorker.run(launch.on(context), groups, context), launch, (input, chunks) =>
+    new WorkerOutput(LiveWorker.run(launch.on(context), groups, context), launch, expressions, (input, chunks) =>
       dependencies(input).rdd match {
         case shuffle: ChunkShuffleRDD => shuffle.countChunks(chunks, context)
       }, (number, buffers) => launch.collectors(number).add(buffers, split, context))

@@ -15,6 +15,7 @@ import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch}
 class WorkerOutput(
     batches: Iterator[ColumnarBatch],
     launch: Launch,
+    expressions: Option[ExpressionServer],
     countChunks: (Int, Long) => Unit,
     collect: (Int, Array[Byte]) => Unit)
   extends Iterator[InternalRow] {
@@ -41,7 +42,9 @@ class WorkerOutput(
           Manifest.fields(statistics.path("chunksRead")).foreach { case (input, n) => countChunks(input.toInt, n.asLong) }
           launch.profiles.put(slot, statistics.path("profile").asText)
         case ChunkRow.Error =>
-          throw ErrorBridge.exception(Manifest.mapper.readTree(columns.data.get(i)), launch.contexts)
+          val error = Manifest.mapper.readTree(columns.data.get(i))
+          throw expressions.filter(_ => error.path("kind").asText == "jvm").map(_.failure(error.path("number").asInt))
+            .getOrElse(ErrorBridge.exception(error, launch.contexts))
         case ChunkRow.Metrics => collect(columns.driver.get(i), columns.data.get(i))
         case ChunkRow.Written => lastMessage = Some(Manifest.mapper.readTree(columns.data.get(i)))
         case _ => current = writer.write(columns, i)

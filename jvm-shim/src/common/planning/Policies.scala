@@ -41,15 +41,19 @@ object Policies {
   /**
    * Keep a region in the engine if its work pays for the transition of its rows back to Spark: if one of its operators is
    * heavy or it returns one row, and it reads a stage of the engine or its scans read enough bytes. The rows of a small
-   * scan cost little, so a region with one goes with the subqueries that the engine runs for it.
+   * scan cost little, so a region with one goes with the subqueries that the engine runs for it. Chunks to the JVM and back cost
+   * what an aggregation without keys saves: if Spark evaluates expressions for the region (`isEvaluated`), it needs other work.
    */
   def region(
-      isHeavy: Boolean, isOneRow: Boolean, hasSubqueries: Boolean, readsStage: Boolean, scans: BigInt, minimum: Long)
+      isHeavy: Boolean, isEvaluated: Boolean, isOneRow: Boolean, hasSubqueries: Boolean, readsStage: Boolean, scans: BigInt,
+      minimum: Long)
     : Decision[Boolean] = {
     val what = "region in the engine"
     if (hasSubqueries && !readsStage && scans > 0 && scans < minimum) Decision(true, what, Nil, "its subqueries run in the engine")
     else if (!isHeavy && !isOneRow) Decision(false, what, Nil,
       "without an aggregation, join, sort or window the transition to rows costs more than it saves")
+    else if (isEvaluated) Decision(false, what, Nil,
+      "Spark evaluates expressions for it, and it neither groups, joins, sorts nor computes windows")
     else if (readsStage) Decision(true, what, Nil, "it reads a stage")
     else if (scans >= minimum) Decision(true, what, Seq(Figure("scans", scans), Figure("minimum", minimum)))
     else Decision(false, what, Nil,

@@ -43,7 +43,9 @@ object Pipelines {
   def names(fragment: PipelineFragmentExec): Set[String] = {
     val root = fragment.root
     val ofPlan = Fusion.operators(root).flatMap(op => declared(op.original) ++ stages(op.original)).toSet ++ write(fragment)
-    if (Fusion.inputs(root).forall(BroadcastChunks.isBroadcast)) ofPlan else ofPlan + "ExchangeSource"
+    val ofExpressions = if (Fusion.operators(root).exists(op => JvmExpressions.calls(op.original).nonEmpty)) Set("JvmExpression") else Nil
+    val ofInputs = if (Fusion.inputs(root).forall(BroadcastChunks.isBroadcast)) Nil else Set("ExchangeSource")
+    ofPlan ++ ofExpressions ++ ofInputs
   }
 
   /** Return the operators of the unfinished pipeline at `node`; add finished pipelines to `done`. */

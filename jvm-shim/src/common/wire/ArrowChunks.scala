@@ -46,7 +46,7 @@ object DecodedChunks {
  * Copies rows to UnsafeRows. The first rows are interpreted, the others run compiled code: most results are short, and
  * compiling costs as much as interpreting some ten thousand rows.
  */
-private class RowProjection(schema: StructType) extends (InternalRow => UnsafeRow) {
+class RowProjection(schema: StructType) extends (InternalRow => UnsafeRow) {
   private val fields = schema.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, f.nullable) }
   private var projection = InterpretedUnsafeProjection.createProjection(fields)
   private var interpreted = 4096

@@ -30,6 +30,9 @@ class ExpressionJson(withContexts: Boolean = true) {
 
   val contexts: ArrayBuffer[QueryContext] = ArrayBuffer.empty
 
+  /** The expressions that Spark evaluates for the engine; calls refer to them by number (`number`). */
+  val jvmCalls: ArrayBuffer[JvmCall] = ArrayBuffer.empty
+
   /** The number of levels of the deepest written expression. */
   var depth: Int = 0
 
@@ -100,6 +103,12 @@ class ExpressionJson(withContexts: Boolean = true) {
     node.set[ObjectNode]("args", arguments)
     val fields = obj()
     function.fields.foreach { case (name, v) => fields.set[ObjectNode](name, v) }
+    e match {
+      case j: JvmExpression =>
+        fields.put("number", jvmCalls.length)
+        jvmCalls += j.call
+      case _ =>
+    }
     if (!fields.isEmpty) node.set[ObjectNode]("fields", fields)
     val context = e.origin.context
     if (withContexts && context != null && e.origin.getQueryContext.nonEmpty) {

@@ -26,6 +26,7 @@ case class FunctionCall(name: String, args: Seq[Expression], owners: Seq[Product
 object FunctionCall {
 
   def of(e: Expression): FunctionCall = e match {
+    case j: JvmExpression => FunctionCall(ExpressionJson.name(j), j.columns, Nil)
     case i: Invoke => method(i)
     case c: Cast if isUnheld(c) && isSameType(c.child, c) => FunctionCall("Alias", Seq(c.child), Nil)
     case c: Cast if isUnheld(c.child) => NestedCasts.byParts(c).map(of).getOrElse(plain(c))

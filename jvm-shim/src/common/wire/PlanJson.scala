@@ -21,6 +21,8 @@ class PlanJson(id: Int, layout: FragmentLayout, val conf: SQLConf) {
 
   def contexts: Array[QueryContext] = expressions.contexts.toArray
 
+  def jvmCalls: Array[JvmCall] = expressions.jvmCalls.toArray
+
   def write(sink: ObjectNode): ObjectNode = {
     val node = obj().put("version", PlanJson.Version).put("id", id)
     node.set[ObjectNode]("root", write(layout.root))

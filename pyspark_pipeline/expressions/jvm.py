@@ -1,0 +1,52 @@
+"""Expressions that Spark's own code evaluates, in the executor's JVM (``JvmExpression``).
+
+The shim wraps an expression that no case of the manifest matches, if its value and the columns that it reads have types
+of the engine. The call's arguments are these columns. It is evaluated over chunks, for distinct values where one column
+repeats values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from pyspark_pipeline.errors import EngineBugError
+from pyspark_pipeline.expressions.per_value import by_distinct
+from pyspark_pipeline.expressions.registry import ALL_KINDS, ExpressionSettings, Kernel, Value, case, function
+from pyspark_pipeline.expressions.values import decode, to_array
+from pyspark_pipeline.kernels.buffers import make_chunk
+from pyspark_pipeline.plan.expr import Call
+
+_REPEATING = ("string", "binary")
+
+
+@function("JvmExpression", cases=[case(result=ALL_KINDS), case(ALL_KINDS, variadic=True, result=ALL_KINDS)])
+def build_jvm_expression(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Return the kernel that sends the arguments to the JVM and receives the values.
+
+    The kernel raises :class:`SparkFailureError` where Spark's expression raises.
+    """
+    number: int = call.fields["number"]
+    types = [arg.type.arrow for arg in call.args]
+    evaluate = settings.evaluate_in_jvm
+
+    def evaluated(columns: Sequence[pa.Array], rows: int) -> pa.Array:
+        if evaluate is None:
+            raise EngineBugError("a fragment with expressions that Spark evaluates runs without Spark")
+        typed = [column.cast(kind) for column, kind in zip(columns, types, strict=True)]
+        return evaluate(number, make_chunk(typed, rows), call.type)
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        plain = [decode(value) for value in values]
+        arrays = [place for place, value in enumerate(plain) if isinstance(value, pa.Array)]
+
+        def of_array(array: pa.Array) -> pa.Array:
+            return evaluated([array if place in arrays else to_array(value, len(array))
+                              for place, value in enumerate(plain)], len(array))  # fmt: skip
+
+        if len(arrays) == 1 and call.args[arrays[0]].type.kind in _REPEATING:
+            return by_distinct(plain[arrays[0]], of_array, maps_null=True)
+        return evaluated([to_array(value, rows) for value in plain], rows)
+
+    return Kernel(run=run, can_raise=True, null_intolerant=False, by_dictionary=True, maps_null=True)
