@@ -24,6 +24,10 @@ _NONDETERMINISTIC = (
     "In a Project, or in the last conjunct of a Filter, where Spark evaluates them for every row: not in a\n"
     "branch, and not after an argument that may be NULL.\n"
 )
+_OTHERS = (
+    "A form outside these is declined with a reason; where its query goes on in the engine,\n"
+    "[Spark evaluates it for the fragment](../decisions/jvm-expressions.md)."
+)
 _REGULAR = (
     "A regular expression is a constant of literals, escapes, classes without nested classes, `\\p{Alpha}` …,\n"
     "groups, alternatives, greedy and lazy quantifiers, `^`, `$`, look-around (behind: of one length), references to\n"
@@ -90,7 +94,7 @@ def _functions(entries: Mapping[str, Any]) -> str:
 def functions_page(manifest: Mapping[str, Any]) -> str:
     """Render the expressions, aggregate and window functions that convert."""
     return (
-        f"# Functions\n\n{_NOTE}\nA form outside these is declined with a reason.\n\n{_REGULAR}\n## Expressions\n\n"
+        f"# Functions\n\n{_NOTE}\n{_OTHERS}\n\n{_REGULAR}\n## Expressions\n\n"
         f"{_functions(manifest['expressions'])}\n## Aggregates\n\n{_functions(manifest['aggregates'])}"
         f"\n## Window functions\n\n{_FRAMES}\n{_functions(manifest['windows'])}"
         f"\n## Nondeterministic functions\n\n{_NONDETERMINISTIC}\n{_functions(manifest['nondeterministic'])}"

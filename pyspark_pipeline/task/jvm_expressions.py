@@ -17,6 +17,8 @@ from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import SparkFailureError
 from pyspark_pipeline.exchange.codec import decode_chunk, encode_chunk, plain_schema
 
+#: Larger chunks are sent in parts.
+_MAX_BYTES = 64 << 20
 _REQUEST, _ANSWER = struct.Struct(">ii"), struct.Struct(">bi")
 
 
@@ -35,6 +37,9 @@ class JvmExpressions:
 
         Raise :class:`SparkFailureError` if Spark raises for a row.
         """
+        if chunk.nbytes > _MAX_BYTES and chunk.num_rows > 1:
+            half = chunk.num_rows // 2
+            return pa.concat_arrays([self.evaluate(number, part, type_) for part in (chunk[:half], chunk[half:])])
         connection = self._connection()
         message = encode_chunk(chunk)
         connection.sendall(_REQUEST.pack(number, message.size))

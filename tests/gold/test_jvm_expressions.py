@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
+import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +14,16 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from pyspark_pipeline.expressions import manifest
+from pyspark_pipeline.shim_build import find_spark
+from tests.support.compare import difference
 from tests.support.conversion import summary_of
-from tests.support.sessions import configured, time_limit
+from tests.support.goldfile import read, settings_of
+from tests.support.sessions import configured, run, time_limit
 from tests.support.tables import TableShelf
 
 _OPTION = "spark.pysparkPipeline."
+_ON = {_OPTION + "jvmExpressions": "true"}
 _QUERY = "SELECT s RLIKE concat('^.{', id % 3, '}$') AS m, count(*) AS n FROM texts GROUP BY 1"
 
 
@@ -25,7 +33,7 @@ def session(spark: SparkSession, tables: TableShelf, vanilla_only: bool) -> Iter
     if vanilla_only:
         pytest.skip("needs the extension")
     tables.use(["texts"])
-    with configured(spark, {_OPTION + "jvmExpressions": "true"}), time_limit(spark):
+    with configured(spark, _ON), time_limit(spark):
         yield spark
 
 
@@ -97,3 +105,68 @@ def test_cached_plans_and_replans_keep_expressions(session: SparkSession) -> Non
         assert sorted(map(str, session.sql(_QUERY).collect())) == expected
     with configured(session, {_OPTION + "cost.enabled": "true", _OPTION + "cost.minScanBytes": "0"}):
         assert sorted(map(str, session.sql(_QUERY).collect())) == expected
+
+
+_UDF = """
+package marks
+
+import org.apache.spark.sql.api.java.UDF1
+
+class AddMark extends UDF1[String, String] {
+  override def call(text: String): String = if (text == "R!") throw new IllegalStateException("no mark") else text + "!"
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def _mark_jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a jar with the class of a user's function, compiled by the compiler in Spark's jars."""
+    folder = tmp_path_factory.mktemp("udf")
+    source, classes = folder / "AddMark.scala", folder / "classes"
+    source.write_text(_UDF)
+    classes.mkdir()
+    jars = f"{find_spark().jars}/*"
+    command = ["java", "-cp", jars, "scala.tools.nsc.Main", "-classpath", jars, "-d", str(classes), str(source)]
+    subprocess.run(command, check=True, capture_output=True)
+    jar = folder / "marks.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        for path in classes.rglob("*.class"):
+            archive.write(path, path.relative_to(classes).as_posix())
+    return jar
+
+
+def test_functions_of_java_run_in_fragments(session: SparkSession, _mark_jar: Path) -> None:
+    session.sql(f"ADD JAR '{_mark_jar}'")
+    session.udf.registerJavaFunction("add_mark", "marks.AddMark", "string")
+    query = "SELECT add_mark(flag) AS m, count(*) AS n FROM texts GROUP BY 1"
+    vanilla, ours = (run(session, query, pipeline=on, settings=_ON) for on in (False, True))
+    assert sorted(map(str, vanilla.rows or ())) == sorted(map(str, ours.rows or ()))
+    assert len(ours.rows or ()) == 4
+    assert ours.conversion is not None
+    assert ours.conversion.converted == ours.conversion.operators
+    raising = "SELECT add_mark(add_mark(flag)) AS m FROM texts"
+    failed, raised = (run(session, raising, pipeline=on, settings=_ON) for on in (False, True))
+    assert failed.error == raised.error
+    assert failed.error is not None
+    assert "FAILED_EXECUTE_UDF" in str(raised.error) or "FAILED_EXECUTE_UDF" in raised.message
+
+
+_FILES = sorted((Path(__file__).parent / "expressions").glob("*.sql"))
+_EXCLUDED = ",".join(sorted(name for name in manifest() if "(" not in name and name not in ("Alias", "JvmExpression")))
+
+
+@pytest.mark.rotates
+@pytest.mark.parametrize("path", _FILES, ids=lambda path: path.stem)
+def test_spark_evaluates_what_the_engine_does(session: SparkSession, tables: TableShelf, path: Path) -> None:
+    """Every fifth statement about expressions has Spark's rows or error if Spark evaluates all of them in fragments."""
+    gold = read(path)
+    tables.use(gold.tables)
+    first = settings_of(gold.combinations[0])
+    for statement in gold.statements[::5]:
+        settings = {**first, **statement.settings, **_ON, _OPTION + "exclude": _EXCLUDED}
+        plain = {**first, **statement.settings, **statement.oracle}
+        vanilla = run(session, statement.sql, pipeline=False, settings=plain)
+        ours = run(session, statement.sql, pipeline=True, settings=settings)
+        assert ours.error == vanilla.error, f"{path.name}:{statement.line}: {ours.message}"
+        if vanilla.rows is not None and ours.rows is not None:
+            assert difference(vanilla.rows, ours.rows, statement.rule) is None, f"{path.name}:{statement.line}"

@@ -71,6 +71,22 @@ def test_values_return() -> None:
     assert served == ["connected"]
 
 
+def test_large_chunks_are_sent_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark_pipeline.task.jvm_expressions._MAX_BYTES", 100)
+    sizes: list[int] = []
+
+    def counted(number: int, chunk: pa.RecordBatch) -> bytes:
+        sizes.append(chunk.num_rows)
+        return _negated(number, chunk)
+
+    values = pa.array(range(50), pa.int64())
+    with _server(counted, []) as client:
+        chunk = pa.RecordBatch.from_arrays([values], schema=plain_schema([_BIGINT]))
+        assert client.evaluate(1, chunk, _BIGINT).to_pylist() == [-value for value in range(50)]
+    assert sum(sizes) == 50
+    assert max(sizes) <= 12
+
+
 def test_each_thread_has_a_connection() -> None:
     served: list[str] = []
     found: list[list[int | None]] = []

@@ -44,3 +44,8 @@ SELECT z, sum(10 div z) AS a FROM tame GROUP BY z;
 -- expect: error
 SELECT id, s RLIKE concat('(', flag) AS a FROM texts;
 SELECT id, try_divide(id, z) AS a, try_to_timestamp(k, concat('yyyy', id)) AS b FROM tame;
+-- A map that an error has left half built.
+-- expect: error DUPLICATED_MAP_KEY
+-- errors: exact
+-- set: spark.pysparkPipeline.exclude=str_to_map
+SELECT id, str_to_map(concat(id, ':1,7:2')) AS a FROM tame;

@@ -52,6 +52,10 @@ class JvmExpressions(support: Support) {
       if (calls(changed).isEmpty) None else Some(changed)
     }
 
+  /**
+   * Return `e` with its smallest unsupported parts wrapped. Variables of a lambda have no columns, and `TryEval` would ask
+   * for one row after the other, so these are evaluated as a whole.
+   */
   private def wrapped(e: Expression): Expression = e match {
     case _: Attribute => e
     case _ if support.reason(e).isEmpty => e
@@ -59,7 +63,7 @@ class JvmExpressions(support: Support) {
       a.copy(aggregateFunction = a.aggregateFunction.mapChildren(wrapped).asInstanceOf[AggregateFunction],
         filter = a.filter.map(wrapped))
     case _: Alias | _: SortOrder | _: Generator => e.mapChildren(wrapped)
-    case _: HigherOrderFunction => if (isEvaluable(e)) JvmExpression(e) else e
+    case _: HigherOrderFunction | _: TryEval => if (isEvaluable(e)) JvmExpression(e) else e
     case other =>
       val inner = other.mapChildren(wrapped)
       if (support.argumentReason(inner).nonEmpty && isEvaluable(other)) JvmExpression(other) else inner

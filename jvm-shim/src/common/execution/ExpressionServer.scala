@@ -1,18 +1,19 @@
 package org.apache.spark.sql.pysparkpipeline
 
 import java.io._
-import java.net.{InetAddress, InetSocketAddress, Socket, SocketException}
-import java.nio.channels.{ClosedChannelException, ServerSocketChannel}
+import java.net.{InetAddress, InetSocketAddress, Socket}
+import java.nio.channels.ServerSocketChannel
 import java.security.{MessageDigest, SecureRandom}
 import java.util.HexFormat
 import java.util.concurrent.ConcurrentLinkedQueue
+import java.util.concurrent.atomic.LongAdder
 
-import scala.collection.mutable.ArrayBuffer
+import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 
-import org.apache.spark.TaskContext
+import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{MutableProjection, SpecificInternalRow}
@@ -30,7 +31,9 @@ class ExpressionServer(calls: Array[JvmCall], context: TaskContext, rows: SQLMet
 
   private val secret = new Array[Byte](32)
   new SecureRandom().nextBytes(secret)
-  private val failures = ArrayBuffer.empty[Throwable]
+  private val failures = mutable.LinkedHashMap.empty[Int, Throwable]
+  private var failed = 0
+  private val evaluated, spent = new LongAdder
   private val opened = new ConcurrentLinkedQueue[AutoCloseable]
   private val threads = new ConcurrentLinkedQueue[Thread]
   private val loader = Thread.currentThread().getContextClassLoader
@@ -50,15 +53,19 @@ class ExpressionServer(calls: Array[JvmCall], context: TaskContext, rows: SQLMet
 
   private def accept(): Unit = while (!isClosed) {
     val socket = server.accept().socket()
-    socket.setTcpNoDelay(true)
     opened.add(socket)
-    start("evaluation")(serve(socket))
+    if (isClosed) socket.close()
+    else {
+      socket.setTcpNoDelay(true)
+      start("evaluation")(serve(socket))
+    }
   }
 
+  /** Start a thread. No error leaves it, since an executor exits then; the worker notices that its connection is closed. */
   private def start(what: String)(run: => Unit): Unit = {
     val thread = new Thread(() => try run catch {
-      case _: EOFException | _: ClosedChannelException | _: SocketException | _: InterruptedException => // it was closed
-      case e: IOException => logWarning(s"pyspark_pipeline: $what of expressions ended: $e")
+      case _: EOFException => // the worker needs no more values
+      case e: Throwable => if (!isClosed) logWarning(s"pyspark_pipeline: $what of expressions ended", e)
     }, s"pysparkpipeline $what of task ${context.taskAttemptId()}")
     thread.setDaemon(true)
     thread.setContextClassLoader(loader)
@@ -77,17 +84,19 @@ class ExpressionServer(calls: Array[JvmCall], context: TaskContext, rows: SQLMet
         val message = in.readNBytes(in.readInt())
         val began = System.nanoTime()
         try {
-          if (evaluators(number) == null) evaluators(number) = new ExpressionEvaluator(calls(number))
+          if (evaluators(number) == null) evaluators(number) = new ExpressionEvaluator(fresh(calls(number)))
           val (count, result) = evaluators(number).evaluate(message)
-          rows += count
+          evaluated.add(count)
           out.writeByte(0)
           out.writeInt(result.length)
           out.write(result)
         } catch {
           case e: Throwable if !isClosed =>
+            Option(evaluators(number)).foreach(_.close())
+            evaluators(number) = null // what it has begun to build, as a map, would be in the next value
             out.writeByte(1)
             out.writeInt(fail(e))
-        } finally time += System.nanoTime() - began
+        } finally spent.add(System.nanoTime() - began)
         out.flush()
       }
     } finally {
@@ -97,17 +106,34 @@ class ExpressionServer(calls: Array[JvmCall], context: TaskContext, rows: SQLMet
     }
   }
 
+  /** Return a copy of `call`: expressions may have a state, which threads do not share. */
+  private def fresh(call: JvmCall): JvmCall = {
+    val serializer = SparkEnv.get.closureSerializer.newInstance()
+    serializer.deserialize[JvmCall](serializer.serialize(call), loader)
+  }
+
+  /** Keep an error; of those that the worker asked for no more, as it tried values that no row has, only the last. */
   private def fail(e: Throwable): Int = failures.synchronized {
-    failures += e
-    failures.length - 1
+    failed += 1
+    failures(failed) = e
+    if (failures.size > ExpressionServer.KeptFailures) failures -= failures.head._1
+    failed
   }
 
   private def close(): Unit = {
     isClosed = true
+    rows += evaluated.sum()
+    time += spent.sum()
     server.close()
     opened.asScala.foreach(_.close())
     threads.asScala.foreach(_.interrupt())
   }
+}
+
+private object ExpressionServer {
+
+  /** More than one chunk makes while the engine looks for its first failing row. */
+  val KeptFailures = 1024
 }
 
 /** Evaluates a call over chunks. Arguments of nested types are copied to Spark's own rows: Spark cannot copy columnar arrays. */
