@@ -151,6 +151,8 @@ def test_spark_evaluates_expressions_where_that_pays(decisions: Explain) -> None
     at_the_top = decisions("SELECT reverse(l.k) FROM large l JOIN large r ON l.k = r.v", settings)
     assert not any(evaluation in line for line in at_the_top), at_the_top
     assert any(line.startswith("Project: reverse is excluded") for line in at_the_top)
+    many = ", ".join(f"max(reverse(k + {n}))" for n in range(5))
+    assert not any(evaluation in line for line in decisions(f"SELECT v, {many} FROM large GROUP BY v", settings))
     off = decisions("SELECT reverse(k) AS s, sum(v) FROM large GROUP BY 1", {_OPTION + "exclude": "reverse"})
     assert not any(evaluation in line for line in off)
 

@@ -149,10 +149,14 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
 
   /** Return `plan` converted, if Spark can evaluate for it all expressions that the engine does not support. */
   private def withJvmExpressions(plan: SparkPlan, reason: String): Option[SparkPlan] =
-    jvm.filter(_ => plan.children.exists(canExtend)).flatMap(_.within(plan)).filter(reasonToKeep(_).isEmpty).map { changed =>
+    jvm.filter(_ => plan.children.exists(canExtend)).flatMap(_.within(plan)).filter(isWorth)
+      .filter(reasonToKeep(_).isEmpty).map { changed =>
       Decisions.add(changed, Decision(true, "evaluation of expressions by Spark, on chunks", Nil, reason))
       Convert(changed)
     }
+
+  private def isWorth(changed: SparkPlan): Boolean =
+    !model.isOn || JvmExpressions.calls(changed).distinctBy(_.canonicalized).length <= CostModel.JvmExpressions
 
   /** Leave the top operators of a region to Spark whose expressions Spark evaluates, and whose rows Spark reads. */
   private def withoutJvmTop(region: SparkPlan): SparkPlan = region match {
