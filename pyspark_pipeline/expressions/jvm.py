@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.expressions.per_value import by_distinct
 from pyspark_pipeline.expressions.registry import ALL_KINDS, ExpressionSettings, Kernel, Value, case, function
-from pyspark_pipeline.expressions.values import decode, to_array
+from pyspark_pipeline.expressions.values import to_array
 from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.plan.expr import Call
 
@@ -31,22 +31,20 @@ def build_jvm_expression(call: Call, settings: ExpressionSettings) -> Kernel:
     types = [arg.type.arrow for arg in call.args]
     evaluate = settings.evaluate_in_jvm
 
-    def evaluated(columns: Sequence[pa.Array], rows: int) -> pa.Array:
+    def evaluated(values: Sequence[Value], rows: int) -> pa.Array:
         if evaluate is None:
             raise EngineBugError("a fragment with expressions that Spark evaluates runs without Spark")
-        typed = [column.cast(kind) for column, kind in zip(columns, types, strict=True)]
-        return evaluate(number, make_chunk(typed, rows), call.type)
+        columns = [to_array(value, rows).cast(kind) for value, kind in zip(values, types, strict=True)]
+        return evaluate(number, make_chunk(columns, rows), call.type)
 
     def run(values: Sequence[Value], rows: int) -> Value:
-        plain = [decode(value) for value in values]
-        arrays = [place for place, value in enumerate(plain) if isinstance(value, pa.Array)]
+        arrays = [place for place, value in enumerate(values) if isinstance(value, pa.Array)]
+        if len(arrays) != 1 or call.args[arrays[0]].type.kind not in _REPEATING:
+            return evaluated(values, rows)
 
         def of_array(array: pa.Array) -> pa.Array:
-            return evaluated([array if place in arrays else to_array(value, len(array))
-                              for place, value in enumerate(plain)], len(array))  # fmt: skip
+            return evaluated([array if isinstance(value, pa.Array) else value for value in values], len(array))
 
-        if len(arrays) == 1 and call.args[arrays[0]].type.kind in _REPEATING:
-            return by_distinct(plain[arrays[0]], of_array, maps_null=True)
-        return evaluated([to_array(value, rows) for value in plain], rows)
+        return by_distinct(values[arrays[0]], of_array, maps_null=True)
 
     return Kernel(run=run, can_raise=True, null_intolerant=False, by_dictionary=True, maps_null=True)
