@@ -14,7 +14,11 @@ from pathlib import Path
 from tests.support.sessions import ENABLED, configured, start
 
 #: Nearly all that a JVM of the tests runs, it runs once: its second compiler costs more than it saves.
-JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
+JAVA_OPTIONS = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
+    # Lets a test release Jackson's buffers, see test_long_lines_of_an_encoding.
+    " -Dcom.fasterxml.jackson.core.util.BufferRecyclers.trackReusableBuffers=true"
+)
 
 _ARCHIVE = Path(sys.prefix) / "spark-classes.jsa"
 
