@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.command_line import configuration, emit_document, make_parser
+from benchmarks.command_line import add_table_options, configuration, emit_document, make_parser
 from benchmarks.engine import Engine
 from benchmarks.report import versions
 from benchmarks.session import PIPELINE, SPARK
@@ -58,13 +58,12 @@ def _counts(summary: dict[str, Any]) -> dict[str, Any]:
 def main(words: list[str] | None = None) -> int:
     """Run the benchmark and print the JSON document."""
     parser = make_parser("cache", __doc__)
-    parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor of lineitem (default 1)")
-    parser.add_argument("--runs", type=int, default=3)
+    add_table_options(parser, runs=3)
     parser.add_argument("--memory", default="8g", help="spark.driver.memory of both sessions (default 8g)")
     arguments = parser.parse_args(words)
     own = {"spark.driver.memory": arguments.memory, "spark.pysparkPipeline.cache.enabled": "true"}
     conf = configuration(arguments, own)
-    table = data.tables(data.make(arguments.scale))["lineitem"]
+    table = data.tables(data.make(arguments.scale, arguments.data))["lineitem"]
     found = {name: measure(name, conf, table, arguments.runs, arguments.log) for name in (SPARK, PIPELINE)}
     rows = {name: entry.pop("rows") for name, entry in found.items()}
     seconds = {name: {label: q["seconds"] for label, q in entry["queries"].items()} for name, entry in found.items()}

@@ -19,6 +19,13 @@ def make_parser(benchmark: str, description: str | None) -> argparse.ArgumentPar
     return parser
 
 
+def add_table_options(parser: argparse.ArgumentParser, runs: int) -> None:
+    """Add the options of a benchmark over tables of TPC-H: ``scale``, ``data`` and ``runs``."""
+    parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor of the tables (default 1)")
+    parser.add_argument("--data", type=Path, help="folder of the tables; made there if missing")
+    parser.add_argument("--runs", type=int, default=runs, help=f"timed runs of each query (default {runs})")
+
+
 def configuration(arguments: argparse.Namespace, own: dict[str, str]) -> dict[str, str]:
     """Return the settings of both sessions: those of the benchmark, overridden by those of the command line."""
     return {"spark.master": f"local[{arguments.cores}]", "spark.ui.enabled": "false"} | own | extra_settings(arguments)

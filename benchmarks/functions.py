@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.command_line import configuration, emit_document, make_parser
+from benchmarks.command_line import add_table_options, configuration, emit_document, make_parser
 from benchmarks.engine import Engine
 from benchmarks.report import versions
 from benchmarks.session import PIPELINE, SPARK
@@ -127,9 +127,7 @@ def summary(measured: dict[str, Any]) -> dict[str, Any]:
 def main(words: Sequence[str] | None = None) -> int:
     """Run the benchmark and print the JSON document; the exit status is 1 if an answer differs."""
     parser = make_parser("functions", __doc__)
-    parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor of lineitem (default 1)")
-    parser.add_argument("--data", type=Path, help="folder of the data, made if absent")
-    parser.add_argument("--runs", type=int, default=2)
+    add_table_options(parser, runs=2)
     parser.add_argument("--only", default="", help="expressions that contain one of these texts, separated by commas")
     arguments = parser.parse_args(words)
     conf = configuration(arguments, {"spark.driver.memory": "4g"})

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.command_line import configuration, emit_document, make_parser
+from benchmarks.command_line import add_table_options, configuration, emit_document, make_parser
 from benchmarks.engine import Engine
 from benchmarks.report import versions
 from benchmarks.session import PIPELINE, SPARK
@@ -81,9 +81,7 @@ def measure(conf: Mapping[str, str], tables: Mapping[str, str], runs: int, log: 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the benchmark and print the JSON document; the exit status is 1 if an answer differs."""
     parser = make_parser("jvm_expressions", __doc__)
-    parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor (default 1)")
-    parser.add_argument("--data", type=Path, help="folder of the data, made if absent")
-    parser.add_argument("--runs", type=int, default=3)
+    add_table_options(parser, runs=3)
     parser.add_argument("--forced", action="store_true", help="convert also what the cost rule leaves to Spark")
     arguments = parser.parse_args(words)
     conf = configuration(arguments, _CONF)

@@ -25,7 +25,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from benchmarks.command_line import configuration, emit_document, make_parser, write_document
+from benchmarks.command_line import add_table_options, configuration, emit_document, make_parser, write_document
 from benchmarks.engine import Engine
 from benchmarks.report import versions
 from benchmarks.session import PIPELINE, SPARK
@@ -209,14 +209,13 @@ def frames(spark: SparkSession) -> dict[str, DataFrame]:
 def main(words: list[str] | None = None) -> int:
     """Run the benchmark and print the JSON document."""
     parser = make_parser("udf", __doc__)
-    parser.add_argument("--scale", type=float, default=1.0, help="TPC-H scale factor of lineitem (default 1)")
-    parser.add_argument("--runs", type=int, default=3)
+    add_table_options(parser, runs=3)
     only = "parts of the names of the forms to run; the others keep their figures in the file of --json (default: all)"
     parser.add_argument("--only", nargs="*", default=[""], metavar="PART", help=only)
     parser.add_argument("--memory", default="4g", help="spark.driver.memory of both sessions (default 4g)")
     arguments = parser.parse_args(words)
     conf = configuration(arguments, {"spark.driver.memory": arguments.memory})
-    table = data.tables(data.make(arguments.scale))["lineitem"]
+    table = data.tables(data.make(arguments.scale, arguments.data))["lineitem"]
     queries = _known(arguments)
     with (
         tempfile.TemporaryDirectory() as folder,
