@@ -11,7 +11,7 @@ import pyarrow as pa
 
 def with_offsets(chunk: pa.RecordBatch) -> pa.RecordBatch:
     """Return ``chunk`` with offsets for all maps of its columns; the chunk itself if none lacks them."""
-    if not any(pa.types.is_nested(field.type) for field in chunk.schema):
+    if not any(_has_map(field.type) for field in chunk.schema):
         return chunk
     given = chunk.columns
     columns = [_with_offsets(column) for column in given]
@@ -20,9 +20,15 @@ def with_offsets(chunk: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=chunk.schema)
 
 
+def _has_map(kind: pa.DataType) -> bool:
+    if pa.types.is_map(kind):
+        return True
+    return any(_has_map(kind.field(place).type) for place in range(kind.num_fields))
+
+
 def _with_offsets(array: pa.Array) -> pa.Array:
     kind = array.type
-    if not pa.types.is_nested(kind):
+    if not _has_map(kind):
         return array
     if not len(array):
         return pa.array([], kind)

@@ -76,10 +76,11 @@ def read_sorted(folder: Path) -> list[str]:
 def test_clean_orders_writes_the_same_tables_with_and_without_extension(tmp_path: Path) -> None:
     source = etl_data.make(0.002, tmp_path / "raw")
     job = [str(ROOT / "examples" / "clean_orders.py"), str(source)]
-    cost_off = ["--conf", "spark.pysparkPipeline.cost.enabled=false", "--conf", "spark.sql.shuffle.partitions=4"]
+    few = ["--conf", "spark.sql.shuffle.partitions=4"]
+    cost_off = ["--conf", "spark.pysparkPipeline.cost.enabled=false"]
     vanilla, ours = tmp_path / "vanilla", tmp_path / "ours"
-    submit(*job, str(vanilla), with_extension=False)
-    log = submit(*cost_off, *job, str(ours), with_extension=True)
+    submit(*few, *job, str(vanilla), with_extension=False)
+    log = submit(*few, *cost_off, *job, str(ours), with_extension=True)
     tables = [line.split()[0] for line in log.splitlines() if " written after " in line]
     assert tables == ["orders", "rejects", "days", "categories", "products", "tags", "customers"]
     for table in tables:

@@ -47,7 +47,11 @@ object ErrorBridge {
       ((c, p, q, s) => new SparkArrayIndexOutOfBoundsException(c, p, q, s)),
     "SparkRuntimeException" -> ((c, p, q, s) => new SparkRuntimeException(c, p, null, q, s)))
 
-  def exception(error: JsonNode, contexts: Array[QueryContext]): Throwable = error.path("kind").asText match {
+  /** `contexts`: those of the fragment's expressions; `expressions`: those that Spark evaluates for the worker. */
+  def exception(
+      error: JsonNode,
+      contexts: Array[QueryContext],
+      expressions: Option[ExpressionServer]): Throwable = error.path("kind").asText match {
     case "condition" =>
       val context = error.path("context").asInt(-1) match {
         case EmptyContext => Some(Origin().context)
@@ -57,6 +61,7 @@ object ErrorBridge {
       val sent = Manifest.fields(error.path("parameters")).map { case (k, v) => k -> v.asText }
       makers.getOrElse(text(error, "exception"), makers("SparkRuntimeException"))(
         condition, worded(condition, sent), context.toArray, context.map(_.summary()).getOrElse(""))
+    case "jvm" if expressions.isDefined => expressions.get.failure(error.path("number").asInt)
     case "corruptFile" => QueryExecutionErrors.cannotReadFilesError(new IOException(message(error)), file(error))
     case "footer" => FileDataSourceV2.attachFilePath(file(error), footerError(error))
     case "duplicateColumn" =>

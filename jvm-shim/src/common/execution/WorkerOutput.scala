@@ -42,9 +42,7 @@ class WorkerOutput(
           Manifest.fields(statistics.path("chunksRead")).foreach { case (input, n) => countChunks(input.toInt, n.asLong) }
           launch.profiles.put(slot, statistics.path("profile").asText)
         case ChunkRow.Error =>
-          val error = Manifest.mapper.readTree(columns.data.get(i))
-          throw expressions.filter(_ => error.path("kind").asText == "jvm").map(_.failure(error.path("number").asInt))
-            .getOrElse(ErrorBridge.exception(error, launch.contexts))
+          throw ErrorBridge.exception(Manifest.mapper.readTree(columns.data.get(i)), launch.contexts, expressions)
         case ChunkRow.Metrics => collect(columns.driver.get(i), columns.data.get(i))
         case ChunkRow.Written => lastMessage = Some(Manifest.mapper.readTree(columns.data.get(i)))
         case _ => current = writer.write(columns, i)
