@@ -155,6 +155,31 @@ def _cut_word(page: UInt8Array, at: int) -> int:
 
 
 @kernel
+def _next_run(page: UInt8Array, end: int, width: int, at: int) -> tuple[int, int, int, int]:
+    """Read the beginning of a run: return its end, the number of its values, and its value or else its first bit.
+
+    The first bit is −1 if there is a value, the end −1 if the run is damaged.
+    """
+    head = shift = 0
+    while True:
+        if at >= end or shift > 28:
+            return -1, 0, 0, 0
+        byte = np.int64(page[at])
+        at += 1
+        head |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            break
+    if head & 1:
+        return at + (head >> 1) * width, (head >> 1) * 8, 0, at * 8
+    num_bytes = (width + 7) >> 3
+    if at + num_bytes > end:
+        return -1, 0, 0, 0
+    in_bytes = (np.uint64(1) << np.uint64(8 * num_bytes)) - np.uint64(1)
+    return at + num_bytes, head >> 1, np.int64(_cut_word(page, at) & in_bytes), -1
+
+
+@kernel
 def read_runs(page: UInt8Array, end: int, width: int, state: Int64Array, out: Any) -> int:
     """Read the next values of runs, of ``width`` bits, at most 32, that end at byte ``end`` of the page.
 
@@ -164,31 +189,15 @@ def read_runs(page: UInt8Array, end: int, width: int, state: Int64Array, out: An
     at, left, value, bit = state[AT], state[LEFT], state[VALUE], state[BIT]
     start, step = np.uint64(page.ctypes.data), np.uint64(width)
     mask, found = (np.uint64(1) << step) - np.uint64(1), np.uint64(0)
-    at_once = 8 if 8 * width < _BITS_AT_ONCE else 4 if 4 * width < _BITS_AT_ONCE else 1  # values of a word
+    at_once = 8  # values of a word; an unsigned index needs no test for a negative one
+    while at_once * width >= _BITS_AT_ONCE:
+        at_once >>= 1
     done, rows = 0, out.shape[0]
     while done < rows:
         if left == 0:
-            head = shift = 0
-            while True:
-                if at >= end or shift > 28:
-                    return -1
-                byte = np.int64(page[at])
-                at += 1
-                head |= (byte & 127) << shift
-                shift += 7
-                if byte < 128:
-                    break
-            left = head >> 1
-            if head & 1:
-                left, bit = left * 8, at * 8
-                at += (head >> 1) * width
-            else:
-                num_bytes = (width + 7) >> 3
-                if at + num_bytes > end:
-                    return -1
-                in_bytes = (np.uint64(1) << np.uint64(8 * num_bytes)) - np.uint64(1)
-                value, bit = np.int64(_cut_word(page, at) & in_bytes), -1
-                at += num_bytes
+            at, left, value, bit = _next_run(page, end, width, at)
+            if at < 0:
+                return -1
             continue
         count = min(rows - done, left)
         left -= count
@@ -206,7 +215,7 @@ def read_runs(page: UInt8Array, end: int, width: int, state: Int64Array, out: An
             while done + 8 <= stop and bit <= last:
                 word = load_word(start + np.uint64(bit >> 3)) >> np.uint64(bit & 7)
                 for number in range(8):
-                    out[done + number] = word & mask
+                    out[np.uint64(done + number)] = word & mask
                     found |= word & mask
                     word >>= step
                 bit += 8 * width
@@ -215,11 +224,19 @@ def read_runs(page: UInt8Array, end: int, width: int, state: Int64Array, out: An
             while done + 4 <= stop and bit <= last:
                 word = load_word(start + np.uint64(bit >> 3)) >> np.uint64(bit & 7)
                 for number in range(4):
-                    out[done + number] = word & mask
+                    out[np.uint64(done + number)] = word & mask
                     found |= word & mask
                     word >>= step
                 bit += 4 * width
                 done += 4
+        elif at_once == 2:
+            while done + 2 <= stop and bit <= last:
+                word = load_word(start + np.uint64(bit >> 3)) >> np.uint64(bit & 7)
+                out[np.uint64(done)] = word & mask
+                out[np.uint64(done + 1)] = (word >> step) & mask
+                found |= (word | (word >> step)) & mask
+                bit += 2 * width
+                done += 2
         while done < stop:
             if bit <= last:
                 word = load_word(start + np.uint64(bit >> 3))
@@ -235,24 +252,49 @@ def read_runs(page: UInt8Array, end: int, width: int, state: Int64Array, out: An
 
 
 @kernel
-def look_up(dictionary: Any, codes: UInt32Array, out: Any) -> bool:
-    """Write the values of codes, shape (rows,); return whether all codes are places in the dictionary."""
-    for row in range(codes.shape[0]):
-        code = codes[row]
-        if code >= dictionary.shape[0]:
-            return False
-        out[row] = dictionary[code]
-    return True
+def read_chosen_runs(
+    page: UInt8Array,
+    end: int,
+    width: int,
+    state: Int64Array,
+    count: int,
+    chosen: Int32Array,
+    base: int,
+    out: UInt32Array,
+) -> bool:
+    """Like :func:`read_runs`, pass the next ``count`` values and read those that are chosen, shape (chosen,).
 
-
-@kernel
-def look_up_rows(dictionary: Any, codes: UInt32Array, rows: Int32Array, out: Any) -> bool:
-    """Write the values of the codes of some ``rows``, shape (rows,); return whether they are in the dictionary."""
-    for row in range(rows.shape[0]):
-        code = codes[rows[row]]
-        if code >= dictionary.shape[0]:
-            return False
-        out[row] = dictionary[code]
+    ``chosen``: ascending places of values, the next one of which has the place ``base``. Return whether there are as
+    many values.
+    """
+    at, left, value, bit = state[AT], state[LEFT], state[VALUE], state[BIT]
+    start, mask = np.uint64(page.ctypes.data), (np.uint64(1) << np.uint64(width)) - np.uint64(1)
+    last = (page.shape[0] - _WORD_BYTES) * 8
+    done = filled = 0
+    while done < count:
+        if left == 0:
+            at, left, value, bit = _next_run(page, end, width, at)
+            if at < 0:
+                return False
+            continue
+        part = min(count - done, left)
+        stop = base + done + part
+        if bit < 0:
+            while filled < chosen.shape[0] and chosen[filled] < stop:
+                out[filled] = value
+                filled += 1
+        else:
+            if bit + part * width > end * 8:
+                return False
+            while filled < chosen.shape[0] and chosen[filled] < stop:
+                place = bit + (chosen[filled] - base - done) * width
+                word = load_word(start + np.uint64(place >> 3)) if place <= last else _cut_word(page, place >> 3)
+                out[filled] = (word >> np.uint64(place & 7)) & mask
+                filled += 1
+            bit += part * width
+        left -= part
+        done += part
+    state[AT], state[LEFT], state[VALUE], state[BIT] = at, left, value, bit
     return True
 
 

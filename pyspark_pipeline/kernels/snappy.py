@@ -19,6 +19,7 @@ SLACK = 16
 
 _LITERAL, _LONG = 0, 3
 _LONGEST_SHORT_LITERAL = 60
+_LONG_LITERAL = 128  # bytes from which a literal is copied as memory is
 _LONGEST_SIZE = 5  # bytes of the size before the compressed ones
 _LONGEST_PAIRED_LITERAL = (4 - 1) << 2
 
@@ -108,6 +109,17 @@ def decompress_words(data: UInt8Array, first: int, stop: int, out: UInt64Array, 
                 at += num_bytes
             if count > to_end - to or at + count > end:
                 return False
+            if count >= np.uint64(_LONG_LITERAL):
+                whole = count & ~np.uint64(7)
+                for done in range(np.uint64(0), whole, eight):
+                    store_word(to + done, load_word(at + done))
+                at += whole
+                to += whole
+                count -= whole
+                used = to & np.uint64(7)
+                last = _low_bytes(load_word(to - used), used) if used else np.uint64(0)
+                if count == np.uint64(0):
+                    continue
             while count > eight:
                 last = _append(to, last, load_word(at), eight)
                 at += eight

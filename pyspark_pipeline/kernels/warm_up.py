@@ -11,7 +11,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels import parquet_pages, row_ranges, shuffled_places, xorshift
+from pyspark_pipeline.kernels import parquet_pages, parquet_values, row_ranges, shuffled_places, xorshift
 from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.bloom import BloomFilter
 from pyspark_pipeline.kernels.buffers import decimal_words, validity, values
@@ -129,20 +129,20 @@ def _nested_keys() -> None:
 
 
 def _pages() -> None:
-    data, state = np.zeros(64, dtype=np.uint8), np.zeros(parquet_pages.STATE_SIZE, dtype=np.int64)
+    data, state = np.zeros(64, dtype=np.uint8), np.zeros(parquet_values.COLUMN_STATE_SIZE, dtype=np.int64)
     parquet_pages.read_page_headers(data, 0, 0, np.zeros((1, parquet_pages.TABLE_COLUMNS), dtype=np.int64))
-    codes, rows = np.zeros(1, dtype=np.uint32), np.zeros(1, dtype=np.int32)
-    for out in (codes, data):
-        parquet_pages.read_runs(data, 0, 1, state, out)
-    for width in (np.uint32, np.uint64):
-        items = np.zeros(1, dtype=width)
-        parquet_pages.look_up(items, codes, items)
-        parquet_pages.look_up_rows(items, codes, rows, items)
-        parquet_pages.spread_values(items, data[:1], 1)
+    table, places = np.zeros((1, parquet_pages.TABLE_COLUMNS), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    words, rows = np.zeros(3, dtype=np.uint64), np.zeros(1, dtype=np.int32)
+    parquet_values.decompress_pages(data, table, 1, places, words)
+    for items in (words[:0], words[:0].view(np.uint32)):
+        parquet_values.read_values(
+            data, table, places, state, 0, False, items, False, rows[:0], True, items, data[:0]
+        )
+    parquet_values.keep_accepted(data, table, places, state, 0, False, data[:1], data[:0])
     ends = np.zeros(1, dtype=np.int64)
     parquet_pages.text_ends(data, 0, ends)
     parquet_pages.copy_texts(data, 0, ends[:0], rows, data)
-    decompress_words(data, 0, 0, np.zeros(3, dtype=np.uint64), 0)
+    decompress_words(data, 0, 0, words, 0)
 
 
 def _ranges() -> None:
@@ -198,6 +198,7 @@ COMMON_MODULES = frozenset(
         "murmur3",
         "narrow_words",
         "parquet_pages",
+        "parquet_values",
         "partition",
         "row_ranges",
         "snappy",

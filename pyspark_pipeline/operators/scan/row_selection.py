@@ -15,6 +15,9 @@ from pyspark_pipeline.operators.scan.key_tests import KeyTest
 #: Returns the column of an ordinal.
 Column = Callable[[int], pa.Array]
 
+#: Clears the mask of the rows that fail a test by the codes of its column, which is not decoded; False if it cannot.
+TestOfCodes = Callable[[ColumnTest, UInt8Array], bool]
+
 
 class RowSelection:
     """Tests batches of a file as long as that leaves few rows: single columns, then keys of joins if too many pass.
@@ -30,14 +33,14 @@ class RowSelection:
         self._key_tests = key_tests
         self._pays = True
 
-    def choose(self, rows: int, column: Column) -> Int32Array | None:
+    def choose(self, rows: int, column: Column, test_codes: TestOfCodes) -> Int32Array | None:
         """Return the numbers of the rows that pass, int32, ascending; None for all rows."""
         key_tests = [test for test in self._key_tests if test.is_on()]
         tests = self._tests if self._pays or key_tests else ()
         if not tests and not key_tests:
             return None
         mask = np.ones(rows, dtype=np.uint8)
-        if not self._apply(tests, column, mask):
+        if not self._apply(tests, column, test_codes, mask):
             return None
         left = int(np.count_nonzero(mask)) if tests else rows
         self._pays = self._pays and left <= self.MOST * rows
@@ -51,9 +54,13 @@ class RowSelection:
         return found[:count]
 
     @staticmethod
-    def _apply(tests: Sequence[ColumnTest], column: Column, mask: UInt8Array) -> bool:
+    def _apply(
+        tests: Sequence[ColumnTest], column: Column, test_codes: TestOfCodes, mask: UInt8Array
+    ) -> bool:
         """Clear the mask of the rows that fail one of the tests; return False if one does not know all values."""
         for test in tests:
+            if test_codes(test, mask):
+                continue
             tested = column(test.ordinal)
             if test.accepts(tested) and not test.apply(tested, mask):
                 return False

@@ -8,12 +8,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import ColumnTypeError, CorruptFileError
 from pyspark_pipeline.expressions.column_tests import ColumnTest
+from pyspark_pipeline.kernels.arrays import UInt8Array
 from pyspark_pipeline.kernels.buffers import make_chunk
 from pyspark_pipeline.operators.scan.key_tests import KeyTest
 from pyspark_pipeline.operators.scan.nested import (
@@ -277,12 +279,34 @@ class ParquetFileReader:
                 columns[name] = pages[name].read(rows)
             return self._column_reader(encoded, ordinal, columns)(columns, rows)
 
-        chosen = self._selection.choose(rows, tested)
+        def test_codes(test: ColumnTest, mask: UInt8Array) -> bool:
+            name = self._schema.field(self._places[test.ordinal]).name
+            accepted = self._accepted(encoded, test, pages[name]) if name not in columns else None
+            if accepted is None:
+                return False
+            pages[name].keep_accepted(rows, accepted, mask)
+            return True
+
+        chosen = self._selection.choose(rows, tested, test_codes)
         if chosen is None:
             return columns | {name: column.read(rows) for name, column in pages.items() if name not in columns}, rows
         taken = {name: column.take(pa.array(chosen)) for name, column in columns.items()}
         read = {name: column.read(rows, chosen) for name, column in pages.items() if name not in columns}
         return taken | read, chosen.size
+
+    def _accepted(self, encoded: tuple[str, ...], test: ColumnTest, column: ColumnPages) -> UInt8Array | None:
+        """Return which values of a column's dictionary a test accepts, uint8; None if not all values are in it."""
+        if not column.is_coded:
+            return None
+        if test not in column.accepted:
+            column.accepted[test] = self._tested_values(encoded, test, column.values())
+        return column.accepted[test]
+
+    def _tested_values(self, encoded: tuple[str, ...], test: ColumnTest, stored: pa.Array) -> UInt8Array | None:
+        columns = {self._schema.field(self._places[test.ordinal]).name: stored}
+        values = self._column_reader(encoded, test.ordinal, columns)(columns, len(stored))
+        accepted = np.ones(len(values), dtype=np.uint8)
+        return accepted if test.accepts(values) and test.apply(values, accepted) else None
 
     def _other_batches(
         self, file: pq.ParquetFile, names: list[str], index: int, batch_rows: int

@@ -10,8 +10,8 @@ A page that is known by its header, but damaged, raises ``ArrowInvalid``.
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 from pyspark_pipeline.expressions.unscaled import widened
 from pyspark_pipeline.kernels import compile_cache, kernel_cache, row_ranges
 from pyspark_pipeline.kernels import parquet_pages as page_kernels
+from pyspark_pipeline.kernels import parquet_values as value_kernels
 from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import pack_validity
 from pyspark_pipeline.kernels.snappy import decompress_words
@@ -34,24 +35,28 @@ _CODECS = {"UNCOMPRESSED": None, "SNAPPY": "snappy", "GZIP": "gzip", "ZSTD": "zs
 _CODE_BYTES = 4
 _MOST_PAGES = 1 << 16
 _MOST_BYTES = 1 << 30  # of a column in a row group; pyarrow reads larger ones
-_MOST_BITS = 32
 _LENGTH_BYTES = 4
+_SPACE = 24  # bytes after a page that kernels may write or read
+_NO_ROWS, _NO_LEVELS = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.uint8)
 
 _KERNELS = (
     page_kernels.read_page_headers,
-    page_kernels.read_runs,
-    page_kernels.look_up,
-    page_kernels.look_up_rows,
-    page_kernels.spread_values,
     page_kernels.text_ends,
     page_kernels.copy_texts,
+    value_kernels.decompress_pages,
+    value_kernels.read_values,
+    value_kernels.keep_accepted,
     decompress_words,
     row_ranges.widen_ints,
     row_ranges.widen_longs,
 )
 
-#: Returns the bytes of a page, uint8, of a size; some bytes may follow the stored ones.
-_Decompress = Callable[[UInt8Array, int, int, int], UInt8Array]
+_DAMAGES = {
+    value_kernels.TOO_FEW_LEVELS: "it has too few levels",
+    value_kernels.TOO_FEW_VALUES: "it has too few values",
+    value_kernels.WIDE_CODES: "its codes have too many bits",
+    value_kernels.UNKNOWN_CODES: "its codes are not those of the dictionary",
+}
 
 
 def is_compiled() -> bool:
@@ -92,22 +97,18 @@ def open_pages(file: int, column: pq.ColumnChunkMetaData, is_nullable: bool, sho
         done += count
     table = _page_table(data, size, column.num_values)
     width = _WIDTHS.get(column.physical_type)
-    if table is None or not _are_known(table, is_nullable, width is None):
+    if table is None or not _are_known(table.tolist(), is_nullable, width is None):
         return None
-    words = column.physical_type in ("INT64", "DOUBLE")
-    decompress = _decompression(column.compression)
-    decompress_values = _decompress_words if words and column.compression == "SNAPPY" else decompress
-    return ColumnPages(data, table, decompress, decompress_values, is_nullable, width, shown)
+    return ColumnPages(data, table, column.compression, is_nullable, width, shown)
 
 
-def _page_table(data: UInt8Array, size: int, values: int) -> list[list[int]] | None:
+def _page_table(data: UInt8Array, size: int, values: int) -> Int64Array | None:
     rows = 64
     while rows <= _MOST_PAGES:
         table = np.zeros((rows, page_kernels.TABLE_COLUMNS), dtype=np.int64)
         pages = page_kernels.read_page_headers(data, size, values, table)
         if pages >= 0:
-            found: list[list[int]] = table[:pages].tolist()
-            return found
+            return table[:pages]
         rows *= 32
     return None
 
@@ -130,32 +131,9 @@ def _are_known(table: Sequence[Sequence[int]], is_nullable: bool, is_text: bool)
                 return False
         elif kind != page_kernels.DATA_PAGE_V2 or page[page_kernels.REPETITION_BYTES]:
             return False
+        elif not 0 <= page[page_kernels.LEVEL_BYTES] <= min(page[page_kernels.SIZE], page[page_kernels.STORED_SIZE]):
+            return False
     return True
-
-
-def _decompression(name: str) -> _Decompress:
-    codec = _CODECS[name]
-    if codec is None:
-        return _stored_bytes
-    library = pa.Codec(codec)
-
-    def decompress(data: UInt8Array, start: int, stop: int, size: int) -> UInt8Array:
-        return np.frombuffer(library.decompress(data[start:stop], size), dtype=np.uint8)
-
-    return decompress
-
-
-def _stored_bytes(data: UInt8Array, start: int, stop: int, size: int) -> UInt8Array:
-    if stop - start != size:
-        raise _damaged("its size is wrong")
-    return data[start:stop]
-
-
-def _decompress_words(data: UInt8Array, start: int, stop: int, size: int) -> UInt8Array:
-    out = np.empty(size // 8 + 3, dtype=np.uint64)
-    if not decompress_words(data, start, stop, out, size):
-        raise _damaged("it is not compressed by Snappy")
-    return out.view(np.uint8)[:size]
 
 
 def _damaged(why: str) -> pa.ArrowInvalid:
@@ -165,199 +143,224 @@ def _damaged(why: str) -> pa.ArrowInvalid:
 class ColumnPages:
     """The values of a column chunk, in the order of the file. Not for several threads.
 
-    ``width`` is the number of bytes of a value, None for texts, ``shown`` the type of the arrays.
+    ``table`` is a table of pages of the bytes ``data``, which ``codec`` compressed. ``width`` is the number of bytes of
+    a value, None for texts, ``shown`` the type of the arrays.
     """
 
     def __init__(
-        self,
-        data: UInt8Array,
-        table: Sequence[Sequence[int]],
-        decompress: _Decompress,
-        decompress_values: _Decompress,
-        is_nullable: bool,
-        width: int | None,
-        shown: pa.DataType,
+        self, data: UInt8Array, table: Int64Array, codec: str, is_nullable: bool, width: int | None, shown: pa.DataType
     ) -> None:
         self._data = data
-        self._pages = deque(table)
-        self._decompress, self._decompress_values = decompress, decompress_values
+        self._codec = codec
         self._is_nullable = is_nullable
         self._is_text = width is None
         self._shown = shown
         self._unscaled = _INTEGERS[width] if width and pa.types.is_decimal128(shown) else None
         self._dtype = np.dtype(_WORDS[width or _CODE_BYTES])
-        has_dictionary = bool(table) and table[0][page_kernels.KIND] == page_kernels.DICTIONARY_PAGE
-        self._dictionary_page = self._pages.popleft() if has_dictionary else None
+        has_dictionary = len(table) > 0 and int(table[0, page_kernels.KIND]) == page_kernels.DICTIONARY_PAGE
+        self._dictionary_page = table[0].tolist() if has_dictionary else None
         self._dictionary: Any = None
-        self._dictionary_size = 0
-        self._left = 0  # rows of the current page that were not read
-        self._is_coded = False
-        self._bits = 0  # of a code
-        self._levels = self._values = data[:0]
-        self._level_state, self._value_state = _new_state(0), _new_state(0)
+        self._table = table[int(has_dictionary) :]
+        self._pages: list[list[int]] = self._table.tolist()
+        self._ends = np.cumsum(self._table[:, page_kernels.NUM_VALUES]).tolist()  # numbers of the rows after the pages
+        self._row = 0  # the next one
+        self._state = np.zeros(value_kernels.COLUMN_STATE_SIZE, dtype=np.int64)
+        is_stored = codec == "UNCOMPRESSED"
+        self._places = self._table[:, page_kernels.START].copy() if is_stored else np.full(len(self._pages), -1)
+        self._bytes = data
+        self._loaded = 0  # the pages before this one have places, unless they were read
+        #: Tests and the values of the dictionary that they accept, see :meth:`keep_accepted`.
+        self.accepted: dict[object, UInt8Array | None] = {}
+
+    @property
+    def is_coded(self) -> bool:
+        """Return whether all values are in the dictionary."""
+        has_dictionary = self._dictionary_page is not None or self._dictionary is not None
+        return has_dictionary and all(page[page_kernels.ENCODING] in _DICTIONARY for page in self._pages)
 
     def read(self, rows: int, chosen: Int32Array | None = None) -> pa.Array:
         """Return the next ``rows`` rows, or those of them that are ``chosen``, ascending places, shape (chosen,)."""
         count = rows if chosen is None else chosen.size
         out = np.frombuffer(pa.allocate_buffer(count * self._dtype.itemsize), dtype=self._dtype)
-        valid = np.empty(count, dtype=np.uint8) if self._is_nullable else None
-        done = filled = 0
-        while done < rows:
-            if self._left == 0:
-                page = self._next_page()
-                num_rows = page[page_kernels.NUM_VALUES]
-                if chosen is not None and done + num_rows <= rows:
-                    if filled == count or chosen[filled] >= done + num_rows:
-                        done += num_rows
-                        continue
-                self._open_page(page)
-                continue
-            part = min(self._left, rows - done)
-            if chosen is None:
-                places, end = None, done + part
-            else:
-                end = int(np.searchsorted(chosen, done + part))
-                places = chosen[filled:end] - np.int32(done)
-            self._read_part(part, places, out[filled:end], None if valid is None else valid[filled:end])
-            self._left -= part
-            done += part
-            filled = end
-        mask, nulls = (None, 0) if valid is None else pack_validity(valid.view(np.bool_))
-        buffers = [mask, pa.py_buffer(out)]
+        valid = np.empty(count, dtype=np.uint8) if self._is_nullable else _NO_LEVELS
+        self._load(rows, chosen)
+        result = value_kernels.read_values(
+            self._bytes,
+            self._table,
+            self._places,
+            self._state,
+            rows,
+            self._is_nullable,
+            self._values_of_codes() if count else np.empty(0, dtype=self._dtype),
+            self._is_text,
+            _NO_ROWS if chosen is None else chosen,
+            chosen is None,
+            out,
+            valid,
+        )
+        self._check(result)
+        self._row += rows
+        mask, nulls = pack_validity(valid.view(np.bool_)) if self._is_nullable else (None, 0)
+        return self._array([mask, pa.py_buffer(out)], count, nulls)
+
+    def keep_accepted(self, rows: int, accepted: UInt8Array, mask: UInt8Array) -> None:
+        """Clear the mask of those of the next ``rows`` rows whose value is not accepted; the rows stay the next ones.
+
+        All values are in the dictionary. ``accepted``: 1 or 0 for each value of :meth:`values`.
+        """
+        if accepted.all():
+            return
+        if not accepted.any():
+            mask.fill(0)
+            return
+        self._load(rows, None)
+        state = self._state.copy()
+        self._check(
+            value_kernels.keep_accepted(
+                self._bytes, self._table, self._places, state, rows, self._is_nullable, accepted, mask
+            )
+        )
+
+    def values(self) -> pa.Array:
+        """Return the values of the dictionary and NULL, as an array of the type that :meth:`read` returns."""
+        known = self._values_of_codes()
+        values = np.zeros(known.size + 1, dtype=self._dtype)
+        values[:-1] = np.arange(known.size) if self._is_text else known
+        valid = np.ones(values.size, dtype=np.bool_)
+        valid[-1] = False
+        mask, nulls = pack_validity(valid)
+        return self._array([mask, pa.py_buffer(values)], values.size, nulls)
+
+    def _array(self, buffers: list[pa.Buffer | None], count: int, nulls: int) -> pa.Array:
         if self._unscaled is not None:
             return widened(pa.Array.from_buffers(self._unscaled, count, buffers, nulls), self._shown)
         if not self._is_text:
             return pa.Array.from_buffers(self._shown, count, buffers, nulls)
-        self._read_dictionary()  # there may have been no row
         codes = pa.Array.from_buffers(pa.int32(), count, buffers, nulls)
-        return pa.DictionaryArray.from_arrays(codes, self._dictionary, safe=False)
+        return pa.DictionaryArray.from_arrays(codes, self._texts(), safe=False)
 
-    def _next_page(self) -> Sequence[int]:
-        if not self._pages:
+    @staticmethod
+    def _check(result: int) -> None:
+        if result == value_kernels.TOO_FEW_PAGES:
             raise pa.ArrowInvalid("a column has too few pages")
-        return self._pages.popleft()
+        if result != value_kernels.READ:
+            raise _damaged(_DAMAGES[result])
 
-    def _open_page(self, page: Sequence[int]) -> None:
-        """Go to the first row of a data page."""
-        start, size = page[page_kernels.START], page[page_kernels.SIZE]
-        stop = start + page[page_kernels.STORED_SIZE]
-        self._is_coded = page[page_kernels.ENCODING] in _DICTIONARY
-        decompress = self._decompress if self._is_coded else self._decompress_values
-        at = 0
-        if page[page_kernels.KIND] == page_kernels.DATA_PAGE_V2:
-            levels = page[page_kernels.LEVEL_BYTES]
-            if not 0 <= levels <= min(size, stop - start):
-                raise _damaged("its levels are too long")
-            self._levels, self._level_state = self._data[start : start + levels], _new_state(0)
-            if page[page_kernels.IS_STORED]:
-                decompress = _stored_bytes
-            has_values = size > levels
-            self._values = decompress(self._data, start + levels, stop, size - levels) if has_values else self._data[:0]
-        else:
-            self._values = decompress(self._data, start, stop, size)
-            if self._is_nullable:
-                at = _end_of_levels(self._values)
-                self._levels, self._level_state = self._values[:at], _new_state(_LENGTH_BYTES)
-        if self._is_coded:
+    def _load(self, rows: int, chosen: Int32Array | None) -> None:
+        """Decompress the pages of the next rows that have chosen ones, or that are needed beyond them."""
+        if self._codec == "UNCOMPRESSED":
+            return
+        first, end = int(self._state[value_kernels.PAGE]), self._row + rows
+        stop = min(bisect_left(self._ends, end) + 1, len(self._pages))
+        if stop <= self._loaded:
+            return
+        places, size = np.full(len(self._pages), -1), 0
+        wanted = self._wanted(first, stop, end, chosen)
+        for page in wanted:
+            levels = self._levels_before(page)
+            place = -(-(size + levels) // 8) * 8 - levels
+            size = place + self._pages[page][page_kernels.SIZE] + _SPACE
+            places[page] = place
+        words = np.empty(size // 8 + 1, dtype=np.uint64)
+        made = words.view(np.uint8)
+        if self._state[value_kernels.ROWS_READ]:  # the first page is there, a part of it was read
+            old, new, count = int(self._places[first]), int(places[first]), self._pages[first][page_kernels.SIZE]
+            made[new : new + count] = self._bytes[old : old + count]
+            self._move(new - old)
+            first += 1
+        self._decompress(first, stop, places, words)
+        self._bytes, self._places = made, places
+        self._loaded = stop if chosen is None else 0
+
+    def _wanted(self, first: int, stop: int, end: int, chosen: Int32Array | None) -> list[int]:
+        """Return the pages whose rows are read, or whose rows from ``end`` on may be."""
+        if chosen is None:
+            return list(range(first, stop))
+        counts = chosen.searchsorted([after - self._row for after in self._ends[first:stop]]).tolist()
+        found = [] if not self._state[value_kernels.ROWS_READ] else [first]
+        before = 0
+        for page, count in enumerate(counts, first):
+            if (count > before or self._ends[page] > end) and found[-1:] != [page]:
+                found.append(page)
+            before = count
+        return found
+
+    def _levels_before(self, page: int) -> int:
+        """Return the number of bytes of a page that are not compressed."""
+        is_second = self._pages[page][page_kernels.KIND] == page_kernels.DATA_PAGE_V2
+        return self._pages[page][page_kernels.LEVEL_BYTES] if is_second else 0
+
+    def _move(self, by: int) -> None:
+        """Change the state for the current page, which is at another place now."""
+        for reader in (value_kernels.LEVELS, value_kernels.VALUES):
+            self._state[reader + page_kernels.AT] += by
+            if self._state[reader + page_kernels.BIT] >= 0:
+                self._state[reader + page_kernels.BIT] += 8 * by
+        self._state[[value_kernels.LEVELS_END, value_kernels.VALUES_END]] += by
+
+    def _decompress(self, first: int, stop: int, places: Int64Array, words: Array) -> None:
+        """Decompress the pages that have places."""
+        if self._codec == "SNAPPY":
+            if not value_kernels.decompress_pages(self._data, self._table[:stop], first, places, words):
+                raise _damaged("it is not compressed by Snappy")
+            return
+        made = words.view(np.uint8)
+        for page in range(first, stop):
+            place = int(places[page])
+            if place < 0:
+                continue
+            levels, size = self._levels_before(page), self._pages[page][page_kernels.SIZE]
+            start = self._pages[page][page_kernels.START]
+            end = start + self._pages[page][page_kernels.STORED_SIZE]
+            made[place : place + levels] = self._data[start : start + levels]
+            is_second = self._pages[page][page_kernels.KIND] == page_kernels.DATA_PAGE_V2
+            if is_second and self._pages[page][page_kernels.IS_STORED]:
+                if end - start != size:
+                    raise _damaged("its size is wrong")
+                made[place + levels : place + size] = self._data[start + levels : end]
+            elif size > levels:
+                made[place + levels : place + size] = self._decompressed(start + levels, end, size - levels)
+
+    def _decompressed(self, start: int, stop: int, size: int) -> UInt8Array:
+        """Return ``size`` bytes that lie compressed in the column chunk."""
+        codec = _CODECS[self._codec]
+        if codec is None:
+            if stop - start != size:
+                raise _damaged("its size is wrong")
+            return self._data[start:stop]
+        if codec == "snappy":
+            out = np.empty(size // 8 + 3, dtype=np.uint64)
+            if not decompress_words(self._data, start, stop, out, size):
+                raise _damaged("it is not compressed by Snappy")
+            return out.view(np.uint8)[:size]
+        return np.frombuffer(pa.Codec(codec).decompress(self._data[start:stop], size), dtype=np.uint8)
+
+    def _values_of_codes(self) -> Array:
+        """Return the values of the dictionary, of texts no values; none if there is no dictionary."""
+        if self._dictionary is None:
             self._read_dictionary()
-            self._bits = int(self._values[at]) if at < self._values.size else 0  # there may be none without values
-            at += 1
-            if self._bits > _MOST_BITS:
-                raise _damaged(f"its codes have {self._bits} bits")
-        self._value_state = _new_state(at)
-        self._left = page[page_kernels.NUM_VALUES]
+        return np.empty(len(self._dictionary), dtype=np.uint32) if self._is_text else self._dictionary
+
+    def _texts(self) -> pa.Array:
+        if self._dictionary is None:
+            self._read_dictionary()
+        return self._dictionary
 
     def _read_dictionary(self) -> None:
-        """Read the dictionary, unless it was read before."""
         if self._dictionary_page is None:
+            self._dictionary = np.empty(0, dtype=self._dtype)
             return
-        page, self._dictionary_page = self._dictionary_page, None
+        page = self._dictionary_page
         start, count = page[page_kernels.START], page[page_kernels.NUM_VALUES]
-        stop = start + page[page_kernels.STORED_SIZE]
-        data = self._decompress_values(self._data, start, stop, page[page_kernels.SIZE])
-        self._dictionary_size = count
+        data = self._decompressed(start, start + page[page_kernels.STORED_SIZE], page[page_kernels.SIZE])
         if self._is_text:
             self._dictionary = _texts(data, count)
         elif data.size < count * self._dtype.itemsize:
             raise _damaged("it has too few values")
         else:
             values = np.frombuffer(data, dtype=self._dtype, count=count)
-            self._dictionary = values if values.flags.aligned else values.copy()
-
-    def _read_part(self, rows: int, places: Int32Array | None, out: Array, valid: UInt8Array | None) -> None:
-        """Read rows of the current page, or those at ``places``, into ``out``, and whether they are not NULL."""
-        count = rows
-        levels: UInt8Array | None = None
-        if valid is not None:
-            levels = valid if places is None else np.empty(rows, dtype=np.uint8)
-            if self._read_runs(self._levels, 1, self._level_state, levels) not in (0, 1):
-                raise _damaged("it has too few levels")
-            count = int(np.count_nonzero(levels))
-            if places is not None:
-                valid[:] = levels[places]
-        if self._is_coded:
-            codes = out if self._is_text and places is None else np.empty(rows, dtype=np.uint32)
-            if count and self._read_runs(self._values, self._bits, self._value_state, codes[:count]) < 0:
-                raise _damaged("it has too few codes")
-            if levels is not None and count < rows:
-                page_kernels.spread_values(codes, levels, count)
-            self._look_up(codes, places, out)
-            return
-        values = self._take_plain(count)
-        if places is None:
-            out[:count] = values
-            if levels is not None and count < rows:
-                page_kernels.spread_values(out, levels, count)
-        elif levels is None or count == rows:
-            np.take(values, places, out=out)
-        else:
-            spread = np.empty(rows, dtype=self._dtype)
-            spread[:count] = values
-            page_kernels.spread_values(spread, levels, count)
-            np.take(spread, places, out=out)
-
-    def _look_up(self, codes: Array, places: Int32Array | None, out: Array) -> None:
-        """Write the values of codes, or of those at ``places``, to ``out``; the codes themselves of texts."""
-        if self._is_text:
-            if places is not None:
-                np.take(codes, places, out=out)
-            is_known = not out.size or int(out.max()) < max(self._dictionary_size, 1)
-        elif not self._dictionary_size:  # there are only NULLs
-            out[:] = 0
-            is_known = not codes.any()
-        elif places is None:
-            is_known = page_kernels.look_up(self._dictionary, codes, out)
-        else:
-            is_known = page_kernels.look_up_rows(self._dictionary, codes, places, out)
-        if not is_known:
-            raise _damaged("its codes are not those of the dictionary")
-
-    def _take_plain(self, count: int) -> Array:
-        at = int(self._value_state[page_kernels.AT])
-        end = at + count * self._dtype.itemsize
-        if end > self._values.size:
-            raise _damaged("it has too few values")
-        self._value_state[page_kernels.AT] = end
-        return np.frombuffer(self._values, dtype=self._dtype, count=count, offset=at)
-
-    @staticmethod
-    def _read_runs(page: UInt8Array, bits: int, state: Int64Array, out: Array) -> int:
-        return page_kernels.read_runs(page, page.size, bits, state, out)
-
-
-def _new_state(at: int) -> Int64Array:
-    state = np.zeros(page_kernels.STATE_SIZE, dtype=np.int64)
-    state[page_kernels.AT] = at
-    return state
-
-
-def _end_of_levels(page: UInt8Array) -> int:
-    if page.size < _LENGTH_BYTES:
-        raise _damaged("it has no levels")
-    end = _LENGTH_BYTES + int.from_bytes(page[:_LENGTH_BYTES].tobytes(), "little")
-    if end > page.size:
-        raise _damaged("its levels are too long")
-    return end
+            may_stay = values.flags.aligned and values.flags.writeable
+            self._dictionary = values if may_stay else values.copy()
 
 
 def _texts(page: UInt8Array, count: int) -> pa.Array:
