@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark_pipeline.expressions.column_tests import ColumnTest
 from pyspark_pipeline.kernels import row_ranges
 from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array
+from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.operators.scan.key_tests import KeyTest
 
 #: Returns the column of an ordinal.
@@ -39,7 +40,8 @@ class RowSelection:
         tests = self._tests if self._pays or key_tests else ()
         if not tests and not key_tests:
             return None
-        mask = np.ones(rows, dtype=np.uint8)
+        mask = allocate(rows, np.uint8)
+        mask.fill(1)
         if not self._apply(tests, column, test_codes, mask):
             return None
         left = int(np.count_nonzero(mask)) if tests else rows
@@ -49,7 +51,7 @@ class RowSelection:
                 left = test.keep([column(ordinal) for ordinal in test.columns], mask, left)
         if left > self.MOST * rows:
             return None
-        found = np.empty(rows, dtype=np.int32)
+        found = allocate(rows, np.int32)
         count = row_ranges.selected_rows(mask, mask[: rows & ~7].view(np.uint64), found)
         return found[:count]
 

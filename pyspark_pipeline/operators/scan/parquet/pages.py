@@ -23,7 +23,7 @@ from pyspark_pipeline.kernels import compile_cache, kernel_cache, row_ranges
 from pyspark_pipeline.kernels import parquet_pages as page_kernels
 from pyspark_pipeline.kernels import parquet_values as value_kernels
 from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array
-from pyspark_pipeline.kernels.buffers import pack_validity
+from pyspark_pipeline.kernels.buffers import allocate, pack_validity
 from pyspark_pipeline.kernels.snappy import decompress_words
 
 _WIDTHS = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}
@@ -87,7 +87,7 @@ def open_pages(file: int, column: pq.ColumnChunkMetaData, is_nullable: bool, sho
         return None
     if column.dictionary_page_offset is not None and column.dictionary_page_offset > 0:
         start = min(start, column.dictionary_page_offset)
-    data = np.empty(size + page_kernels.PADDING, dtype=np.uint8)
+    data = allocate(size + page_kernels.PADDING, np.uint8)
     data[size:] = 0
     done = 0
     while done < size:
@@ -261,7 +261,7 @@ class ColumnPages:
             place = -(-(size + levels) // 8) * 8 - levels
             size = place + self._pages[page][page_kernels.SIZE] + _SPACE
             places[page] = place
-        words = np.empty(size // 8 + 1, dtype=np.uint64)
+        words = allocate(size // 8 + 1, np.uint64)
         made = words.view(np.uint8)
         if self._state[value_kernels.ROWS_READ]:  # the first page is there, a part of it was read
             old, new, count = int(self._places[first]), int(places[first]), self._pages[first][page_kernels.SIZE]
@@ -329,7 +329,7 @@ class ColumnPages:
                 raise _damaged("its size is wrong")
             return self._data[start:stop]
         if codec == "snappy":
-            out = np.empty(size // 8 + 3, dtype=np.uint64)
+            out = allocate(size // 8 + 3, np.uint64)
             if not decompress_words(self._data, start, stop, out, size):
                 raise _damaged("it is not compressed by Snappy")
             return out.view(np.uint8)[:size]
