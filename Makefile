@@ -1,15 +1,15 @@
 # make demo   TPC-H scale 1, one job through spark-submit without and with the extension
 # make test   the whole test suite, on Spark 4.1: what needs no session of the extension, then the SQL suite; beside them
 #             launchers, faults, random queries, then the files that exchange rows with three drivers an instance (with
-#             COMBINATIONS=one five of the files on aggregates and windows; with EVERY=5 a fifth of each file's statements and
+#             COMBINATIONS=one five of the files on aggregates and windows; with EVERY=8 an eighth of each file's statements and
 #             of the tests of Python functions, of expressions at random, and of some jobs)
 # make answers  records Spark's answers to the statements of the SQL suite on both versions (those that the engine
 #             returns need not be computed by Spark then; PYTEST_ARGS=--answers=live computes all)
 # make lint   ruff, mypy --strict, import floors
 # make wheel  sdist and one wheel with the shim compiled for Spark 4.1 and 4.3, into dist/; two runs make the same bytes
 # make test-spark43   the SQL suite on Spark 4.3, each file in one combination of its matrix: not the one that
-#             COMBINATIONS=one takes on Spark 4.1, if the matrix has more (with EVERY43=10 a tenth of the statements, which
-#             EVERY=5 leaves out on Spark 4.1)
+#             COMBINATIONS=one takes on Spark 4.1, if the matrix has more (with EVERY43=16 a sixteenth of the statements, which
+#             EVERY=8 leaves out on Spark 4.1)
 
 PYTHON ?= python3
 SOURCES = setup.cfg setup.py pyproject.toml build_backend/pipeline_build.py
