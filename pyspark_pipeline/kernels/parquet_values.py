@@ -306,6 +306,8 @@ def read_values(
         page, place = table[state[PAGE]], places[state[PAGE]]
         part = min(page[NUM_VALUES] - state[ROWS_READ], rows - done)
         stop = done + part if takes_all else filled + np.searchsorted(chosen[filled:], done + part)
+        if place < 0 and stop > filled:
+            return TOO_FEW_PAGES
         if place >= 0 and part > 0:
             result = _open_page(pages, page, place, is_nullable, state) if state[ROWS_READ] == 0 else READ
             if result == READ:

@@ -235,3 +235,20 @@ def test_damaged_pages_raise_or_return_as_many_rows(tmp_path: Path, version: str
         except (*READ_ERRORS, CorruptFileError):
             raised += 1
     assert raised
+
+
+def test_stored_page_of_a_wrong_size_is_refused(tmp_path: Path) -> None:
+    """The size that a header declares may lie after the end of the file."""
+    path = tmp_path / "stored.parquet"
+    pq.write_table(pa.table({"l": range(200)}), path, compression="none", use_dictionary=False)
+    data = path.read_bytes()
+    header = bytes([0x15, 0x00, 0x15]) + _varint(2 * 1607)  # a data page, and its size
+    assert data.count(header) == 1
+    path.write_bytes(data.replace(header, bytes([0x15, 0x00, 0x15]) + _varint(2 * 8000)))
+    with pytest.raises(READ_ERRORS):
+        chunks(path, 1000, "l:bigint")
+
+
+def _varint(number: int) -> bytes:
+    """Return a number in two bytes of seven bits."""
+    return bytes([number & 127 | 128, number >> 7])

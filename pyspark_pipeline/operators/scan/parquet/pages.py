@@ -166,6 +166,8 @@ class ColumnPages:
         self._row = 0  # the next one
         self._state = np.zeros(value_kernels.COLUMN_STATE_SIZE, dtype=np.int64)
         is_stored = codec == "UNCOMPRESSED"
+        if is_stored and any(page[page_kernels.SIZE] != page[page_kernels.STORED_SIZE] for page in self._pages):
+            raise _damaged("its size is wrong")
         self._places = self._table[:, page_kernels.START].copy() if is_stored else np.full(len(self._pages), -1)
         self._bytes = data
         self._loaded = 0  # the pages before this one have places, unless they were read
