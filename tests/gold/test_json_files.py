@@ -206,7 +206,7 @@ def test_random_lines(spark: SparkSession, tmp_path: Path, schema: str) -> None:
 
 
 def test_long_lines_of_an_encoding(spark: SparkSession, tmp_path: Path) -> None:
-    """How much Spark reads before wrong bytes depends on its thread, whose buffer grows by a long VARIANT: new buffers."""
+    """How much Spark reads before wrong bytes depends on its thread: a long VARIANT leaves it a larger buffer."""
     assert spark._jvm is not None
     spark._jvm.com.fasterxml.jackson.core.util.BufferRecyclers.releaseBuffers()
     ends = (b"\xff", b"\xff" + b" " * 9000, b"\xc3")
