@@ -152,6 +152,8 @@ class ColumnPages:
     ) -> None:
         self._data = data
         self._codec = codec
+        name = _CODECS[codec]
+        self._library = pa.Codec(name) if name is not None and name != "snappy" else None  # has a state of its own
         self._is_nullable = is_nullable
         self._is_text = width is None
         self._shown = shown
@@ -325,17 +327,16 @@ class ColumnPages:
 
     def _decompressed(self, start: int, stop: int, size: int) -> UInt8Array:
         """Return ``size`` bytes that lie compressed in the column chunk."""
-        codec = _CODECS[self._codec]
-        if codec is None:
+        if self._library is not None:
+            return np.frombuffer(self._library.decompress(self._data[start:stop], size), dtype=np.uint8)
+        if self._codec == "UNCOMPRESSED":
             if stop - start != size:
                 raise _damaged("its size is wrong")
             return self._data[start:stop]
-        if codec == "snappy":
-            out = allocate(size // 8 + 3, np.uint64)
-            if not decompress_words(self._data, start, stop, out, size):
-                raise _damaged("it is not compressed by Snappy")
-            return out.view(np.uint8)[:size]
-        return np.frombuffer(pa.Codec(codec).decompress(self._data[start:stop], size), dtype=np.uint8)
+        out = allocate(size // 8 + 3, np.uint64)
+        if not decompress_words(self._data, start, stop, out, size):
+            raise _damaged("it is not compressed by Snappy")
+        return out.view(np.uint8)[:size]
 
     def _values_of_codes(self) -> Array:
         """Return the values of the dictionary, of texts no values; none if there is no dictionary."""
