@@ -299,14 +299,14 @@ def read_chosen_runs(
 
 
 @kernel
-def spread_values(out: Any, valid: UInt8Array, count: int) -> None:
-    """Move the first ``count`` values of ``out``, shape (rows,), to the rows that are not NULL; others become 0."""
+def spread_values(out: Any, valid: UInt8Array, count: int, null: int) -> None:
+    """Move the first ``count`` values of ``out``, shape (rows,), to rows that are not NULL; others become ``null``."""
     for row in range(valid.shape[0] - 1, -1, -1):
         if valid[row]:
             count -= 1
             out[row] = out[count]
         else:
-            out[row] = 0
+            out[row] = null
 
 
 @kernel

@@ -260,7 +260,7 @@ def _read_part(
     if takes_all:
         result = _read_all(pages, is_coded, state, dictionary, is_code, codes, out[:count])
         if result == READ and count < rows:
-            spread_values(out, valid, count)
+            spread_values(out, valid, count, 0)
         return result
     if count == rows:
         if is_nullable:
@@ -272,7 +272,7 @@ def _read_part(
         pages, is_coded, state, dictionary, is_code, count, places[:found], 0, codes, out[:found]
     )
     if result == READ:
-        spread_values(out, valid, found)
+        spread_values(out, valid, found, 0)
     return result
 
 
@@ -345,17 +345,6 @@ def _pass(state: Int64Array, rows: int, rows_of_page: int) -> None:
 
 
 @kernel
-def _spread_codes(codes: UInt32Array, levels: UInt8Array, count: int, null: int) -> None:
-    """Move the first ``count`` codes to the rows that are not NULL; others get the code ``null``."""
-    for row in range(levels.shape[0] - 1, -1, -1):
-        if levels[row]:
-            count -= 1
-            codes[row] = codes[count]
-        else:
-            codes[row] = null
-
-
-@kernel
 def _keep_codes(codes: UInt32Array, accepted: UInt8Array, mask: UInt8Array) -> None:
     """Clear the mask, shape (rows,), of the rows whose code is not accepted."""
     for row in range(mask.shape[0]):
@@ -400,7 +389,7 @@ def keep_accepted(
             if not _are_below(codes[:count], size):
                 return UNKNOWN_CODES
             if count < part:
-                _spread_codes(codes, levels[:part], count, size)
+                spread_values(codes, levels[:part], count, size)
             _keep_codes(codes, accepted, mask[done : done + part])
         done += part
         _pass(state, part, page[NUM_VALUES])

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -161,7 +162,6 @@ class ColumnPages:
         self._dtype = np.dtype(_WORDS[width or _CODE_BYTES])
         has_dictionary = len(table) > 0 and int(table[0, page_kernels.KIND]) == page_kernels.DICTIONARY_PAGE
         self._dictionary_page = table[0].tolist() if has_dictionary else None
-        self._dictionary: Any = None
         self._table = table[int(has_dictionary) :]
         self._pages: list[list[int]] = self._table.tolist()
         self._ends = np.cumsum(self._table[:, page_kernels.NUM_VALUES]).tolist()  # numbers of the rows after the pages
@@ -176,11 +176,11 @@ class ColumnPages:
         #: Tests and the values of the dictionary that they accept, see :meth:`keep_accepted`.
         self.accepted: dict[object, UInt8Array | None] = {}
 
-    @property
+    @cached_property
     def is_coded(self) -> bool:
-        """Return whether all values are in the dictionary."""
-        has_dictionary = self._dictionary_page is not None or self._dictionary is not None
-        return has_dictionary and all(page[page_kernels.ENCODING] in _DICTIONARY for page in self._pages)
+        """Whether all values are in the dictionary."""
+        is_coded = all(page[page_kernels.ENCODING] in _DICTIONARY for page in self._pages)
+        return self._dictionary_page is not None and is_coded
 
     def read(self, rows: int, chosen: Int32Array | None = None) -> pa.Array:
         """Return the next ``rows`` rows, or those of them that are ``chosen``, ascending places, shape (chosen,)."""
@@ -241,7 +241,7 @@ class ColumnPages:
         if not self._is_text:
             return pa.Array.from_buffers(self._shown, count, buffers, nulls)
         codes = pa.Array.from_buffers(pa.int32(), count, buffers, nulls)
-        return pa.DictionaryArray.from_arrays(codes, self._texts(), safe=False)
+        return pa.DictionaryArray.from_arrays(codes, self._dictionary, safe=False)
 
     @staticmethod
     def _check(result: int) -> None:
@@ -340,30 +340,21 @@ class ColumnPages:
 
     def _values_of_codes(self) -> Array:
         """Return the values of the dictionary, of texts no values; none if there is no dictionary."""
-        if self._dictionary is None:
-            self._read_dictionary()
         return np.empty(len(self._dictionary), dtype=np.uint32) if self._is_text else self._dictionary
 
-    def _texts(self) -> pa.Array:
-        if self._dictionary is None:
-            self._read_dictionary()
-        return self._dictionary
-
-    def _read_dictionary(self) -> None:
-        if self._dictionary_page is None:
-            self._dictionary = np.empty(0, dtype=self._dtype)
-            return
+    @cached_property
+    def _dictionary(self) -> Any:
         page = self._dictionary_page
+        if page is None:
+            return np.empty(0, dtype=self._dtype)
         start, count = page[page_kernels.START], page[page_kernels.NUM_VALUES]
         data = self._decompressed(start, start + page[page_kernels.STORED_SIZE], page[page_kernels.SIZE])
         if self._is_text:
-            self._dictionary = _texts(data, count)
-        elif data.size < count * self._dtype.itemsize:
+            return _texts(data, count)
+        if data.size < count * self._dtype.itemsize:
             raise _damaged("it has too few values")
-        else:
-            values = np.frombuffer(data, dtype=self._dtype, count=count)
-            may_stay = values.flags.aligned and values.flags.writeable
-            self._dictionary = values if may_stay else values.copy()
+        values = np.frombuffer(data, dtype=self._dtype, count=count)
+        return values if values.flags.aligned and values.flags.writeable else values.copy()
 
 
 def _texts(page: UInt8Array, count: int) -> pa.Array:
