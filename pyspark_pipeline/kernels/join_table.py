@@ -1,8 +1,9 @@
 """The hash table of a join: built once from the keys of all build rows, then immutable and probed by many threads.
 
 The keys (:mod:`~.join_keys`) determine the mode: *direct* if a key is one number of a range not much larger
-than the number of rows, *word* for any other number, *words* for several; *all* without key columns: every row
-matches every row. A build row with a NULL in its key is never found.
+than the number of rows, *ranked* if the range is larger, but has no more than :data:`RANKED_PER_ROW` numbers a row,
+*word* for any other number, *words* for several; *all* without key columns: every row matches every row. A build row
+with a NULL in its key is never found.
 """
 
 from __future__ import annotations
@@ -13,23 +14,27 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.errors import ResourceExhaustedError
-from pyspark_pipeline.kernels.arrays import Array, Bitmap, Int32Array, Int64Array
+from pyspark_pipeline.kernels.arrays import Array, Bitmap, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import NO_BITS, allocate, allocate_zeros
 from pyspark_pipeline.kernels.join_index import (
     find_direct,
+    find_ranked,
     find_word,
     find_words,
     insert_direct,
+    insert_ranked,
     insert_word,
     insert_words,
+    ranked_numbers,
 )
 from pyspark_pipeline.kernels.join_keys import JoinKeys, KeyReader
 from pyspark_pipeline.kernels.join_pairs import count_pairs, expand_pairs, list_rows, matched_pairs
 
 MAX_ROWS = 2**31 - 2
 SMALL_DIRECT = 1 << 16
-LARGE_DIRECT = 1 << 23
+LARGE_DIRECT = 1 << 21
 DIRECT_PER_ROW = 8
+RANKED_PER_ROW = 64
 #: Bytes of a row's entry, and of its offset and number in the row lists; …
 _ROW_BYTES = 12
 #: … bytes of a slot of the hash table.
@@ -59,6 +64,7 @@ class JoinTable:
         self.valid_rows = self.keys.valid_rows
         self._shift = 0
         self.slots: Array = _EMPTY
+        self._firsts: Int32Array = _EMPTY
         self._offsets: Int32Array = _EMPTY
         self._list: Int32Array = _EMPTY
         self.mode = self._choose_mode()
@@ -80,7 +86,7 @@ class JoinTable:
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        held = (self.slots, self._offsets, self._list, self.keys.keys)
+        held = (self.slots, self._firsts, self._offsets, self._list, self.keys.keys)
         return sum(part.nbytes for part in held) + self.keys.nbytes
 
     def _choose_mode(self) -> str:
@@ -89,7 +95,9 @@ class JoinTable:
             return "all"
         if keys.width > 1:
             return "words"
-        return "direct" if keys.range_size <= _max_direct_slots(self.valid_rows) else "word"
+        if keys.range_size <= _max_direct_slots(self.valid_rows):
+            return "direct"
+        return "ranked" if keys.range_size <= RANKED_PER_ROW * self.valid_rows else "word"
 
     def _insert(self, entries: Int32Array) -> int:
         """Insert all build rows; write the entry of each; return the number of distinct keys."""
@@ -101,6 +109,12 @@ class JoinTable:
             self.slots = allocate(keys.range_size, np.int32)
             self.slots[:] = -1
             return int(insert_direct(keys.keys, *keys.bits, self._low, self.slots, entries))
+        if self.mode == "ranked":
+            self.slots = allocate_zeros(2 * (keys.range_size // 64 + 1), np.uint64)
+            firsts = allocate(self.valid_rows, np.int32)
+            distinct = int(insert_ranked(keys.keys, *keys.bits, self._low, self.slots, firsts, entries))
+            self._firsts = firsts[:distinct]
+            return distinct
         size = _hash_slots(self.valid_rows)
         log = size.bit_length() - 1
         if self.mode == "word":
@@ -117,11 +131,21 @@ class JoinTable:
         made: np.uint64 = np.uint64(self.keys.low & _WORD)
         return made
 
+    def key_bits(self) -> UInt8Array | None:
+        """Return a bit for every number of the key range, uint8, the first in the lowest; None if it is not known."""
+        if self.mode == "direct":
+            return np.packbits(self.slots >= 0, bitorder="little")
+        return np.ascontiguousarray(self.slots[::2]).view(np.uint8) if self.mode == "ranked" else None
+
     def distinct_keys(self) -> Int64Array:
-        """Return the distinct keys of a *direct* or *word* table: int64, unordered."""
+        """Return the distinct keys of a table of keys of one word: int64, unordered."""
         if self.mode == "direct":
             found: Int64Array = np.flatnonzero(self.slots >= 0) + self.keys.low
             return found
+        if self.mode == "ranked":
+            numbers = allocate(self.distinct, np.int64)
+            ranked_numbers(self.slots, numbers)
+            return numbers + self.keys.low
         taken: Int64Array = np.ascontiguousarray(self.slots[::2][self.slots[1::2] >= 0])
         return taken
 
@@ -130,7 +154,7 @@ class JoinTable:
 
         None if there are more than ``max_keys`` keys, or if a key is several words.
         """
-        if self.distinct > max_keys or self.mode not in ("direct", "word"):
+        if self.distinct > max_keys or self.mode not in ("direct", "ranked", "word"):
             return None
         return self.keys.values_of(column, self.distinct_keys())
 
@@ -139,6 +163,8 @@ class JoinTable:
         entries = allocate(rows, np.int32)
         if self.mode == "direct":
             return entries, int(find_direct(keys, *bits, self._low, self.slots, entries))
+        if self.mode == "ranked":
+            return entries, int(find_ranked(keys, *bits, self._low, self.slots, self._firsts, entries))
         if self.mode == "word":
             return entries, int(find_word(keys, *bits, self.slots, self._shift, entries))
         if self.mode == "words":
@@ -179,8 +205,7 @@ class JoinTable:
 def _max_direct_slots(rows: int) -> int:
     """Return the maximum number of slots of a direct table: it is faster than a hash table of the same memory.
 
-    Even a sparse direct table is faster if it is not too large for the processor's cache: its
-    lookup has no branch, and keys are usually partly ordered.
+    Even a sparse direct table is faster if it is not too large for the processor's cache.
     """
     thin = min(THIN_DIRECT_PER_ROW * rows, LARGE_DIRECT)
     return max(SMALL_DIRECT, DIRECT_PER_ROW * rows, thin)

@@ -1,9 +1,9 @@
 """Approximate membership filters of the keys of a join table, which are faster than a lookup in the table.
 
-The filter of a direct table is a *bitmap*, exact, with one bit for every number of the key range. Others are a *blocked
-bloom filter*: a key has three bits in one 64-bit word, so that a probe reads one cache line; with 16 to 32 bits
-per key, one row in a hundred is a false positive. A random lookup in a sparse table costs 10 to 36 ns, in a bloom
-filter 2 ns.
+A *bitmap* is exact, with one bit for every number of the key range; it is the filter of tables that know these bits,
+unless it would be large and larger than the other form. That is a *blocked bloom filter*: a key has three bits in one
+64-bit word, so that a probe reads one cache line; with 16 to 32 bits per key, one row in a hundred is a false positive.
+A random lookup in a hash table costs 10 to 36 ns, in a bloom filter 2 ns.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from pyspark_pipeline.kernels.murmur3 import is_valid
 from pyspark_pipeline.kernels.tagged_slots import equal_words, hash_words
 
 _BITS_PER_KEY = 16
+#: Numbers of a range whose bitmap is small.
+_SMALL_RANGE = 1 << 23
 
 
 @kernel(forceinline=True)
@@ -100,16 +102,16 @@ class KeyFilter:
         self.low = np.uint64(table.keys.low & (2**64 - 1))
         self.size = np.uint64(0)
         self.shift = 0
-        self.is_exact = table.mode == "direct"
-        if self.is_exact:
+        size = 1 << max(4, (_BITS_PER_KEY * table.valid_rows // 64).bit_length())
+        taken = table.key_bits() if table.keys.range_size <= max(64 * size, _SMALL_RANGE) else None
+        self.is_exact = taken is not None
+        if taken is not None:
             self.size = np.uint64(table.keys.range_size)
-            taken = np.packbits(table.slots >= 0, bitorder="little")
             self.words: Array = np.append(taken, np.uint8(0))
         else:
-            self._make_bloom(table)
+            self._make_bloom(table, size)
 
-    def _make_bloom(self, table: JoinTable) -> None:
-        size = 1 << max(4, (_BITS_PER_KEY * table.valid_rows // 64).bit_length())
+    def _make_bloom(self, table: JoinTable, size: int) -> None:
         self.shift = 64 - (size.bit_length() - 1)
         self.words = allocate_zeros(size, np.uint64)
         if table.mode == "words":

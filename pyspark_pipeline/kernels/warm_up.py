@@ -19,7 +19,7 @@ from pyspark_pipeline.kernels.chosen_elements import count_chosen, first_chosen,
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.join_pairs import flagged_rows, set_flags
-from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
+from pyspark_pipeline.kernels.join_table import LARGE_DIRECT, RANKED_PER_ROW, JoinProber, JoinTable
 from pyspark_pipeline.kernels.key_filter import KeyFilter, KeyFilterProbe
 from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_ids
 from pyspark_pipeline.kernels.narrow_words import long_bounds, narrow_decimals
@@ -115,6 +115,10 @@ def _joins() -> None:
         set_flags(entries, flags)
         flagged_rows(flags, 1, 0, np.zeros(4, dtype=np.int32))
     JoinProber(JoinTable([pa.string()], [[_STRINGS]], 4)).find([_STRINGS.dictionary_encode()], 4)
+    thin = pa.array(range(0, 3 * LARGE_DIRECT, 3 * RANKED_PER_ROW // 4), pa.int64())
+    table = JoinTable([pa.int64()], [[thin]], len(thin))
+    JoinProber(table).find([thin], len(thin))
+    table.distinct_keys()
 
 
 def _elements() -> None:

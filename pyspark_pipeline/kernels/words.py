@@ -50,6 +50,16 @@ def _prefetch(context: Any, address: Any) -> Any:
     return types.void(types.uint64), generate
 
 
+def _count_ones(context: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+#: Return the number of bits of a uint64 that are set, a uint64.
+count_ones: Any = intrinsic(_count_ones)
+
 #: Return the 8 bytes at an address (uint64) as a uint64, the first the lowest. The address is not checked.
 load_word: Any = intrinsic(_load_word)
 

@@ -61,6 +61,36 @@ def test_join_table_matches_any_longs(build: list[int | None], probe: list[int |
 
 @settings(max_examples=80, deadline=None)
 @given(
+    st.lists(st.one_of(st.none(), st.integers(0, 300)), max_size=60),
+    st.lists(st.one_of(st.none(), st.integers(-200, 700)), max_size=60),
+    st.sampled_from([0, -(2**63), 2**63 - 301, -150, 2**40]),
+    st.integers(1, 9),
+)
+def test_every_mode_matches_numbers(
+    build: list[int | None], probe: list[int | None], low: int, most: int
+) -> None:
+    def moved(side: list[int | None]) -> list[tuple[int | None]]:
+        moved = [value if value is None else value + low for value in side]
+        return [(value,) for value in moved if value is None or -(2**63) <= value < 2**63]
+
+    with pytest.MonkeyPatch.context() as patch:
+        for mode, direct, ranked in (("direct", 2**64, 0), ("ranked", 0, 2**64), ("word", 0, 0)):
+            patch.setattr(join_table, "SMALL_DIRECT", direct)
+            patch.setattr(join_table, "DIRECT_PER_ROW", direct)
+            patch.setattr(join_table, "THIN_DIRECT_PER_ROW", direct)
+            patch.setattr(join_table, "RANKED_PER_ROW", ranked)
+            table = check([pa.int64()], moved(build), moved(probe), most)
+            known = {value for value in build if value is not None}
+            assert table.mode == mode or not known
+            assert sorted(table.distinct_keys().tolist()) == sorted(value + low for value in known)
+            bits = table.key_bits()
+            if bits is not None and known:
+                found = np.flatnonzero(np.unpackbits(bits, bitorder="little"))
+                assert found.tolist() == sorted(value - min(known) for value in known)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
     st.lists(st.tuples(LONGS, TEXTS, LONGS, st.one_of(st.none(), st.booleans())), max_size=25),
     st.lists(st.tuples(LONGS, TEXTS, LONGS, st.one_of(st.none(), st.booleans())), max_size=25),
     st.integers(1, 9),
@@ -75,8 +105,10 @@ def test_join_table_matches_any_columns(build: list[tuple[Any, ...]], probe: lis
 def test_mode_depends_on_the_key_range() -> None:
     dense = pa.array(range(1000, 0, -1), pa.int64())
     sparse = pa.array([i * 10**9 for i in range(1000)], pa.int64())
+    thin = pa.array([i * 50 for i in range(50_000)], pa.int64())
     everywhere = pa.array([i * 2**53 for i in range(1000)], pa.int64())
     assert table_of([pa.int64()], [dense]).mode == "direct"
+    assert table_of([pa.int64()], [thin]).mode == "ranked"
     assert table_of([pa.int64()], [sparse]).mode == "word"
     assert table_of([pa.int64()] * 2, [dense, dense]).mode == "word"
     assert table_of([pa.int64()] * 2, [dense.slice(0, 100), dense.slice(0, 100)]).mode == "direct"
@@ -152,12 +184,13 @@ def test_warm_up_loads_the_only_form_of_every_kernel() -> None:
     assert {name for name, count in before.items() if count != 1 and not name.split(".")[1].startswith("_")} == set()
     check([pa.int64(), pa.string()], [(1, "a"), (None, "b"), (1, "a")], [(1, "a"), (2**62, "c")], 1)
     check([pa.int64()] * 2, [(-(2**62), 2**62), (2**62, -(2**62))], [(2**62, -(2**62)), (None, 1)], 1)
+    check([pa.int64()], [(i * 50,) for i in range(50_000)], [(50,), (51,), (None,)], 1)
     check([pa.float64()], [(1.5,), (-1e300,), (None,)], [(1.5,), (None,)], 1)
     assert forms() == before
 
 
 @pytest.mark.parametrize("rows", [0, 1, 1000, 4097])
-@pytest.mark.parametrize("spread", [1, 60, 10**9])
+@pytest.mark.parametrize("spread", [1, 60, 500, 10**9])
 def test_table_bytes_do_not_exceed_max_index_bytes(rows: int, spread: int) -> None:
     keys = pa.array([i // 2 * spread for i in range(rows)], pa.int64())
     for columns in ([keys], [keys, pa.array([i * 2**50 for i in range(rows)], pa.int64())]):
