@@ -171,15 +171,16 @@ class _Bytes:
         if self._at + size <= self._block.size:
             self._at += size
             return self._block.slice(self._at - size, size)
-        pieces = []
-        while size:
+        joined, filled = pa.allocate_buffer(size), 0
+        out = memoryview(joined)
+        while filled < size:
             if self.is_at_end():
                 raise EOFError("the block ends within a row")
-            taken = min(size, self._block.size - self._at)
-            pieces.append(memoryview(self._block)[self._at : self._at + taken])
+            taken = min(size - filled, self._block.size - self._at)
+            out[filled : filled + taken] = memoryview(self._block)[self._at : self._at + taken]
             self._at += taken
-            size -= taken
-        return pa.py_buffer(b"".join(pieces))
+            filled += taken
+        return joined
 
 
 def _rows(next_block: _NextBlock) -> Iterator[ChunkRow]:

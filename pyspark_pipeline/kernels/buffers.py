@@ -33,9 +33,9 @@ IS_ADDRESS_SPACE_LIMITED = int(os.environ.get("PYSPARK_EXECUTOR_MEMORY_MB", "0")
 
 
 def _retaining_pool() -> pa.MemoryPool:
-    """Return the pool that retains freed pages longest; jemalloc, good for scans, returns them to the system.
+    """Return the pool that retains freed pages longest.
 
-    Both retain their own address ranges; if the address space is limited, return the system's pool.
+    It retains its address ranges too; if the address space is limited, return the system's pool.
     """
     if IS_ADDRESS_SPACE_LIMITED:
         return pa.system_memory_pool()
@@ -88,6 +88,13 @@ def allocate_zeros(size: int, dtype: type[Item]) -> ArrayOf[Item]:
     """Allocate an array of ``size`` zeros; see :func:`allocate`."""
     made = allocate(size, dtype)
     made[:] = 0
+    return made
+
+
+def copied(array: ArrayOf[Item], dtype: type[Item] | np.dtype[Item] | None = None) -> ArrayOf[Item]:
+    """Return a contiguous copy of an array of one dimension, as ``dtype`` if given; see :func:`allocate`."""
+    made = allocate(array.size, dtype or array.dtype)
+    made[:] = array
     return made
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
-from pyspark_pipeline.kernels.buffers import allocate, bits, bool_array, decimal_words, fixed_array, values
+from pyspark_pipeline.kernels.buffers import allocate, bits, bool_array, copied, decimal_words, fixed_array, values
 from pyspark_pipeline.kernels.group_kernels import unpack_bits
 from pyspark_pipeline.kernels.interning import StringInterner
 
@@ -58,7 +58,7 @@ class IntegerKey(KeyColumn):
         return (values(column).astype(np.int64, copy=False),)
 
     def decode(self, parts: tuple[Int64Array, ...], valid: BoolArray) -> pa.Array:
-        return fixed_array(self.type, parts[0].astype(self._dtype), valid)
+        return fixed_array(self.type, copied(parts[0], self._dtype), valid)
 
 
 class BooleanKey(KeyColumn):
@@ -91,7 +91,7 @@ class FloatKey(KeyColumn):
         return (data.view(self._bits_type).astype(np.int64, copy=False),)
 
     def decode(self, parts: tuple[Int64Array, ...], valid: BoolArray) -> pa.Array:
-        return fixed_array(self.type, parts[0].astype(self._bits_type), valid)
+        return fixed_array(self.type, copied(parts[0], self._bits_type), valid)
 
 
 class SmallDecimalKey(KeyColumn):

@@ -5,7 +5,6 @@ The worker reaches it through ``entry.py``.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
@@ -13,7 +12,7 @@ from pyspark import TaskContext
 from pyspark import worker as spark_worker
 
 from pyspark_pipeline.errors import UserFunctionError
-from pyspark_pipeline.kernels.buffers import IS_ADDRESS_SPACE_LIMITED
+from pyspark_pipeline.kernels.buffers import RETAINING_POOL
 from pyspark_pipeline.operators.python_functions.calling_thread import with_calling_thread
 from pyspark_pipeline.operators.python_functions.calls import use_calls_of
 from pyspark_pipeline.spark.broadcasts import read_broadcast
@@ -24,13 +23,8 @@ from pyspark_pipeline.task import needs_calling_thread, run_fragment
 pa.set_cpu_count(1)
 pa.set_io_thread_count(1)
 
-# jemalloc reads Parquet in a quarter less time than Arrow's default pool (docs/decisions/memory-pools.md). A limited
-# address space must be returned, which the system's allocator does.
-if IS_ADDRESS_SPACE_LIMITED:
-    pa.set_memory_pool(pa.system_memory_pool())
-else:
-    with contextlib.suppress(NotImplementedError):
-        pa.set_memory_pool(pa.jemalloc_memory_pool())
+# jemalloc would return arrays of 8 MiB and more to the system at once (docs/decisions/memory-pools.md).
+pa.set_memory_pool(RETAINING_POOL)
 
 
 def _reports_user_errors(report: Callable[..., None]) -> Callable[..., None]:

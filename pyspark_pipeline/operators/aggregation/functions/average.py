@@ -13,7 +13,7 @@ from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.expressions.cases import DAY_TIME, FLOATING, INTEGRAL, YEAR_MONTH, case
 from pyspark_pipeline.kernels.accumulate import divide_sums
 from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int64Array
-from pyspark_pipeline.kernels.buffers import fixed_array, values
+from pyspark_pipeline.kernels.buffers import copied, fixed_array, values
 from pyspark_pipeline.operators.aggregation.functions.count import count_state
 from pyspark_pipeline.operators.aggregation.functions.interval_sums import MonthSumState, TryMonthSumState
 from pyspark_pipeline.operators.aggregation.functions.registry import (
@@ -77,7 +77,7 @@ class _IntervalAverage(AggregateFunction):
 
     def buffers(self, start: int, stop: int) -> list[pa.Array]:
         sums, valid = self._sums(start, stop)
-        return [fixed_array(self.call.type.arrow, sums.copy(), valid), self._count.column(start, stop)]
+        return [fixed_array(self.call.type.arrow, copied(sums), valid), self._count.column(start, stop)]
 
     def result(self, start: int, stop: int) -> pa.Array:
         sums, valid = self._sums(start, stop)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark_pipeline.expressions.cases import ALL_KINDS, case
 from pyspark_pipeline.kernels.accumulate import add_longs, count_rows, count_valid
 from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
-from pyspark_pipeline.kernels.buffers import fixed_array, validity, values
+from pyspark_pipeline.kernels.buffers import copied, fixed_array, validity, values
 from pyspark_pipeline.kernels.running import run_counts
 from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, AggregateFunction, aggregate
 from pyspark_pipeline.operators.aggregation.functions.state import (
@@ -65,7 +65,7 @@ class CountState(State):
 
     def column(self, start: int, stop: int) -> pa.Array:
         """Return the counts as bigint, never NULL."""
-        return fixed_array(pa.int64(), self.counts.part(start, stop).copy())
+        return fixed_array(pa.int64(), copied(self.counts.part(start, stop)))
 
 
 class WholeCountState(CountState):

@@ -18,6 +18,7 @@ from pyspark_pipeline.kernels.buffers import (
     allocate,
     bits,
     bool_array,
+    copied,
     decimal_words,
     fixed_array,
     string_parts,
@@ -192,7 +193,7 @@ class DecimalExtreme(ExtremeState):
         self._best.array[: 2 * len(best)] = decimal_words(best)
 
     def column(self, start: int, stop: int) -> pa.Array:
-        return fixed_array(self.kind.arrow, self._best.part(start, stop).copy(), self.valid(start, stop))
+        return fixed_array(self.kind.arrow, copied(self._best.part(start, stop)), self.valid(start, stop))
 
 
 class StringExtreme(ExtremeState):
@@ -275,7 +276,7 @@ class StringExtreme(ExtremeState):
         self._arena = larger
 
     def column(self, start: int, stop: int) -> pa.Array:
-        starts, ends = self._starts.part(start, stop).copy(), self._ends.part(start, stop).copy()
+        starts, ends = copied(self._starts.part(start, stop)), copied(self._ends.part(start, stop))
         out = allocate(int((ends - starts).sum()), np.uint8)
         valid = self.valid(start, stop)
         copy_live(self._arena, starts, ends, valid.view(np.uint8), out)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyspark_pipeline.expressions.cases import case
 from pyspark_pipeline.expressions.conditions import divide_by_zero
 from pyspark_pipeline.kernels.arrays import BoolArray, Float64Array, Int64Array
-from pyspark_pipeline.kernels.buffers import fixed_array, validity, values
+from pyspark_pipeline.kernels.buffers import copied, fixed_array, validity, values
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.moments import (
     frame_moments,
@@ -131,7 +131,7 @@ class _Statistic(AggregateFunction):
 
     def buffers(self, start: int, stop: int) -> list[pa.Array]:
         moments = range(self.width)
-        return [fixed_array(pa.float64(), self._state.column(moment, start, stop).copy()) for moment in moments]
+        return [fixed_array(pa.float64(), copied(self._state.column(moment, start, stop))) for moment in moments]
 
     def result(self, start: int, stop: int) -> pa.Array:
         moments = [self._state.column(moment, start, stop) for moment in range(self.width)]
@@ -306,7 +306,7 @@ class _Regression(AggregateFunction):
     def buffers(self, start: int, stop: int) -> list[pa.Array]:
         moments = [self._pairs.column(moment, start, stop) for moment in range(4)]
         moments += [self._xs.column(moment, start, stop) for moment in range(3)]
-        return [fixed_array(pa.float64(), moment.copy()) for moment in moments]
+        return [fixed_array(pa.float64(), copied(moment)) for moment in moments]
 
     def result(self, start: int, stop: int) -> pa.Array:
         _, mean_x, mean_y, co = (self._pairs.column(moment, start, stop) for moment in range(4))

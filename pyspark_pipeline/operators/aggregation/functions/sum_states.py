@@ -23,7 +23,7 @@ from pyspark_pipeline.kernels.accumulate import (
     try_add_longs,
 )
 from pyspark_pipeline.kernels.arrays import Array, BoolArray, Float64Array, Int64Array, UInt8Array
-from pyspark_pipeline.kernels.buffers import bits, bool_array, decimal_words, fixed_array, validity, values
+from pyspark_pipeline.kernels.buffers import bits, bool_array, copied, decimal_words, fixed_array, validity, values
 from pyspark_pipeline.kernels.frames import do_long_sums_overflow, frame_decimals, frame_doubles
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.running import run_decimals, run_doubles, run_longs, run_try_longs
@@ -139,7 +139,7 @@ class LongSumState(ValueState):
 
     def column(self, start: int, stop: int) -> pa.Array:
         """Return the sums as bigint; NULL for a group without a value."""
-        return fixed_array(pa.int64(), self._sums.part(start, stop).copy(), self._seen.part(start, stop) != _EMPTY)
+        return fixed_array(pa.int64(), copied(self._sums.part(start, stop)), self._seen.part(start, stop) != _EMPTY)
 
 
 class TryLongSumState(State):
@@ -166,7 +166,7 @@ class TryLongSumState(State):
         """Return the sums as bigint; NULL if overflowed; NULL or 0 for a group without a value."""
         seen = self._seen.part(start, stop)
         valid = seen == HAS_VALUE if empty_is_null else seen != _OVERFLOWED
-        return fixed_array(pa.int64(), self._sums.part(start, stop).copy(), valid)
+        return fixed_array(pa.int64(), copied(self._sums.part(start, stop)), valid)
 
     def is_empty(self, start: int, stop: int) -> pa.Array:
         """Return which groups have no value; boolean."""
@@ -203,11 +203,11 @@ class DoubleSumState(ValueState):
 
     def column(self, start: int, stop: int) -> pa.Array:
         """Return the sums as double; NULL for a group without a value."""
-        return fixed_array(pa.float64(), self.sums(start, stop).copy(), self._seen.part(start, stop) != _EMPTY)
+        return fixed_array(pa.float64(), copied(self.sums(start, stop)), self._seen.part(start, stop) != _EMPTY)
 
     def zero_column(self, start: int, stop: int) -> pa.Array:
         """Return the sums as double; 0 for a group without a value."""
-        return fixed_array(pa.float64(), self.sums(start, stop).copy())
+        return fixed_array(pa.float64(), copied(self.sums(start, stop)))
 
 
 class DecimalSumState(State):
@@ -253,7 +253,7 @@ class DecimalSumState(State):
         """Return the sums; NULL if overflowed; NULL or 0 for a group without a value."""
         words, seen = self.parts(start, stop)
         valid = seen == HAS_VALUE if empty_is_null else seen != _OVERFLOWED
-        return fixed_array(self._type.arrow, words.copy(), valid)
+        return fixed_array(self._type.arrow, copied(words), valid)
 
     def is_empty(self, start: int, stop: int) -> BoolArray:
         """Return which groups have no value; bool, shape (groups,)."""
