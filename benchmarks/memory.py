@@ -1,18 +1,21 @@
 """Peak resident memory of an engine's processes, sampled from /proc while the engine works.
 
 ``jvm`` is the JVM; ``workers`` is the sum over all Python processes below it. Pages that workers share
-after a fork count once for each, so the sum is an upper bound. A sample every 50 ms may miss a shorter peak.
+after a fork count once for each, so the sum is an upper bound. A sample every 50 ms may miss a shorter peak. The JVM's
+own children are looked for once a second: to read those of its 350 threads takes 17 ms.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 _INTERVAL_S = 0.05
+_SAMPLES_OF_CHILDREN = 20
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _MIB = 1 << 20
 
@@ -76,8 +79,11 @@ class MemoryWatch:
             thread.join()
 
     def _sample_until(self, done: threading.Event) -> None:
-        while True:
-            now = {"jvm": resident_bytes(self._jvm), "workers": sum(map(resident_bytes, children(self._jvm)))}
+        for sample in itertools.count():
+            if sample % _SAMPLES_OF_CHILDREN == 0:
+                own = children_of(self._jvm)
+            below = own + [process for child in own for process in children(child)]
+            now = {"jvm": resident_bytes(self._jvm), "workers": sum(map(resident_bytes, below))}
             for peak in (self._peak, self._all_time):
                 for key, value in now.items():
                     peak[key] = max(peak[key], value)
