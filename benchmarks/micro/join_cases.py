@@ -65,10 +65,47 @@ def probe_orders(rows: int) -> tuple[Case, int]:
     return _probing([_longs(orders)], [_longs(np.sort(_RANDOM.choice(orders, rows)))])
 
 
+#: Distances of keys: of those of a ranked table, and of those of a hash table.
+_THIN, _SPARSE = 40, 1_000_003
+
+
+def _probing_multiples(rows: int, step: int, share: int, *, in_order: bool) -> tuple[Case, int]:
+    """Probe a quarter of the rows' multiples of ``step``; one row in ``share`` has a match."""
+    keys, probe = np.arange(rows // 4), _RANDOM.integers(0, rows // 4 * share, rows)
+    wanted = np.sort(probe) if in_order else probe
+    return _probing([_longs(keys * step)], [_longs(wanted * step // share)])
+
+
+@micro("probe a quarter of the rows' thin bigints, at random")
+def probe_thin(rows: int) -> tuple[Case, int]:
+    return _probing_multiples(rows, _THIN, 1, in_order=False)
+
+
+@micro("probe a quarter of the rows' thin bigints, in order, a match in eight rows")
+def probe_thin_in_order(rows: int) -> tuple[Case, int]:
+    return _probing_multiples(rows, _THIN, 8, in_order=True)
+
+
+@micro("probe a quarter of the rows' sparse bigints, in order, a match in eight rows")
+def probe_sparse_in_order(rows: int) -> tuple[Case, int]:
+    return _probing_multiples(rows, _SPARSE, 8, in_order=True)
+
+
 @micro("probe a quarter of the rows' sparse bigints, at random")
 def probe_random(rows: int) -> tuple[Case, int]:
-    keys = np.arange(rows // 4) * 1_000_003
-    return _probing([_longs(_RANDOM.permutation(keys))], [_longs(_RANDOM.choice(keys, rows))])
+    return _probing_multiples(rows, _SPARSE, 1, in_order=False)
+
+
+@micro("build a table of a quarter of the rows' thin bigints")
+def build_thin(rows: int) -> tuple[Case, int]:
+    keys = _longs(np.arange(rows // 4) * _THIN)
+    return lambda: JoinTable([pa.int64()], [[keys]], len(keys)), len(keys)
+
+
+@micro("build a table of a quarter of the rows' sparse bigints")
+def build_sparse(rows: int) -> tuple[Case, int]:
+    keys = _longs(np.arange(rows // 4) * _SPARSE)
+    return lambda: JoinTable([pa.int64()], [[keys]], len(keys)), len(keys)
 
 
 @micro("probe pairs of bigints, an eighth of the rows' many")

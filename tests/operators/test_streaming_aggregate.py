@@ -13,7 +13,8 @@ from pyspark_pipeline.exec.states import TableMachine
 from pyspark_pipeline.local import LocalQuery
 from pyspark_pipeline.local.write import fields, fragment, select, source
 from pyspark_pipeline.operators import spill_partitions
-from pyspark_pipeline.operators.aggregation.aggregator import AggregateProgram
+from pyspark_pipeline.operators.aggregation import streaming
+from pyspark_pipeline.operators.aggregation.aggregator import AggregateProgram, Aggregator
 from pyspark_pipeline.operators.aggregation.streaming import (
     ACCEPTING,
     EMITTING,
@@ -76,6 +77,46 @@ def test_result_does_not_depend_on_abandoned_partial_aggregation(groups: int) ->
     expected = rows_of(run(complete))
     for made in (settings(passThroughRatio=101), settings(passThroughRows=1000, passThroughRatio=1), settings()):
         assert rows_of(run_stages(first, settings=made)) == expected
+
+
+def ordered_node(key: str) -> tuple[Aggregate, Aggregate]:
+    """Rows ordered by a number of which there are four each; three of them are NULL."""
+    child = leaf("n:bigint, v:int", chunks_of(_ordered_table(), 300))
+    n = column(child, "n")
+    keyed = {"number": [n], "text": [call("Cast", "string", n, evalMode="ANSI")], "both": [n, column(child, "v")]}[key]
+    calls = [
+        aggregate_call("Sum", column(child, "v")),
+        aggregate_call("Average", column(child, "v")),
+        aggregate_call("Count", n, condition=call("GreaterThan", "boolean", column(child, "v"), literal(5, "int"))),
+    ]
+    return partial_node(child, keyed, calls), complete_node(child, keyed, calls)
+
+
+def _ordered_table() -> pa.Table:
+    numbers = np.arange(ROWS) // 4
+    mask = (numbers == 7) | (numbers == 900) | (numbers == 901)
+    return pa.table({"n": pa.array(numbers, pa.int64(), mask=mask), "v": pa.array(numbers % 13, pa.int32())})
+
+
+@pytest.mark.parametrize("key", ["number", "text", "both"])
+def test_ordered_rows_are_grouped_by_runs(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "_MANY_GROUPS", 100)
+    first, complete = ordered_node(key)
+    expected = rows_of(run(complete))
+    assert rows_of(run_stages(first, settings=settings(passThroughRows=1000))) == expected
+    made = run_rows(first, builder=Builder(settings(passThroughRows=1000)))
+    groups = sum(row.rows for row in made)
+    assert ROWS // 4 - 3 <= groups <= ROWS // 4 + 2 * ROWS // 300  # a run may be cut between chunks
+    never = run_rows(first, builder=Builder(settings(passThroughRows=1000, passThroughRatio=101)))
+    assert sum(row.rows for row in never) == len(expected)
+
+
+def test_rows_in_no_order_are_not_grouped_by_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table merges more rows than runs do."""
+    monkeypatch.setattr(streaming, "_MANY_GROUPS", 100)
+    monkeypatch.setattr(Aggregator, "to_intermediate", None)
+    many, _ = node(500)
+    assert rows_out(many, settings(passThroughRows=1000)) == 501
 
 
 def test_partial_aggregation_without_reduction_outputs_every_row() -> None:

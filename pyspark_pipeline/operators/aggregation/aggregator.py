@@ -19,6 +19,7 @@ from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings
 from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import count_nulls, make_chunk
 from pyspark_pipeline.kernels.group_table import GroupTable
+from pyspark_pipeline.kernels.key_runs import run_starts
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators.aggregation.functions import build_function
 from pyspark_pipeline.operators.aggregation.functions.registry import AggregateFunction
@@ -131,6 +132,8 @@ class Aggregator:
         self._results = program.results
         self.table = GroupTable([expr.type.arrow for expr in node.grouping]) if node.grouping else None
         self.rows = 0
+        #: Runs of rows with equal keys, as far as they were counted; see :meth:`add`.
+        self.runs = 0
 
     @property
     def num_groups(self) -> int:
@@ -153,10 +156,11 @@ class Aggregator:
         """The states of all calls."""
         return self._pool.states
 
-    def add(self, chunk: Chunk) -> int:
+    def add(self, chunk: Chunk, *, counts_runs: bool = False) -> int:
         """Add a chunk of the child's columns; return the number of NULLs in its key columns.
 
-        Raise the error of the first row that fails in an expression or in a sum.
+        ``counts_runs``: count its runs, of keys that :func:`~.key_runs.have_runs`. Raise the error of the first row
+        that fails in an expression or in a sum.
         """
         try:
             keys, columns, filtered = self._evaluate(chunk)
@@ -168,7 +172,9 @@ class Aggregator:
             groups = self.table.group_ids(keys)
         else:
             groups = np.zeros(chunk.num_rows, dtype=np.int64)
-        self._update(chunk, groups, columns, filtered)
+        if counts_runs:
+            self.runs += int(np.count_nonzero(run_starts(keys)))
+        self._update(chunk, groups, self.num_groups, columns, filtered)
         return count_nulls(keys)
 
     def _evaluate(self, chunk: Chunk) -> tuple[list[pa.Array], list[pa.Array], list[_FilteredRows | None]]:
@@ -176,25 +182,36 @@ class Aggregator:
         keys, columns = self._arguments.evaluate(chunk)
         return keys, columns, [feed.evaluate(chunk) for feed in self._filtered]
 
-    def to_intermediate(self, chunk: Chunk) -> Chunk:
-        """Convert a chunk to the output of a partial aggregation with one group a row; reset the states.
+    def to_intermediate(self, chunk: Chunk, *, by_runs: bool) -> tuple[Chunk, int]:
+        """Convert a chunk to the output of a partial aggregation with one group a row, or a run; reset the states.
 
-        Only for an empty aggregator: its table is not used. (Velox: ``Aggregate::toIntermediate``.)
+        Return it and the number of NULLs in the key columns of the rows. Only for an empty aggregator: its table is not
+        used. (Velox: ``Aggregate::toIntermediate``.)
         """
         if self.num_groups:
             raise EngineBugError(f"to_intermediate was called on an aggregation with {self.num_groups} groups")
         keys, columns, filtered = self._evaluate(chunk)
+        nulls = count_nulls(keys)
         for state in self._pool.states:
             state.clear()
-        self._update(chunk, np.arange(chunk.num_rows, dtype=np.int64), columns, filtered)
-        buffers = [buffer for function in self._functions for buffer in function.buffers(0, chunk.num_rows)]
-        return make_chunk([*keys, *buffers], chunk.num_rows)
+        groups, count = np.arange(chunk.num_rows, dtype=np.int64), chunk.num_rows
+        if by_runs and count:
+            starts = run_starts(keys)
+            groups, firsts = np.cumsum(starts) - 1, pa.array(np.flatnonzero(starts))
+            keys, count = [key.take(firsts) for key in keys], len(firsts)
+        self._update(chunk, groups, count, columns, filtered)
+        buffers = [buffer for function in self._functions for buffer in function.buffers(0, count)]
+        return make_chunk([*keys, *buffers], count), nulls
 
     def _update(
-        self, chunk: Chunk, groups: Int64Array, columns: Sequence[pa.Array], filtered: Sequence[_FilteredRows | None]
+        self,
+        chunk: Chunk,
+        groups: Int64Array,
+        count: int,
+        columns: Sequence[pa.Array],
+        filtered: Sequence[_FilteredRows | None],
     ) -> None:
         self.rows += chunk.num_rows
-        count = self.num_groups if self.table is None or self.table.count else chunk.num_rows
         for state in self._pool.states:
             state.reserve(count)
         self._arguments.update(groups, columns)

@@ -1,9 +1,10 @@
 """Streaming partial aggregation, abandoned when it does not reduce (Velox: abandon partial aggregation).
 
 After ``aggregate.passThroughRows`` rows the operator checks the groups per hundred rows. From
-``aggregate.passThroughRatio`` on it flushes the groups and converts every further row to a group of its own. A table
-that exceeds its memory, or would with the next chunk, is flushed, checked in the same way and replaced by an empty one.
-In both cases the later stage merges. The states and the allowed moves::
+``aggregate.passThroughRatio`` on it flushes the groups and converts every further row to a group of its own; if there
+are many groups, but hardly fewer than runs of rows with equal keys, as in a file that is ordered by them, every run. A
+table that exceeds its memory, or would with the next chunk, is flushed, checked in the same way and replaced by an
+empty one. In all cases the later stage merges. The states and the allowed moves::
 
     DECIDING ──> REDUCING                    groups rows
       │  ^         │  ^
@@ -21,7 +22,7 @@ from enum import Enum
 
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.exec.states import TableMachine
-from pyspark_pipeline.kernels.buffers import count_nulls
+from pyspark_pipeline.kernels.key_runs import have_runs
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators import spill_partitions
 from pyspark_pipeline.operators.aggregation.aggregator import NULL_KEYS, AggregateProgram, Aggregator
@@ -29,7 +30,15 @@ from pyspark_pipeline.operators.aggregation.aggregator import NULL_KEYS, Aggrega
 FLUSHES = declare_counter("partial_flushes", "Times a partial aggregation flushed its groups", unit="times")
 UNREDUCED_ROWS = declare_counter("rows_passed_through", "Rows that a partial aggregation did not reduce", unit="rows")
 
+RUN_ROWS = declare_counter("rows_grouped_by_runs", "Rows that a partial aggregation grouped by runs", unit="rows")
+
 _MAX_BYTES = 256 << 20
+#: Groups that fit in a core's cache, with their states: fewer are found in a table.
+_MANY_GROUPS = 1 << 14
+#: Groups per hundred runs from which a table does not merge enough of them, …
+_GROUPS_OF_RUNS = 90
+#: … and runs per hundred rows from which finding them does not pay.
+_RUNS_OF_ROWS = 95
 
 
 class PartialState(Enum):
@@ -38,7 +47,7 @@ class PartialState(Enum):
     DECIDING = "groups rows, too few of them yet to decide"
     REDUCING = "groups rows, which reduces them"
     FLUSHING = "outputs groups"
-    ABANDONED = "converts each row to a group"
+    ABANDONED = "converts each row, or each run, to a group"
     CONVERTED = "outputs a converted chunk"
     DRAINING = "outputs the remaining groups: the input has ended"
     FINISHED = "has no more output"
@@ -74,6 +83,8 @@ class StreamingAggregateOperator(Operator):
         self._next = 0
         self._intermediate: Chunk | None = None
         self._resumed = _S.DECIDING
+        self._may_have_runs = self._ratio <= 100 and have_runs([key.type.arrow for key in program.node.grouping])
+        self._by_runs = False
         self.machine = TableMachine("a partial aggregation", _S.DECIDING, TRANSITIONS)
 
     def need_input(self) -> bool:
@@ -90,23 +101,25 @@ class StreamingAggregateOperator(Operator):
             self._convert(chunk)
 
     def _group(self, chunk: Chunk) -> None:
-        self.context.metrics.add(NULL_KEYS, self._aggregator.add(chunk))
+        counts_runs = self._may_have_runs and self.machine.state is _S.DECIDING
+        self.context.metrics.add(NULL_KEYS, self._aggregator.add(chunk, counts_runs=counts_runs))
         too_large = self._is_too_large(self._aggregator.nbytes)
         if self._flushed is not None:
             return
         if too_large:
             self._flush()
         elif self.machine.state is _S.DECIDING and self._aggregator.rows >= self._decide_at:
+            self._by_runs = self._are_runs_groups()
             if self._should_abandon():
                 self._flush()
             else:
                 self.machine.move(_S.REDUCING)
 
     def _convert(self, chunk: Chunk) -> None:
-        """Convert each row to a group; the flushed groups, if any, are output first."""
-        self._intermediate = intermediate = self._aggregator.to_intermediate(chunk)
-        self.context.metrics.add(UNREDUCED_ROWS, chunk.num_rows)
-        self.context.metrics.add(NULL_KEYS, count_nulls(intermediate.columns[: len(self._program.node.grouping)]))
+        """Convert each row, or each run, to a group; the flushed groups, if any, are output first."""
+        self._intermediate, nulls = self._aggregator.to_intermediate(chunk, by_runs=self._by_runs)
+        self.context.metrics.add(RUN_ROWS if self._by_runs else UNREDUCED_ROWS, chunk.num_rows)
+        self.context.metrics.add(NULL_KEYS, nulls)
         if self.machine.state is _S.ABANDONED:
             self.machine.move(_S.CONVERTED)
 
@@ -120,9 +133,18 @@ class StreamingAggregateOperator(Operator):
         return self._flushed is None and held >= min(spill_partitions.MIN_SPILL_BYTES, _MAX_BYTES)
 
     def _should_abandon(self) -> bool:
-        """Return whether there are enough rows to decide and too many groups among them."""
+        """Return whether there are enough rows to decide and too many groups among them, or as many as runs."""
         rows = self._aggregator.rows
-        return bool(rows >= self._decide_at and self._aggregator.num_groups * 100 >= self._ratio * rows)
+        if rows < self._decide_at:
+            return False
+        return self._by_runs or self._aggregator.num_groups * 100 >= self._ratio * rows
+
+    def _are_runs_groups(self) -> bool:
+        """Return whether there are many groups, and a table has not much fewer than the rows have runs."""
+        groups, runs, rows = self._aggregator.num_groups, self._aggregator.runs, self._aggregator.rows
+        if groups < _MANY_GROUPS or runs * 100 > _RUNS_OF_ROWS * rows:
+            return False
+        return groups * 100 >= _GROUPS_OF_RUNS * runs > 0
 
     def _flush(self) -> None:
         """Start to output the groups; then continue with an empty aggregator, or abandoned."""

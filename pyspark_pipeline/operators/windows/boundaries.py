@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.expressions.values import decode
 from pyspark_pipeline.kernels.arrays import BoolArray
+from pyspark_pipeline.kernels.key_runs import differs
 from pyspark_pipeline.kernels.sort_fields import ordinals
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.windows import WindowSpec
@@ -62,7 +62,7 @@ class Boundaries:
             changes[0] = True
             before = [key.slice(0, 1) for key in keys]
         for key, last in zip(keys, before, strict=True):
-            changes |= _differs(pa.concat_arrays([last, key]))
+            changes |= differs(pa.concat_arrays([last, key]))
         return changes
 
 
@@ -72,15 +72,3 @@ def _comparable(key: pa.Array) -> pa.Array:
         return key
     valid = None if key.null_count == 0 else ~np.asarray(key.is_valid())
     return pa.array(ordinals(key), mask=valid)
-
-
-def _differs(key: pa.Array) -> BoolArray:
-    """Return for every row but the first whether it differs from the previous row."""
-    if pa.types.is_null(key.type):
-        return np.zeros(len(key) - 1, dtype=np.bool_)
-    differs = pc.fill_null(pc.not_equal(key.slice(1), key.slice(0, len(key) - 1)), False)
-    made: BoolArray = np.asarray(differs)
-    if key.null_count:
-        valid = np.asarray(key.is_valid())
-        made = made | (valid[1:] != valid[:-1])
-    return made
