@@ -79,8 +79,9 @@ class MemoryWatch:
             thread.join()
 
     def _sample_until(self, done: threading.Event) -> None:
+        own: list[int] = []
         for sample in itertools.count():
-            if sample % _SAMPLES_OF_CHILDREN == 0:
+            if not own or sample % _SAMPLES_OF_CHILDREN == 0:
                 own = children_of(self._jvm)
             below = own + [process for child in own for process in children(child)]
             now = {"jvm": resident_bytes(self._jvm), "workers": sum(map(resident_bytes, below))}

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.errors import ResourceExhaustedError
 from pyspark_pipeline.kernels.arrays import Array, Bitmap, Int32Array, Int64Array, UInt8Array
-from pyspark_pipeline.kernels.buffers import NO_BITS, allocate, allocate_zeros
+from pyspark_pipeline.kernels.buffers import NO_BITS, allocate, allocate_zeros, copied
 from pyspark_pipeline.kernels.join_index import (
     find_direct,
     find_ranked,
@@ -113,7 +113,7 @@ class JoinTable:
             self.slots = allocate_zeros(2 * (keys.range_size // 64 + 1), np.uint64)
             firsts = allocate(self.valid_rows, np.int32)
             distinct = int(insert_ranked(keys.keys, *keys.bits, self._low, self.slots, firsts, entries))
-            self._firsts = firsts[:distinct]
+            self._firsts = firsts if distinct == firsts.size else copied(firsts[:distinct])
             return distinct
         size = _hash_slots(self.valid_rows)
         log = size.bit_length() - 1

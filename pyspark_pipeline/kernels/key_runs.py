@@ -22,7 +22,7 @@ def differs(key: pa.Array) -> BoolArray:
         return np.zeros(len(key) - 1, dtype=np.bool_)
     plain = key.indices if pa.types.is_dictionary(key.type) else key
     made: BoolArray
-    if not plain.null_count and _is_integral(plain.type):
+    if not plain.null_count and _is_one_word(plain.type):
         data = values(plain)
         made = data[1:] != data[:-1]
         return made
@@ -33,8 +33,9 @@ def differs(key: pa.Array) -> BoolArray:
     return made
 
 
-def _is_integral(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_temporal(kind))
+def _is_one_word(kind: pa.DataType) -> bool:
+    """Return whether values of a type are equal if and only if their words are."""
+    return bool((pa.types.is_integer(kind) or pa.types.is_temporal(kind)) and kind.bit_width <= 64)
 
 
 def run_starts(keys: Sequence[pa.Array]) -> BoolArray:

@@ -79,14 +79,14 @@ def test_result_does_not_depend_on_abandoned_partial_aggregation(groups: int) ->
         assert rows_of(run_stages(first, settings=made)) == expected
 
 
-def ordered_node(key: str) -> tuple[Aggregate, Aggregate]:
+def ordered_node(key: str, function: str = "Max") -> tuple[Aggregate, Aggregate]:
     """Rows ordered by a number of which there are four each; three of them are NULL."""
     child = leaf("n:bigint, v:int", chunks_of(_ordered_table(), 300))
     n = column(child, "n")
     keyed = {"number": [n], "text": [call("Cast", "string", n, evalMode="ANSI")], "both": [n, column(child, "v")]}[key]
     calls = [
         aggregate_call("Sum", column(child, "v")),
-        aggregate_call("Average", column(child, "v")),
+        aggregate_call(function, column(child, "v")),
         aggregate_call("Count", n, condition=call("GreaterThan", "boolean", column(child, "v"), literal(5, "int"))),
     ]
     return partial_node(child, keyed, calls), complete_node(child, keyed, calls)
@@ -109,6 +109,13 @@ def test_ordered_rows_are_grouped_by_runs(key: str, monkeypatch: pytest.MonkeyPa
     assert ROWS // 4 - 3 <= groups <= ROWS // 4 + 2 * ROWS // 300  # a run may be cut between chunks
     never = run_rows(first, builder=Builder(settings(passThroughRows=1000, passThroughRatio=101)))
     assert sum(row.rows for row in never) == len(expected)
+
+
+def test_floating_point_numbers_are_not_merged_by_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "_MANY_GROUPS", 100)
+    first, complete = ordered_node("number", "Average")
+    made = Builder(settings(passThroughRows=1000))
+    assert sum(row.rows for row in run_rows(first, builder=made)) == run(complete).num_rows
 
 
 def test_rows_in_no_order_are_not_grouped_by_runs(monkeypatch: pytest.MonkeyPatch) -> None:

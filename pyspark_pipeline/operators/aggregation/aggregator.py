@@ -159,7 +159,7 @@ class Aggregator:
     def add(self, chunk: Chunk, *, counts_runs: bool = False) -> int:
         """Add a chunk of the child's columns; return the number of NULLs in its key columns.
 
-        ``counts_runs``: count its runs, of keys that :func:`~.key_runs.have_runs`. Raise the error of the first row
+        ``counts_runs``: count its runs (:mod:`~pyspark_pipeline.kernels.key_runs`). Raise the error of the first row
         that fails in an expression or in a sum.
         """
         try:
