@@ -31,6 +31,11 @@ def _probing(build: Sequence[pa.Array], probe: Sequence[pa.Array]) -> tuple[Case
     return run, len(probe[0])
 
 
+def _building(values: Any) -> tuple[Case, int]:
+    keys = _longs(values)
+    return lambda: JoinTable([pa.int64()], [[keys]], len(keys)), len(keys)
+
+
 def _filtering(build: pa.Array, probe: pa.Array) -> tuple[Case, int]:
     marker = KeyFilterProbe(KeyFilter(JoinTable([build.type], [[build]], len(build), lists=False)))
     chunks = list(cut(probe))
@@ -98,14 +103,12 @@ def probe_random(rows: int) -> tuple[Case, int]:
 
 @micro("build a table of a quarter of the rows' thin bigints")
 def build_thin(rows: int) -> tuple[Case, int]:
-    keys = _longs(np.arange(rows // 4) * _THIN)
-    return lambda: JoinTable([pa.int64()], [[keys]], len(keys)), len(keys)
+    return _building(np.arange(rows // 4) * _THIN)
 
 
 @micro("build a table of a quarter of the rows' sparse bigints")
 def build_sparse(rows: int) -> tuple[Case, int]:
-    keys = _longs(np.arange(rows // 4) * _SPARSE)
-    return lambda: JoinTable([pa.int64()], [[keys]], len(keys)), len(keys)
+    return _building(np.arange(rows // 4) * _SPARSE)
 
 
 @micro("probe pairs of bigints, an eighth of the rows' many")
@@ -126,14 +129,12 @@ def probe_names(rows: int) -> tuple[Case, int]:
 
 @micro("build a table of orders, a quarter of the rows' many")
 def build_orders(rows: int) -> tuple[Case, int]:
-    keys = _longs(_orders(rows // 4))
-    return lambda: JoinTable([pa.int64()], [[keys]], len(keys)), len(keys)
+    return _building(_orders(rows // 4))
 
 
 @micro("build a table of keys that occur four times")
 def build_repeated(rows: int) -> tuple[Case, int]:
-    keys = _longs(np.sort(_RANDOM.choice(_orders(rows // 4), rows)))
-    return lambda: JoinTable([pa.int64()], [[keys]], len(keys)), len(keys)
+    return _building(np.sort(_RANDOM.choice(_orders(rows // 4), rows)))
 
 
 @micro("filter rows by 10 thousand dense bigints (a bitmap)")

@@ -194,11 +194,12 @@ class Aggregator:
         nulls = count_nulls(keys)
         for state in self._pool.states:
             state.clear()
-        groups, count = np.arange(chunk.num_rows, dtype=np.int64), chunk.num_rows
-        if by_runs and count:
+        if by_runs:
             starts = run_starts(keys)
             groups, firsts = np.cumsum(starts) - 1, pa.array(np.flatnonzero(starts))
             keys, count = [key.take(firsts) for key in keys], len(firsts)
+        else:
+            groups, count = np.arange(chunk.num_rows, dtype=np.int64), chunk.num_rows
         self._update(chunk, groups, count, columns, filtered)
         buffers = [buffer for function in self._functions for buffer in function.buffers(0, count)]
         return make_chunk([*keys, *buffers], count), nulls

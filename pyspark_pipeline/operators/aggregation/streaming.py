@@ -33,7 +33,6 @@ from pyspark_pipeline.plan.nodes import Aggregate
 
 FLUSHES = declare_counter("partial_flushes", "Times a partial aggregation flushed its groups", unit="times")
 UNREDUCED_ROWS = declare_counter("rows_passed_through", "Rows that a partial aggregation did not reduce", unit="rows")
-
 RUN_ROWS = declare_counter("rows_grouped_by_runs", "Rows that a partial aggregation grouped by key runs", unit="rows")
 
 _MAX_BYTES = 256 << 20
