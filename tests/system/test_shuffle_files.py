@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import udf
 
 from tests.support.conversion import summary_of
-from tests.support.processes import ROOT, SPARK_HOME, environment, launch, output_tail, submit_args
+from tests.support.processes import ROOT, SPARK_HOME, environment, launch, output_tail, submit_args, wait_until
 from tests.support.sessions import configured
 
 _SETTINGS = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "3"}
@@ -83,8 +83,13 @@ def test_failed_task_leaves_no_file(spark: SparkSession) -> None:
         before = _files(spark, "*")
         with pytest.raises(PySparkException, match="DIVIDE_BY_ZERO"):
             spark.sql(failing).collect()
-        left = {path for path in _files(spark, "*") - before if path.is_file()}
-        assert not [path for path in left if "temp_" in path.name or ".data." in path.name or path.suffix == ""]
+
+        def unfinished() -> list[Path]:
+            left = {path for path in _files(spark, "*") - before if path.is_file()}
+            return [path for path in left if "temp_" in path.name or ".data." in path.name or path.suffix == ""]
+
+        # The other task of the stage ends when it learns that the job has failed.
+        wait_until(lambda: not unfinished(), "failed tasks leave no file", limit_s=60)
 
 
 _GROUPS = "(SELECT id % 10 AS k, count(*) AS n FROM range(0, 100, 1, 2) GROUP BY 1)"
