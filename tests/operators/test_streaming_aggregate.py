@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ from pyspark_pipeline.operators.aggregation.streaming import (
     StreamingAggregateOperator,
 )
 from pyspark_pipeline.options import Options
-from pyspark_pipeline.plan.nodes import Aggregate, HashExchange, Range, Settings
+from pyspark_pipeline.plan.expr import Expr
+from pyspark_pipeline.plan.nodes import Aggregate, HashExchange, Node, Range, Settings
 from tests.operators.aggregate_kit import (
     aggregate_call,
     chunks_of,
@@ -38,6 +40,8 @@ from tests.operators.aggregate_kit import (
 from tests.operators.kit import Builder, call, column, literal, run, run_rows
 
 ROWS = 5000
+Argument = Callable[[Node], Expr]
+Stages = tuple[Aggregate, Aggregate]
 _FINISHED = PartialState.FINISHED
 
 
@@ -79,14 +83,14 @@ def test_result_does_not_depend_on_abandoned_partial_aggregation(groups: int) ->
         assert rows_of(run_stages(first, settings=made)) == expected
 
 
-def ordered_node(key: str, function: str = "Max") -> tuple[Aggregate, Aggregate]:
+def ordered_node(key: str, function: str = "Max", of: Argument = lambda child: column(child, "v")) -> Stages:
     """Rows ordered by a number of which there are four each; three of them are NULL."""
     child = leaf("n:bigint, v:int", chunks_of(_ordered_table(), 300))
     n = column(child, "n")
     keyed = {"number": [n], "text": [call("Cast", "string", n, evalMode="ANSI")], "both": [n, column(child, "v")]}[key]
     calls = [
         aggregate_call("Sum", column(child, "v")),
-        aggregate_call(function, column(child, "v")),
+        aggregate_call(function, of(child)),
         aggregate_call("Count", n, condition=call("GreaterThan", "boolean", column(child, "v"), literal(5, "int"))),
     ]
     return partial_node(child, keyed, calls), complete_node(child, keyed, calls)
@@ -111,9 +115,20 @@ def test_ordered_rows_are_grouped_by_runs(key: str, monkeypatch: pytest.MonkeyPa
     assert sum(row.rows for row in never) == len(expected)
 
 
-def test_floating_point_numbers_are_not_merged_by_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("function", "of"),
+    [
+        ("Average", lambda child: column(child, "v")),
+        ("Sum", lambda child: column(child, "n")),
+        ("Sum", lambda child: call("Cast", "decimal(29,0)", column(child, "v"), evalMode="ANSI")),
+    ],
+    ids=["double", "bigint", "decimal"],
+)
+def test_sums_that_depend_on_an_order_are_not_merged_by_runs(
+    function: str, of: Argument, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(streaming, "_MANY_GROUPS", 100)
-    first, complete = ordered_node("number", "Average")
+    first, complete = ordered_node("number", function, of)
     made = Builder(settings(passThroughRows=1000))
     assert sum(row.rows for row in run_rows(first, builder=made)) == run(complete).num_rows
 

@@ -146,6 +146,11 @@ class Aggregator:
         held = sum(state.nbytes for state in self._pool.states)
         return held + (self.table.nbytes if self.table is not None else 0)
 
+    @property
+    def is_exact_in_parts(self) -> bool:
+        """Whether groups of parts of the rows, merged, are exactly those of all rows, however they are cut."""
+        return all(function.is_exact_in_parts for function in self._functions)
+
     def nbytes_after(self, rows: int) -> int:
         """Estimate the bytes held after ``rows`` more rows; arrays that grow double, and are copied one by one."""
         grows = self.table is not None and not self.table.has_capacity(rows)

@@ -3,7 +3,7 @@
 After ``aggregate.passThroughRows`` rows the operator checks the groups per hundred rows. From
 ``aggregate.passThroughRatio`` on it flushes the groups and converts every further row to a group of its own; if there
 are many groups, but hardly fewer than runs of rows with equal keys, as in a file that is ordered by them, every run,
-unless merging runs changes a result (of floating-point numbers). A table that exceeds its memory, or would with the
+unless merging parts of groups may change a result. A table that exceeds its memory, or would with the
 next chunk, is flushed, checked in the same way and replaced by an empty one. In all cases the later stage merges. The
 states and the allowed moves::
 
@@ -21,15 +21,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
-import pyarrow as pa
-
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.exec.states import TableMachine
 from pyspark_pipeline.kernels.key_runs import have_runs
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators import spill_partitions
 from pyspark_pipeline.operators.aggregation.aggregator import NULL_KEYS, AggregateProgram, Aggregator
-from pyspark_pipeline.plan.nodes import Aggregate
 
 FLUSHES = declare_counter("partial_flushes", "Times a partial aggregation flushed its groups", unit="times")
 UNREDUCED_ROWS = declare_counter("rows_passed_through", "Rows that a partial aggregation did not reduce", unit="rows")
@@ -86,7 +83,11 @@ class StreamingAggregateOperator(Operator):
         self._next = 0
         self._intermediate: Chunk | None = None
         self._resumed = _S.DECIDING
-        self._may_have_runs = self._ratio <= 100 and _may_group_runs(program.node)
+        self._may_have_runs = (
+            self._ratio <= 100
+            and self._aggregator.is_exact_in_parts
+            and have_runs([key.type.arrow for key in program.node.grouping])
+        )
         self._by_runs = False
         self.machine = TableMachine("a partial aggregation", _S.DECIDING, TRANSITIONS)
 
@@ -209,17 +210,6 @@ class StreamingAggregateOperator(Operator):
         self._flushed = None
         self._intermediate = None
         self.context.memory.reserve(0)
-
-
-def _may_group_runs(node: Aggregate) -> bool:
-    """Return whether runs of the keys can be found, and merging them gives exactly what grouping their rows does.
-
-    It does not for floating-point numbers, nor for sketches and other binary buffers.
-    """
-    buffers = [kind.arrow for call in node.calls for kind in call.buffer]
-    if any(pa.types.is_floating(kind) or pa.types.is_binary(kind) for kind in buffers):
-        return False
-    return have_runs([key.type.arrow for key in node.grouping])
 
 
 class StreamingAggregateFactory(OperatorFactory):

@@ -22,6 +22,7 @@ from pyspark_pipeline.operators.aggregation.functions.registry import (
     SESSION_MODES,
     TRY_MODE,
     AggregateFunction,
+    SumFunction,
     aggregate,
 )
 from pyspark_pipeline.operators.aggregation.functions.state import StatePool, warm_up
@@ -64,7 +65,7 @@ class DoubleAverage(AggregateFunction):
         return fixed_array(pa.float64(), quotients, counts != 0)
 
 
-class _IntervalAverage(AggregateFunction):
+class _IntervalAverage(SumFunction):
     """Average of intervals, rounded half up; the buffer is (sum, count) and starts at (0, 0)."""
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
@@ -126,7 +127,7 @@ class TryIntervalAverage(_IntervalAverage):
 
 
 @aggregate("Average", [case(["decimal"], fields=MODES, frames=FRAMES)])
-class DecimalAverage(AggregateFunction):
+class DecimalAverage(SumFunction):
     """Average of decimals; the buffer is (sum, count), starts at (0, 0), and a NULL sum has overflowed."""
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:

@@ -36,6 +36,15 @@ class AggregateFunction(ABC):
         mode = call.eval_mode
         self.ansi = settings.ansi if mode is None else mode.raises
 
+    @property
+    def is_exact_in_parts(self) -> bool:
+        """Whether the results of parts of a group's rows, merged, are exactly that of the rows, however they are cut.
+
+        Neither those of floating-point numbers are, nor sketches and other binary buffers.
+        """
+        kinds = [kind.arrow for kind in self.call.buffer]
+        return not any(pa.types.is_floating(kind) or pa.types.is_binary(kind) for kind in kinds)
+
     def state(self, make: Callable[[], S], *key: Any, arguments: tuple[Expr, ...] | None = None) -> S:
         """Request a state from the pool; in update modes it is shared by ``key`` and the call's arguments."""
         if self.call.merges:
@@ -68,6 +77,18 @@ class ValueFunction(AggregateFunction):
 
     def result(self, start: int, stop: int) -> pa.Array:
         return self._state.column(start, stop)
+
+
+class SumFunction(AggregateFunction):
+    """A function that adds its argument, exactly but for an overflow."""
+
+    @property
+    def is_exact_in_parts(self) -> bool:
+        """Whether no sum of 2**32 values overflows: whether one does may depend on the order of additions."""
+        of, total = self.call.arg_types[0], self.call.buffer[0]
+        if of.kind == "decimal":
+            return total.precision - of.precision >= 10
+        return of.kind in ("tinyint", "smallint", "int")
 
 
 #: The frames of windows that every state serves; a case with ``frames=`` is also supported as a window function.

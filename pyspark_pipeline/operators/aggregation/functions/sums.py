@@ -16,7 +16,7 @@ from pyspark_pipeline.operators.aggregation.functions.registry import (
     MODES,
     SESSION_MODES,
     TRY_MODE,
-    AggregateFunction,
+    SumFunction,
     ValueFunction,
     aggregate,
 )
@@ -35,16 +35,20 @@ from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 
 
 @aggregate("Sum", [case(INTEGRAL, fields=SESSION_MODES, frames=FRAMES)])
-class LongSum(ValueFunction):
+class LongSum(SumFunction, ValueFunction):
     """Sum of integers; the buffer is NULL before the first value."""
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
         self._state = self.state(lambda: LongSumState(long_overflow if self.ansi else None), "long sum", self.ansi)
 
+    @property
+    def is_exact_in_parts(self) -> bool:
+        return not self.ansi or super().is_exact_in_parts  # else it wraps
+
 
 @aggregate("Sum", [case([DAY_TIME, YEAR_MONTH], fields=SESSION_MODES, frames=FRAMES)])
-class IntervalSum(ValueFunction):
+class IntervalSum(SumFunction, ValueFunction):
     """Sum of intervals; the buffer is NULL before the first value."""
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
@@ -54,7 +58,7 @@ class IntervalSum(ValueFunction):
 
 
 @aggregate("Sum", [case(INTEGRAL, fields=TRY_MODE, frames=FRAMES)])
-class TryLongSum(AggregateFunction):
+class TryLongSum(SumFunction):
     """``try_sum`` of integers; the buffer is (sum, isEmpty); a NULL sum that is not empty has overflowed."""
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
@@ -81,7 +85,7 @@ class DoubleSum(ValueFunction):
 
 
 @aggregate("Sum", [case(["decimal"], fields=MODES, frames=FRAMES)])
-class DecimalSum(AggregateFunction):
+class DecimalSum(SumFunction):
     """Sum of decimals; the buffer is (sum, isEmpty); a NULL sum that is not empty has overflowed."""
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
