@@ -45,10 +45,13 @@ object SemiJoins extends PredicateHelper {
     join
   }
 
-  /** Return the key columns of `other`, which [[semiJoin]] broadcasts. */
+  /**
+   * Return the key columns of `other`, which [[semiJoin]] broadcasts; `other` itself if it has no others, so that a join
+   * that broadcasts it, too, uses the same broadcast.
+   */
   def keyColumns(other: LogicalPlan, keys: Keys): LogicalPlan = {
-    val columns = keys.map(_._2).distinct
-    if (other.output == columns) other else Project(columns, other)
+    val columns = keys.map(_._2).distinctBy(_.exprId)
+    if (other.output.map(_.exprId) == columns.map(_.exprId)) other else Project(columns, other)
   }
 
   /** Return whether [[semiJoin]] may have built `join`. */
