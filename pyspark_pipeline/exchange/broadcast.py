@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Hashable, Sequence
-from typing import cast
+from typing import TypeAlias, cast
 
 import pyarrow as pa
 
@@ -21,11 +21,12 @@ from pyspark_pipeline.exchange.codec import plain_schema, read_payload
 from pyspark_pipeline.memory import MemoryTracker, Sized, SizedValue
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 
-ReadBroadcast = Callable[[int], Sequence[bytes]]
+Message: TypeAlias = "bytes | pa.Buffer"
+ReadBroadcast = Callable[[int], Sequence[Message]]
 """Returns the messages (one per chunk) of the broadcast with this id of Spark."""
 
 
-def no_broadcast(broadcast_id: int) -> Sequence[bytes]:
+def no_broadcast(broadcast_id: int) -> Sequence[Message]:
     """Raise :class:`EngineBugError`: the fragment has no broadcasts."""
     raise EngineBugError(f"broadcast {broadcast_id} is asked for where there are none")
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.errors import CaptureError
 from pyspark_pipeline.exchange import ERROR, ChunkRow, pack_rows
-from pyspark_pipeline.exchange.broadcast import ReadBroadcast
+from pyspark_pipeline.exchange.broadcast import Message, ReadBroadcast
 from pyspark_pipeline.exchange.chunk_row import CHUNK_ROW_SCHEMA, CONTROL, unpack_rows
 from pyspark_pipeline.plan.nodes import Fragment
 from pyspark_pipeline.plan.wire import decode_fragment
@@ -75,9 +75,10 @@ def capture_task(
     return CapturedTask(_recorded(whole, file), read_broadcast, files)
 
 
-def _keep_broadcast(files: CaptureFiles, broadcast_id: int, messages: Sequence[bytes]) -> None:
+def _keep_broadcast(files: CaptureFiles, broadcast_id: int, messages: Sequence[Message]) -> None:
+    kept = [bytes(memoryview(message)) for message in messages]
     with closing(files.open(_broadcast(broadcast_id))) as file:
-        file.write(pa.RecordBatch.from_arrays([pa.array(messages, pa.large_binary())], schema=_MESSAGES))
+        file.write(pa.RecordBatch.from_arrays([pa.array(kept, pa.large_binary())], schema=_MESSAGES))
 
 
 def _recorded(batches: Iterator[pa.RecordBatch], file: ChunkFile) -> Iterator[pa.RecordBatch]:

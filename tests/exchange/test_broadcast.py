@@ -72,6 +72,20 @@ def test_read_broadcast_reads_registered_file_without_caching(tmp_path: Path) ->
         del _broadcastRegistry[7]
 
 
+def test_read_broadcast_maps_the_files_that_the_list_names(tmp_path: Path) -> None:
+    sent = messages(CHUNKS)
+    (tmp_path / "part").write_bytes(b"".join(message + bytes(-len(message) % 64) for message in sent))
+    parts = [{"path": str(tmp_path / "part"), "lengths": list(map(len, sent))}, {"path": "no file", "lengths": []}]
+    (tmp_path / "list").write_bytes(pickle.dumps([json.dumps(part) for part in parts], protocol=4))
+    _broadcastRegistry[7] = Broadcast(path=str(tmp_path / "list"))
+    try:
+        found = read_broadcast(7)
+    finally:
+        del _broadcastRegistry[7]
+    assert len(found) > 1 and [bytes(memoryview(message)) for message in found] == sent
+    assert all(message.address % 64 == 0 for message in found)
+
+
 def test_read_broadcast_reads_decrypted_stream(tmp_path: Path) -> None:
     file = tmp_path / "decrypted"
     file.write_bytes(pickled(CHUNKS))

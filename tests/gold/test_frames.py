@@ -410,13 +410,15 @@ def test_timeline_raises_if_not_recorded(spark: SparkSession, tables: TableShelf
 
 
 def _no_other_user_can_read_broadcasts(spark: SparkSession) -> None:
-    """Assert that the file of a broadcast of chunks is private; Spark's own copies of it are in the same folder."""
+    """Assert that the folder of a broadcast of chunks and its files are private."""
     if spark.version.startswith("4.3"):
         return  # py4j does not reach SparkEnv there
     jvm: Any = spark._jvm
     folder = Path(jvm.org.apache.spark.util.Utils.getLocalDir(jvm.org.apache.spark.SparkEnv.get().conf()))
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert 0o600 in {stat.S_IMODE(path.stat().st_mode) for path in folder.glob("broadcast*")}
+    own = [path for path in folder.glob("broadcast*") if path.is_dir()]
+    assert own and {stat.S_IMODE(path.stat().st_mode) for path in own} == {0o700}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.glob("broadcast*/*")} == {0o600}
 
 
 def test_captured_task_replays_without_spark(

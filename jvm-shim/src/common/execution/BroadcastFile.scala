@@ -5,117 +5,222 @@ import java.lang.ref.Cleaner
 import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.file.Files
 
-import org.apache.spark.{SparkEnv, TaskContext}
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import org.apache.spark.{SparkContext, SparkEnv, TaskContext}
 import org.apache.spark.api.python.PythonBroadcast
+import org.apache.spark.internal.config.IO_ENCRYPTION_ENABLED
 import org.apache.spark.io.CompressionCodec
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.util.Utils
+import org.apache.spark.util.{CompletionIterator, Utils}
 
 /**
- * The chunks of one partition as a task result: counts of rows and of uncompressed bytes, then the compressed
- * records. Task results are byte arrays, because Kryo may require registration of any other class.
+ * The chunks of one partition as a task result: counts of rows and of uncompressed bytes, then the compressed records, or
+ * JSON that names the file of the messages. Task results are byte arrays, because Kryo may require registration of any
+ * other class.
  */
 class BroadcastPart(result: Array[Byte]) {
   private val counts = ByteBuffer.wrap(result)
 
   def rows: Long = counts.getLong(0)
   def bytes: Long = counts.getLong(8)
-  def records: InputStream =
+  def content: InputStream =
     new ByteArrayInputStream(result, BroadcastPart.HeaderBytes, result.length - BroadcastPart.HeaderBytes)
 }
 
 object BroadcastPart {
   val HeaderBytes = 16
+
+  def of(rows: Long, bytes: Long, content: ByteArrayOutputStream): Array[Byte] = {
+    val result = new ByteArrayOutputStream(HeaderBytes + content.size)
+    result.write(ByteBuffer.allocate(HeaderBytes).putLong(rows).putLong(bytes).array())
+    content.writeTo(result)
+    result.toByteArray
+  }
+}
+
+/** How tasks return the chunks of a broadcast, and how the driver writes them to the pickled list of the broadcast. */
+sealed trait BroadcastTransfer {
+
+  /** Returns the chunk rows of a partition as a [[BroadcastPart]]. */
+  def pack: PartitionFunction[InternalRow, Array[Byte]]
+
+  /** Write the list's records of a part. */
+  def write(part: BroadcastPart, out: OutputStream): Unit
+}
+
+/** The chunks come to the driver compressed; Spark transfers them to the executors. */
+private object ThroughDriver extends BroadcastTransfer {
+
+  override object pack extends PartitionFunction[InternalRow, Array[Byte]] {
+    override def apply(context: TaskContext, chunks: Iterator[InternalRow]): Array[Byte] = {
+      val content = new ByteArrayOutputStream()
+      val out = codec.compressedOutputStream(content)
+      var (rows, size) = (0L, 0L)
+      chunks.foreach { row =>
+        val data = row.getBinary(ChunkRow.Data)
+        rows += row.getLong(ChunkRow.Rows)
+        size += data.length
+        Pickle.writeBytes(data, out)
+      }
+      out.close()
+      BroadcastPart.of(rows, size, content)
+    }
+  }
+
+  override def write(part: BroadcastPart, out: OutputStream): Unit =
+    Utils.copyStream(codec.compressedInputStream(part.content), out)
+
+  private def codec: CompressionCodec = CompressionCodec.createCodec(SparkEnv.get.conf)
+}
+
+/** All tasks run on the driver's machine: each writes its chunks to a file in `folder`, which workers map. */
+private class LocalParts(folder: File) extends BroadcastTransfer {
+
+  override val pack: PartitionFunction[InternalRow, Array[Byte]] = new WritePart(folder)
+
+  override def write(part: BroadcastPart, out: OutputStream): Unit = Pickle.writeText(part.content.readAllBytes(), out)
+}
+
+private class WritePart(folder: File) extends PartitionFunction[InternalRow, Array[Byte]] {
+
+  override def apply(context: TaskContext, chunks: Iterator[InternalRow]): Array[Byte] = {
+    val file = Files.createTempFile(folder.toPath, "part", "")
+    val description = Json.obj().put("path", file.toString)
+    val lengths = description.putArray("lengths")
+    var (rows, size) = (0L, 0L)
+    Utils.tryWithResource(new BufferedOutputStream(Files.newOutputStream(file), WritePart.BufferBytes)) { out =>
+      chunks.foreach { row =>
+        val data = row.getBinary(ChunkRow.Data)
+        rows += row.getLong(ChunkRow.Rows)
+        size += data.length
+        lengths.add(data.length)
+        out.write(data)
+        out.write(WritePart.Padding, 0, WritePart.padding(data.length))
+      }
+    }
+    val content = new ByteArrayOutputStream()
+    content.write(Manifest.mapper.writeValueAsBytes(description))
+    BroadcastPart.of(rows, size, content)
+  }
+}
+
+private object WritePart {
+  val BufferBytes: Int = 1 << 18
+
+  /** Each message begins at a multiple of as many bytes as Arrow aligns to. */
+  private val Alignment = 64
+  val Padding = new Array[Byte](Alignment)
+
+  def padding(length: Int): Int = (Alignment - length % Alignment) % Alignment
+}
+
+/** Records of a pickled list (protocol 4: `]`, `(`, then BINBYTES8 or BINUNICODE8 records, `e`, `.`). */
+private object Pickle {
+  val Begin: Array[Byte] = Array(0x80.toByte, 4.toByte, ']'.toByte, '('.toByte)
+  val End: Array[Byte] = Array('e'.toByte, '.'.toByte)
+  val Bytes = 0x8e
+  val Text = 0x8d
+  private val LengthBytes = 8
+
+  def writeBytes(data: Array[Byte], out: OutputStream): Unit = write(Bytes, data, out)
+
+  def writeText(utf8: Array[Byte], out: OutputStream): Unit = write(Text, utf8, out)
+
+  private def write(kind: Int, data: Array[Byte], out: OutputStream): Unit = {
+    out.write(kind)
+    out.write(littleEndian.putLong(data.length).array())
+    out.write(data)
+  }
+
+  /** Read the kind of the next record and its data; None at the end. */
+  def read(in: DataInputStream): Option[(Int, Array[Byte])] = in.readUnsignedByte() match {
+    case kind @ (Bytes | Text) =>
+      val length = littleEndian
+      in.readFully(length.array())
+      val data = new Array[Byte](Math.toIntExact(length.getLong(0)))
+      in.readFully(data)
+      Some(kind -> data)
+    case _ => None
+  }
+
+  private def littleEndian: ByteBuffer = ByteBuffer.allocate(LengthBytes).order(ByteOrder.LITTLE_ENDIAN)
 }
 
 /**
  * The file behind a broadcast of chunks. Spark transfers it to each executor and passes its path (with encryption: its
  * content) to Python workers, which expect one pickled object. So the file is a pickle: a list of `bytes`, each the
- * Arrow message of one chunk (pickle protocol 4: `]`, `(`, then BINBYTES8 records, `e`, `.`).
+ * Arrow message of one chunk, or of JSON texts, each with the path of a file of messages and their lengths.
+ *
+ * It is in a folder of its own on the driver, with the files that it names; the folder lives as long as the object that
+ * [[write]] returns.
  */
-object BroadcastFile {
-  private val Protocol = Array(0x80.toByte, 4.toByte, ']'.toByte, '('.toByte)
-  private val Record = 0x8e
-  private val End = Array('e'.toByte, '.'.toByte)
-  private val LengthBytes = 8
+class BroadcastFile(sc: SparkContext) {
+  private val folder = Files.createTempDirectory(new File(Utils.getLocalDir(sc.conf)).toPath, "broadcast").toFile
 
-  private val cleaner = Cleaner.create()
+  val transfer: BroadcastTransfer =
+    if (sc.isLocal && !sc.conf.get(IO_ENCRYPTION_ENABLED)) new LocalParts(folder) else ThroughDriver
 
-  /** Compresses the chunk rows of a partition in a task. */
-  object Pack extends PartitionFunction[InternalRow, Array[Byte]] {
-    override def apply(context: TaskContext, chunks: Iterator[InternalRow]): Array[Byte] = pack(chunks)
-  }
-
-  /** Compress the chunk rows of a partition behind a header of their number and size. */
-  private def pack(chunks: Iterator[InternalRow]): Array[Byte] = {
-    val bytes = new ByteArrayOutputStream()
-    bytes.write(new Array[Byte](BroadcastPart.HeaderBytes))
-    val out = codec.compressedOutputStream(bytes)
-    var rows = 0L
-    var size = 0L
-    chunks.foreach { row =>
-      val data = row.getBinary(ChunkRow.Data)
-      rows += row.getLong(ChunkRow.Rows)
-      size += data.length
-      out.write(Record)
-      out.write(littleEndian.putLong(data.length).array())
-      out.write(data)
-    }
-    out.close()
-    val result = bytes.toByteArray
-    ByteBuffer.wrap(result).putLong(0, rows).putLong(8, size)
-    result
-  }
-
-  /** Write the parts in order to a file on the driver; the file lives as long as the returned broadcast. */
-  def write(parts: Iterator[BroadcastPart]): PythonBroadcast = {
-    val file = Files.createTempFile(new File(Utils.getLocalDir(SparkEnv.get.conf)).toPath, "broadcast", "").toFile
-    try {
-      val out = SparkEnv.get.serializerManager.wrapForEncryption(
-        new BufferedOutputStream(new FileOutputStream(file)): OutputStream)
-      Utils.tryWithSafeFinally {
-        out.write(Protocol)
-        parts.foreach(p => Utils.copyStream(codec.compressedInputStream(p.records), out))
-        out.write(End)
-      } {
-        out.close()
-      }
-    } catch {
-      case e: Throwable =>
-        file.delete()
-        throw e
+  /** Write the parts in order. */
+  def write(parts: Array[BroadcastPart]): PythonBroadcast = {
+    val file = Files.createTempFile(folder.toPath, "list", "").toFile
+    val out = SparkEnv.get.serializerManager.wrapForEncryption(
+      new BufferedOutputStream(new FileOutputStream(file)): OutputStream)
+    Utils.tryWithSafeFinally {
+      out.write(Pickle.Begin)
+      parts.foreach(transfer.write(_, out))
+      out.write(Pickle.End)
+    } {
+      out.close()
     }
     val broadcast = new PythonBroadcast(file.getAbsolutePath)
-    cleaner.register(broadcast, new Removal(file))
+    BroadcastFile.cleaner.register(broadcast, new BroadcastFile.Removal(folder))
     broadcast
   }
 
-  /** Call `use` with the messages in the file at `path`; `use` must not keep the iterator. */
+  /** Remove the folder of a broadcast that failed. */
+  def remove(): Unit = new BroadcastFile.Removal(folder).run()
+}
+
+object BroadcastFile {
+  private val cleaner = Cleaner.create()
+
+  /** Call `use` with the messages of the file at `path`; `use` must not keep the iterator. */
   def read[T](path: String)(use: Iterator[Array[Byte]] => T): T = {
     val in = new DataInputStream(SparkEnv.get.serializerManager.wrapForEncryption(
       new BufferedInputStream(new FileInputStream(path)): InputStream))
     Utils.tryWithSafeFinally {
-      in.readFully(new Array[Byte](Protocol.length))
-      use(Iterator.continually(in.readUnsignedByte()).takeWhile(_ == Record).map(_ => message(in)))
+      in.readFully(new Array[Byte](Pickle.Begin.length))
+      use(Iterator.continually(Pickle.read(in)).takeWhile(_.isDefined).flatten.flatMap {
+        case (Pickle.Text, json) => partMessages(Manifest.mapper.readTree(json))
+        case (_, message) => Iterator.single(message)
+      })
     } {
       in.close()
     }
   }
 
-  private def message(in: DataInputStream): Array[Byte] = {
-    val length = littleEndian
-    in.readFully(length.array())
-    val data = new Array[Byte](Math.toIntExact(length.getLong(0)))
-    in.readFully(data)
-    data
+  /** Return the messages of a file of a partition. */
+  private def partMessages(description: JsonNode): Iterator[Array[Byte]] = {
+    val in = new DataInputStream(new BufferedInputStream(new FileInputStream(description.get("path").asText)))
+    val lengths = description.get("lengths").elements().asScala.map(_.asInt)
+    val messages = lengths.map { length =>
+      val data = new Array[Byte](length)
+      in.readFully(data)
+      in.skipNBytes(WritePart.padding(length))
+      data
+    }
+    CompletionIterator[Array[Byte], Iterator[Array[Byte]]](messages, in.close())
   }
 
-  private def littleEndian: ByteBuffer = ByteBuffer.allocate(LengthBytes).order(ByteOrder.LITTLE_ENDIAN)
-
-  private def codec: CompressionCodec = CompressionCodec.createCodec(SparkEnv.get.conf)
-
-  /** Deletes the file; it must not reference the broadcast whose end it awaits. */
-  private class Removal(file: File) extends Runnable {
-    override def run(): Unit = file.delete()
+  /** Deletes a folder; it must not reference the broadcast whose end it awaits. */
+  private class Removal(folder: File) extends Runnable {
+    /** A task of a failed job may write into it once more; Spark deletes its local directories at its end. */
+    override def run(): Unit = {
+      Option(folder.listFiles()).foreach(_.foreach(_.delete()))
+      folder.delete()
+    }
   }
 }

@@ -78,9 +78,22 @@ case class PipelineBroadcastExchangeExec(mode: BroadcastMode, child: SparkPlan) 
     }
 
   private def broadcastChunks(): Broadcast[PythonBroadcast] = {
-    val parts = timed("collectTime") {
-      PartitionFunction.run(chunkRows(), BroadcastFile.Pack).map(new BroadcastPart(_))
+    val file = new BroadcastFile(sparkContext)
+    val broadcast = try {
+      val parts = collected(file.transfer)
+      val written = timed("buildTime")(file.write(parts))
+      timed("broadcastTime")(sparkContext.broadcast(written))
+    } catch {
+      case e: Throwable =>
+        file.remove()
+        throw e
     }
+    postMetrics()
+    broadcast
+  }
+
+  private def collected(transfer: BroadcastTransfer): Array[BroadcastPart] = {
+    val parts = timed("collectTime")(PartitionFunction.run(chunkRows(), transfer.pack).map(new BroadcastPart(_)))
     val rows = parts.map(_.rows).sum
     longMetric("numOutputRows") += rows
     val maxRows = BroadcastSize.maxRows(mode)
@@ -89,10 +102,7 @@ case class PipelineBroadcastExchangeExec(mode: BroadcastMode, child: SparkPlan) 
     longMetric("dataSize") += size
     val maxSize = conf.maxBroadcastTableSizeInBytes
     if (size >= maxSize) throw QueryExecutionErrors.cannotBroadcastTableOverMaxTableBytesError(maxSize, size)
-    val file = timed("buildTime")(BroadcastFile.write(parts.iterator))
-    val broadcast = timed("broadcastTime")(sparkContext.broadcast(file))
-    postMetrics()
-    broadcast
+    parts
   }
 
   private def chunkRows(): RDD[InternalRow] = child match {
