@@ -1,4 +1,4 @@
-"""A job that compares queries with shuffles with vanilla Spark: with AQE on and off, also one that Spark reads."""
+"""A job that compares queries with vanilla Spark, with AQE on and off: shuffles, one that Spark reads, a broadcast."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ _QUERIES = (
     "SELECT * FROM (SELECT /*+ REPARTITION(7, k) */ * FROM rows) ORDER BY t DESC, id",
     "SELECT /*+ REPARTITION(3) */ id FROM rows",
     "SELECT /*+ REPARTITION(4, k) */ * FROM rows WHERE id > 1000000",
+    "SELECT /*+ BROADCAST(b) */ a.id, b.t, b.d FROM rows a JOIN rows b ON a.id = b.id + 1",
 )
 
 
