@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import answers, oracle, report
+from benchmarks import answers, cpu, oracle, report
 from benchmarks.engine import Engine, EngineError
 from benchmarks.queries import Query
 from benchmarks.session import PIPELINE, SPARK
@@ -25,6 +25,7 @@ class Measurement:
     answer: answers.Answer | None = None
     summary: dict[str, Any] = field(default_factory=dict)
     spent: dict[str, float] = field(default_factory=dict)
+    cpu: dict[str, float] = field(default_factory=dict)
     error: str | None = None
 
 
@@ -65,12 +66,15 @@ def run_query(query: Query, engines: Mapping[str, Engine], plan: Plan) -> dict[s
 
 def run_once(query: Query, engine: Engine, measurement: Measurement, *, is_first: bool) -> None:
     """Run ``query`` once and add the results to ``measurement``, with the answer for the first run."""
+    jvm = int(engine.started["jvm"])
     with tempfile.NamedTemporaryFile() as file:
+        before = cpu.reading(jvm)
         try:
             response = engine.call("run", sql=query.sql, sink=query.sink, answer=file.name if is_first else None)
         except EngineError as error:
             measurement.error = str(error)
             return
+        measurement.cpu = cpu.spent(before, cpu.reading(jvm))
         measurement.seconds.append(response["seconds"])
         measurement.summary = response["summary"]
         measurement.spent = response["spent"]
@@ -82,6 +86,7 @@ def run_once(query: Query, engine: Engine, measurement: Measurement, *, is_first
 def _engine_part(engine: Engine, measurement: Measurement) -> dict[str, Any]:
     part: dict[str, Any] = report.timing(measurement.seconds) if measurement.seconds else {}
     part["breakdown_s"] = measurement.spent | measurement.summary.get("breakdown_s", {})
+    part["cpu_s"] = measurement.cpu
     part["peak_rss_mib"] = engine.memory.peak_mib
     return part | ({} if measurement.error is None else {"error": measurement.error})
 
