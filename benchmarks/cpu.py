@@ -31,8 +31,9 @@ def reading(jvm: int) -> Reading:
     """Return the CPU seconds so far of a JVM and its workers, by ``jvm_…`` and ``workers_…``."""
     found: defaultdict[str, float] = defaultdict(float)
     for thread in _entries(Path(f"/proc/{jvm}/task")):
+        name = _text(thread / "comm")
         for kind, names in _THREADS.items():
-            if _text(thread / "comm").startswith(names):
+            if name.startswith(names):
                 found[f"jvm_{kind}"] += _seconds(_stat(thread))
     found["jvm_other"] = _seconds(_stat(Path(f"/proc/{jvm}"))) - sum(found.values())
     for worker in children(jvm):

@@ -51,22 +51,34 @@ sealed trait BroadcastTransfer {
   def write(part: BroadcastPart, out: OutputStream): Unit
 }
 
+/** Packs the chunks of a partition, which it counts. */
+private abstract class PackPart extends PartitionFunction[InternalRow, Array[Byte]] {
+
+  /** Write messages; return what the result has behind the counts. */
+  protected def write(messages: Iterator[Array[Byte]]): ByteArrayOutputStream
+
+  override def apply(context: TaskContext, chunks: Iterator[InternalRow]): Array[Byte] = {
+    var (rows, size) = (0L, 0L)
+    val content = write(chunks.map { row =>
+      val data = row.getBinary(ChunkRow.Data)
+      rows += row.getLong(ChunkRow.Rows)
+      size += data.length
+      data
+    })
+    BroadcastPart.of(rows, size, content)
+  }
+}
+
 /** The chunks come to the driver compressed; Spark transfers them to the executors. */
 private object ThroughDriver extends BroadcastTransfer {
 
-  override object pack extends PartitionFunction[InternalRow, Array[Byte]] {
-    override def apply(context: TaskContext, chunks: Iterator[InternalRow]): Array[Byte] = {
+  override object pack extends PackPart {
+    override protected def write(messages: Iterator[Array[Byte]]): ByteArrayOutputStream = {
       val content = new ByteArrayOutputStream()
       val out = codec.compressedOutputStream(content)
-      var (rows, size) = (0L, 0L)
-      chunks.foreach { row =>
-        val data = row.getBinary(ChunkRow.Data)
-        rows += row.getLong(ChunkRow.Rows)
-        size += data.length
-        Pickle.writeBytes(data, out)
-      }
+      messages.foreach(Pickle.writeBytes(_, out))
       out.close()
-      BroadcastPart.of(rows, size, content)
+      content
     }
   }
 
@@ -84,18 +96,14 @@ private class LocalParts(folder: File) extends BroadcastTransfer {
   override def write(part: BroadcastPart, out: OutputStream): Unit = Pickle.writeText(part.content.readAllBytes(), out)
 }
 
-private class WritePart(folder: File) extends PartitionFunction[InternalRow, Array[Byte]] {
+private class WritePart(folder: File) extends PackPart {
 
-  override def apply(context: TaskContext, chunks: Iterator[InternalRow]): Array[Byte] = {
+  override protected def write(messages: Iterator[Array[Byte]]): ByteArrayOutputStream = {
     val file = Files.createTempFile(folder.toPath, "part", "")
     val description = Json.obj().put("path", file.toString)
     val lengths = description.putArray("lengths")
-    var (rows, size) = (0L, 0L)
     Utils.tryWithResource(new BufferedOutputStream(Files.newOutputStream(file), WritePart.BufferBytes)) { out =>
-      chunks.foreach { row =>
-        val data = row.getBinary(ChunkRow.Data)
-        rows += row.getLong(ChunkRow.Rows)
-        size += data.length
+      messages.foreach { data =>
         lengths.add(data.length)
         out.write(data)
         out.write(WritePart.Padding, 0, WritePart.padding(data.length))
@@ -103,7 +111,7 @@ private class WritePart(folder: File) extends PartitionFunction[InternalRow, Arr
     }
     val content = new ByteArrayOutputStream()
     content.write(Manifest.mapper.writeValueAsBytes(description))
-    BroadcastPart.of(rows, size, content)
+    content
   }
 }
 
