@@ -168,6 +168,22 @@ def test_join_reduction_adds_semi_join_to_other_side(spark: SparkSession, tables
 
 
 @pytest.mark.parametrize("aqe", ["true", "false"])
+def test_view_in_a_join_and_a_subquery_is_aggregated_once(spark: SparkSession, tables: TableShelf, aqe: str) -> None:
+    tables.use(["tame"])
+    query = """WITH v AS (SELECT i, sum(l) AS s FROM tame WHERE z > 0 GROUP BY i)
+               SELECT a.id, v.s FROM tame a JOIN v ON a.i = v.i WHERE v.s > (SELECT avg(s) FROM v)"""
+    settings = {"spark.sql.adaptive.enabled": aqe, "spark.sql.autoBroadcastJoinThreshold": "1"}
+    reused = []
+    for enabled in ("false", "true"):
+        with configured(spark, settings | {ENABLED: enabled}):
+            frame = spark.sql(query)
+            frame.collect()
+            mode = spark._jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted")  # type: ignore[union-attr]
+            reused.append(frame._jdf.queryExecution().explainString(mode).count("ReusedExchange"))
+    assert reused[0] == 0 < reused[1]
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
 def test_rows_are_sorted_within_partitions(spark: SparkSession, tables: TableShelf, aqe: str) -> None:
     tables.use(["numbers"])
 

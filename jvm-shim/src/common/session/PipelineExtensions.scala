@@ -2,14 +2,17 @@ package org.pysparkpipeline
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, EarlyReduction, EmptyAggregations,
-  GuardedRule, GuardedStrategy, PlacementSensitiveJoins, ScalarSubqueries, SemiJoinReduction, SessionSettings, StagePreparation, UnionCoalescing}
+  GuardedRule, GuardedStrategy, PlacementSensitiveJoins, ScalarSubqueries, SemiJoinReduction, SessionSettings, SharedAggregationStrategy,
+  SharedAggregations, StagePreparation, UnionCoalescing}
 
 /**
  * Adds the extension's rules to Spark's planning, in the order in which they run:
  *
  *  1. `PlacementSensitiveJoins` (optimizer) marks the joins that must not be broadcast, `ScalarSubqueries` the plans that
- *     return one row. `EarlyReduction` (optimizer) inserts semi joins that drop rows earlier than a join above would.
- *  2. `BroadcastStrategy` (planner strategy) plans broadcast joins for the other joins if the engine can broadcast a side.
+ *     return one row. `SharedAggregations` moves filters of NULL keys above aggregations that occur twice, `EarlyReduction`
+ *     inserts semi joins that drop rows earlier than a join above would (optimizer).
+ *  2. `BroadcastStrategy` (planner strategy) plans broadcast joins for the other joins if the engine can broadcast a side,
+ *     `SharedAggregationStrategy` the filters that `SharedAggregations` moved.
  *  3. `StagePreparation` (query-stage preparation, AQE on) receives the whole physical plan after `EnsureRequirements`,
  *     and again at every replan; it converts each supported operator to a `PipelineOperatorExec` and its exchanges to
  *     `PipelineShuffleExchangeExec`. Operators remain single nodes, because AQE links stages to the logical nodes of
@@ -26,8 +29,10 @@ class PipelineExtensions extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     SessionSettings.applyWithoutPlugin()
     extensions.injectPlannerStrategy(_ => new GuardedStrategy(new BroadcastStrategy))
+    extensions.injectPlannerStrategy(_ => new GuardedStrategy(SharedAggregationStrategy))
     extensions.injectPreCBORule(_ => new GuardedRule(PlacementSensitiveJoins))
     extensions.injectPreCBORule(_ => new GuardedRule(ScalarSubqueries))
+    extensions.injectPreCBORule(_ => new GuardedRule(SharedAggregations))
     extensions.injectPreCBORule(_ => new GuardedRule(EarlyReduction))
     extensions.injectRuntimeOptimizerRule(_ => new GuardedRule(EmptyAggregations))
     extensions.injectRuntimeOptimizerRule(_ => new GuardedRule(SemiJoinReduction))

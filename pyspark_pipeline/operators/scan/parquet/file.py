@@ -139,14 +139,18 @@ class ParquetFileReader:
         places = (place for place in self._places if place is not None and place not in self._nested)
         return {(name := self._schema.field(place).name): self._leaves[name] for place in places}
 
-    def _known_leaves(self) -> dict[str, tuple[int, pa.DataType]]:
-        """Return the columns whose pages may be decoded here, by name: their leaves and the types pyarrow shows."""
+    def _known_leaves(self) -> dict[str, tuple[int, pa.DataType, bool]]:
+        """Return the columns whose pages may be decoded here, by name.
+
+        Of each its leaf, the type that pyarrow shows, and whether it may have NULLs.
+        """
         schema = self._reader_metadata.schema.to_arrow_schema()
         found = {}
         for name, leaf in self._flat.items():
             places = schema.get_all_field_indices(name)
-            if len(places) == 1 and is_known(self.metadata.schema.column(leaf), schema.field(places[0]).type):
-                found[name] = leaf, schema.field(places[0]).type
+            column = self.metadata.schema.column(leaf)
+            if len(places) == 1 and is_known(column, schema.field(places[0]).type):
+                found[name] = leaf, schema.field(places[0]).type, column.max_definition_level > 0
         return found
 
     def _plain_leaves(self) -> frozenset[int]:
@@ -323,10 +327,9 @@ class ParquetFileReader:
         """Return the columns of a row group that are decoded here, by name."""
         group = self.metadata.row_group(index)
         found = {}
-        for name, (leaf, shown) in self._known.items():
+        for name, (leaf, shown, is_nullable) in self._known.items():
             pages = None
             if name in encoded or not (pa.types.is_string(shown) or pa.types.is_string_view(shown)):
-                is_nullable = self.metadata.schema.column(leaf).max_definition_level > 0
                 pages = open_pages(self._file.fileno(), group.column(leaf), is_nullable, shown)
             if pages is not None:
                 found[name] = pages

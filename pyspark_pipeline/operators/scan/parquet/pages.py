@@ -13,6 +13,7 @@ import os
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -98,9 +99,12 @@ def open_pages(file: int, column: pq.ColumnChunkMetaData, is_nullable: bool, sho
         done += count
     table = _page_table(data, size, column.num_values)
     width = _WIDTHS.get(column.physical_type)
-    if table is None or not _are_known(table.tolist(), is_nullable, width is None):
+    if table is None:
         return None
-    return ColumnPages(data, table, column.compression, is_nullable, width, shown)
+    pages: list[list[int]] = table.tolist()
+    if not _are_known(pages, is_nullable, width is None):
+        return None
+    return ColumnPages(data, table, pages, column.compression, is_nullable, width, shown)
 
 
 def _page_table(data: UInt8Array, size: int, values: int) -> Int64Array | None:
@@ -137,6 +141,13 @@ def _are_known(table: Sequence[Sequence[int]], is_nullable: bool, is_text: bool)
     return True
 
 
+def _no_places(pages: int) -> Int64Array:
+    """Return a place of -1, for a page that is not there, for each page."""
+    places = np.empty(pages, dtype=np.int64)
+    places.fill(-1)
+    return places
+
+
 def _damaged(why: str) -> pa.ArrowInvalid:
     return pa.ArrowInvalid(f"a page is damaged: {why}")
 
@@ -144,12 +155,19 @@ def _damaged(why: str) -> pa.ArrowInvalid:
 class ColumnPages:
     """The values of a column chunk, in the order of the file. Not for several threads.
 
-    ``table`` is a table of pages of the bytes ``data``, which ``codec`` compressed. ``width`` is the number of bytes of
-    a value, None for texts, ``shown`` the type of the arrays.
+    ``table`` is a table of pages of the bytes ``data``, which ``codec`` compressed, ``pages`` the same as lists.
+    ``width`` is the number of bytes of a value, None for texts, ``shown`` the type of the arrays.
     """
 
     def __init__(
-        self, data: UInt8Array, table: Int64Array, codec: str, is_nullable: bool, width: int | None, shown: pa.DataType
+        self,
+        data: UInt8Array,
+        table: Int64Array,
+        pages: list[list[int]],
+        codec: str,
+        is_nullable: bool,
+        width: int | None,
+        shown: pa.DataType,
     ) -> None:
         self._data = data
         self._codec = codec
@@ -160,17 +178,17 @@ class ColumnPages:
         self._shown = shown
         self._unscaled = _INTEGERS[width] if width and pa.types.is_decimal128(shown) else None
         self._dtype = np.dtype(_WORDS[width or _CODE_BYTES])
-        has_dictionary = len(table) > 0 and int(table[0, page_kernels.KIND]) == page_kernels.DICTIONARY_PAGE
-        self._dictionary_page = table[0].tolist() if has_dictionary else None
+        has_dictionary = bool(pages) and pages[0][page_kernels.KIND] == page_kernels.DICTIONARY_PAGE
+        self._dictionary_page = pages[0] if has_dictionary else None
         self._table = table[int(has_dictionary) :]
-        self._pages: list[list[int]] = self._table.tolist()
-        self._ends = np.cumsum(self._table[:, page_kernels.NUM_VALUES]).tolist()  # numbers of the rows after the pages
+        self._pages = pages[int(has_dictionary) :]
+        self._ends = list(accumulate(page[page_kernels.NUM_VALUES] for page in self._pages))  # rows up to their ends
         self._row = 0  # the next one
         self._state = np.zeros(value_kernels.COLUMN_STATE_SIZE, dtype=np.int64)
         is_stored = codec == "UNCOMPRESSED"
         if is_stored and any(page[page_kernels.SIZE] != page[page_kernels.STORED_SIZE] for page in self._pages):
             raise _damaged("its size is wrong")
-        self._places = self._table[:, page_kernels.START].copy() if is_stored else np.full(len(self._pages), -1)
+        self._places = self._table[:, page_kernels.START].copy() if is_stored else _no_places(len(self._pages))
         self._bytes = data
         self._loaded = 0  # the pages before this one have places, unless they were read
         #: Tests and the values of the dictionary that they accept, see :meth:`keep_accepted`.
@@ -185,7 +203,8 @@ class ColumnPages:
     def read(self, rows: int, chosen: Int32Array | None = None) -> pa.Array:
         """Return the next ``rows`` rows, or those of them that are ``chosen``, ascending places, shape (chosen,)."""
         count = rows if chosen is None else chosen.size
-        out = np.frombuffer(pa.allocate_buffer(count * self._dtype.itemsize), dtype=self._dtype)
+        buffer = pa.allocate_buffer(count * self._dtype.itemsize)
+        out = np.frombuffer(buffer, dtype=self._dtype)
         valid = np.empty(count, dtype=np.uint8) if self._is_nullable else _NO_LEVELS
         self._load(rows, chosen)
         result = value_kernels.read_values(
@@ -205,7 +224,7 @@ class ColumnPages:
         self._check(result)
         self._row += rows
         mask, nulls = pack_validity(valid.view(np.bool_)) if self._is_nullable else (None, 0)
-        return self._array([mask, pa.py_buffer(out)], count, nulls)
+        return self._array([mask, buffer], count, nulls)
 
     def keep_accepted(self, rows: int, accepted: UInt8Array, mask: UInt8Array) -> None:
         """Clear the mask of those of the next ``rows`` rows whose value is not accepted; the rows stay the next ones.
@@ -258,7 +277,7 @@ class ColumnPages:
         stop = min(bisect_left(self._ends, end) + 1, len(self._pages))
         if stop <= self._loaded:
             return
-        places, size = np.full(len(self._pages), -1), 0
+        places, size = _no_places(len(self._pages)), 0
         wanted = self._wanted(first, stop, end, chosen)
         for page in wanted:
             levels = self._levels_before(page)
