@@ -143,8 +143,8 @@ class Options:
     jvm_input: str = _declare("jvmInput", "choice", "auto", choices=("auto", "always", "never"),
         doc="Whether rows produced by the JVM may be the input of a fragment: by the cost rule, always, never.")
     jvm_expressions: bool = _declare("jvmExpressions", "boolean", "true",
-        doc="Let Spark's own code evaluate expressions that the engine does not support, in the executor's JVM, on"
-            " chunks of a fragment; false leaves their operators to Spark.")
+        doc="Let Spark's own code evaluate expressions and aggregate functions that the engine does not support, in the"
+            " executor's JVM, on chunks of a fragment; false leaves their operators to Spark.")
     explain_log_level: str = _declare("explain.logLevel", "choice", "info", choices=("off", "debug", "info", "warn"),
         doc="Level of the log line per query.")
     batch_rows: int = _declare("batchRows", "int", "131072", minimum=1, maximum=1048576,

@@ -110,17 +110,35 @@ def test_cached_plans_and_replans_keep_expressions(session: SparkSession) -> Non
 _UDF = """
 package marks
 
+import java.util.function.Consumer
+
+import org.apache.spark.sql.{Encoder, Encoders, SparkSession, functions}
 import org.apache.spark.sql.api.java.UDF1
+import org.apache.spark.sql.expressions.Aggregator
 
 class AddMark extends UDF1[String, String] {
   override def call(text: String): String = if (text == "R!") throw new IllegalStateException("no mark") else text + "!"
+}
+
+object Longest extends Aggregator[String, String, String] {
+  override def zero: String = ""
+  override def reduce(longest: String, text: String): String = merge(longest, if (text == null) "" else text)
+  override def merge(a: String, b: String): String = if (b.length > a.length) b else a
+  override def finish(longest: String): String = if (longest == "R") throw new IllegalStateException("no R") else longest
+  override def bufferEncoder: Encoder[String] = Encoders.STRING
+  override def outputEncoder: Encoder[String] = Encoders.STRING
+}
+
+class RegisterLongest extends Consumer[SparkSession] {
+  override def accept(session: SparkSession): Unit =
+    session.udf.register("longest", functions.udaf(Longest, Encoders.STRING))
 }
 """
 
 
 @pytest.fixture(scope="module")
 def _mark_jar(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a jar with the class of a user's function, compiled by the compiler in Spark's jars."""
+    """Return a jar with the classes of a user's functions, compiled by the compiler in Spark's jars."""
     folder = tmp_path_factory.mktemp("udf")
     source, classes = folder / "AddMark.scala", folder / "classes"
     source.write_text(_UDF)
@@ -149,6 +167,39 @@ def test_functions_of_java_run_in_fragments(session: SparkSession, _mark_jar: Pa
     assert failed.error == raised.error
     assert failed.error is not None
     assert "FAILED_EXECUTE_UDF" in str(raised.error) or "FAILED_EXECUTE_UDF" in raised.message
+
+
+def test_aggregate_functions_of_scala_run_in_fragments(session: SparkSession, _mark_jar: Path) -> None:
+    session.sql(f"ADD JAR '{_mark_jar}'")
+    jvm: Any = session._jvm
+    loader = session._jsparkSession.sharedState().jarClassLoader()
+    registration = jvm.java.lang.Class.forName("marks.RegisterLongest", True, loader)
+    registration.getConstructors()[0].newInstance(None).accept(session._jsparkSession)
+    for query in (
+        "SELECT flag, longest(s) AS a, longest(s2) AS b, count(*) AS n FROM texts GROUP BY flag",
+        "SELECT id, longest(s) AS a FROM texts GROUP BY id",
+        "SELECT longest(upper(s2)) AS a FROM texts WHERE id > 3",
+    ):
+        vanilla, ours = (run(session, query, pipeline=on, settings=_ON) for on in (False, True))
+        assert vanilla.rows is not None
+        assert sorted(map(str, vanilla.rows)) == sorted(map(str, ours.rows or ())), query
+        assert ours.conversion is not None
+        assert ours.conversion.converted == ours.conversion.operators, query
+    raising = "SELECT id, longest(flag) AS m FROM texts GROUP BY id"
+    failed, raised = (run(session, raising, pipeline=on, settings=_ON) for on in (False, True))
+    assert failed.error == raised.error
+    assert "no R" in failed.message
+    assert "no R" in raised.message
+
+
+def test_reverted_functions_are_those_of_spark(session: SparkSession) -> None:
+    """Without rows to group, the cost rule leaves the region, and the function, to Spark."""
+    settings = {**_ON, _OPTION + "cost.enabled": "true"}
+    query = "SELECT mode(s) AS m, hll_sketch_estimate(hll_sketch_agg(s2)) AS n FROM texts"
+    vanilla, ours = (run(session, query, pipeline=on, settings=settings) for on in (False, True))
+    assert vanilla.rows == ours.rows
+    assert ours.conversion is not None
+    assert ours.conversion.converted == 0
 
 
 _FILES = sorted((Path(__file__).parent / "expressions").glob("*.sql"))

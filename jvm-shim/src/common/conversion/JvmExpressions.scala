@@ -2,11 +2,11 @@ package org.apache.spark.sql.pysparkpipeline
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction, TypedImperativeAggregate}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
-import org.apache.spark.sql.types.{DataType, StructField, StructType}
+import org.apache.spark.sql.types.{DataType, LongType, StructField, StructType}
 
 /**
  * An expression of a converted operator that Spark's own code evaluates, in the executor's JVM, over chunks of the columns
@@ -26,18 +26,54 @@ case class JvmExpression(child: Expression) extends UnaryExpression {
   /** The columns that it reads, in a fixed order: the arguments of the call in the engine. */
   lazy val columns: Seq[Attribute] = child.references.toSeq
 
-  def call: JvmCall = JvmCall(child, columns)
+  def call: JvmExpressionCall = JvmExpressionCall(child, columns)
 }
 
 /** What an executor needs to evaluate a [[JvmExpression]]: the expression, and the columns that it reads. */
-case class JvmCall(expression: Expression, columns: Seq[Attribute]) {
+case class JvmExpressionCall(expression: Expression, columns: Seq[Attribute]) extends JvmCall {
 
-  def inputs: StructType = StructType(columns.map(c => StructField(c.name, c.dataType, c.nullable)))
+  override def inputs: StructType = JvmExpressions.fields(columns)
 
-  def result: StructType = StructType(Seq(StructField("value", expression.dataType, expression.nullable)))
+  override def result: StructType = JvmCall.result(expression.dataType, expression.nullable)
 
   /** Return the expression over rows of the columns. The executor calls it: transient fields are set in copies. */
   def bound: Expression = BindReferences.bindReference(expression, AttributeSeq(columns))
+}
+
+/**
+ * An aggregate function that Spark's own code computes for the engine, which groups the rows: each stage updates or merges
+ * buffers in the executor's JVM ([[AggregateBuffers]]). `function` is bound to rows of the number of a buffer and `columns`.
+ */
+case class JvmAggregate(function: TypedImperativeAggregate[_], columns: Seq[Expression]) extends AggregateFunction {
+  override def children: Seq[Expression] = columns
+  override def dataType: DataType = function.dataType
+  override def nullable: Boolean = function.nullable
+  override def aggBufferSchema: StructType = function.aggBufferSchema
+  override def aggBufferAttributes: Seq[AttributeReference] = function.aggBufferAttributes
+  override def inputAggBufferAttributes: Seq[AttributeReference] = function.inputAggBufferAttributes
+  override def eval(input: InternalRow): Any = function.eval(input)
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = function.genCode(ctx)
+  override def prettyName: String = function.prettyName
+  override def toString: String = s"jvm($original)"
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): JvmAggregate =
+    copy(columns = newChildren)
+
+  /** The function over the columns, as Spark planned it. */
+  def original: AggregateFunction =
+    function.transform { case r: BoundReference => columns(r.ordinal - 1) }.asInstanceOf[AggregateFunction]
+
+  def call: JvmAggregateCall = JvmAggregateCall(function, columns.zipWithIndex.map { case (c, i) =>
+    StructField(s"c$i", c.dataType, c.nullable)
+  })
+}
+
+object JvmAggregate {
+
+  def apply(function: TypedImperativeAggregate[_]): JvmAggregate = {
+    val columns = function.references.toSeq
+    val row = AttributeReference("buffer", LongType, nullable = false)() +: columns
+    JvmAggregate(BindReferences.bindReference(function: Expression, AttributeSeq(row)).asInstanceOf[TypedImperativeAggregate[_]], columns)
+  }
 }
 
 /** Finds the parts of an operator's expressions that the engine does not support and Spark can evaluate for it. */
@@ -60,13 +96,24 @@ class JvmExpressions(support: Support) {
     case _: Attribute => e
     case _ if support.reason(e).isEmpty => e
     case a: AggregateExpression =>
-      a.copy(aggregateFunction = a.aggregateFunction.mapChildren(wrapped).asInstanceOf[AggregateFunction],
+      val inner = a.copy(aggregateFunction = a.aggregateFunction.mapChildren(wrapped).asInstanceOf[AggregateFunction],
         filter = a.filter.map(wrapped))
+      if (support.reason(inner).isEmpty) inner else ofFunction(a).getOrElse(inner)
     case _: Alias | _: SortOrder | _: Generator => e.mapChildren(wrapped)
     case _: HigherOrderFunction | _: TryEval => if (isEvaluable(e)) JvmExpression(e) else e
     case other =>
       val inner = other.mapChildren(wrapped)
       if (support.argumentReason(inner).nonEmpty && isEvaluable(other)) JvmExpression(other) else inner
+  }
+
+  /**
+   * Return `a` with its function as [[JvmAggregate]]. A function of distinct values reads them in the order of a hash map,
+   * and one with a filter has groups of which it reads no row.
+   */
+  private def ofFunction(a: AggregateExpression): Option[AggregateExpression] = a.aggregateFunction match {
+    case f: TypedImperativeAggregate[_] if !a.isDistinct && a.filter.isEmpty && f.references.nonEmpty && isEvaluable(f) =>
+      Some(a.copy(aggregateFunction = JvmAggregate(f)))
+    case _ => None
   }
 
   private def isEvaluable(e: Expression): Boolean =
@@ -82,13 +129,16 @@ object JvmExpressions {
   /** The levels of the deepest expression that is searched. */
   private val MaxLevels = 200
 
-  /** Return the expressions of `plan` that Spark evaluates for the engine. */
-  def calls(plan: SparkPlan): Seq[JvmExpression] =
-    plan.expressions.flatMap(_.collect { case j: JvmExpression => j })
+  /** Return the expressions and functions of `plan` that Spark evaluates for the engine. */
+  def calls(plan: SparkPlan): Seq[Expression] =
+    plan.expressions.flatMap(_.collect { case j @ (_: JvmExpression | _: JvmAggregate) => j })
 
-  /** Return `plan` with the expressions of [[JvmExpression]]s in their place. */
+  /** Return `plan` with the expressions and functions themselves in their place. */
   def without(plan: SparkPlan): SparkPlan =
-    if (calls(plan).isEmpty) plan else plan.transformExpressions { case JvmExpression(child) => child }
+    if (calls(plan).isEmpty) plan
+    else plan.transformExpressions { case JvmExpression(child) => child; case function: JvmAggregate => function.original }
+
+  def fields(columns: Seq[Attribute]): StructType = StructType(columns.map(c => StructField(c.name, c.dataType, c.nullable)))
 
   /** Return whether only the rows that `plan` reads, and not those of another input, are what its expressions read. */
   private def isHost(plan: SparkPlan): Boolean = plan match {

@@ -17,11 +17,23 @@ import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{MutableProjection, SpecificInternalRow}
+import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate
 import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.types.{DataType, StructField, StructType}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
+/** What the worker of a task may ask the JVM to compute over chunks of `inputs`: a chunk with one column. */
+trait JvmCall extends Serializable {
+  def inputs: StructType
+  def result: StructType
+}
+
+object JvmCall {
+  def result(t: DataType, nullable: Boolean = true): StructType = StructType(Seq(StructField("value", t, nullable)))
+}
+
 /**
- * Evaluates expressions of a fragment by Spark's code, for the worker of one task. The worker connects to a port of this
+ * Evaluates expressions and aggregate functions of a fragment by Spark's code, for the worker of one task. The worker connects to a port of this
  * host's own address, once for each thread, and sends the secret of the control message; then requests one by one: the
  * number of a call, the bytes of a message, and the message with the chunk of the call's columns (integers in network
  * order). The answer is a zero byte, the bytes of a message and the message with the chunk of results; or a one and the
@@ -34,6 +46,7 @@ class ExpressionServer(calls: Array[JvmCall], context: TaskContext, rows: SQLMet
   private val failures = mutable.LinkedHashMap.empty[Int, Throwable]
   private var failed = 0
   private val evaluated, spent = new LongAdder
+  private val buffers = new java.util.IdentityHashMap[JvmAggregateCall, AggregateBuffers]
   private val opened = new ConcurrentLinkedQueue[AutoCloseable]
   private val threads = new ConcurrentLinkedQueue[Thread]
   private val loader = Thread.currentThread().getContextClassLoader
@@ -76,7 +89,7 @@ class ExpressionServer(calls: Array[JvmCall], context: TaskContext, rows: SQLMet
   private def serve(socket: Socket): Unit = {
     val in = new DataInputStream(new BufferedInputStream(socket.getInputStream))
     val out = new DataOutputStream(new BufferedOutputStream(socket.getOutputStream))
-    val evaluators = new Array[ExpressionEvaluator](calls.length)
+    val evaluators = new Array[ChunkEvaluator](calls.length)
     TaskContext.setTaskContext(context)
     try {
       if (MessageDigest.isEqual(in.readNBytes(secret.length), secret)) while (!isClosed) {
@@ -84,7 +97,7 @@ class ExpressionServer(calls: Array[JvmCall], context: TaskContext, rows: SQLMet
         val message = in.readNBytes(in.readInt())
         val began = System.nanoTime()
         try {
-          if (evaluators(number) == null) evaluators(number) = new ExpressionEvaluator(fresh(calls(number)))
+          if (evaluators(number) == null) evaluators(number) = evaluator(calls(number))
           val (count, result) = evaluators(number).evaluate(message)
           evaluated.add(count)
           out.writeByte(0)
@@ -106,10 +119,20 @@ class ExpressionServer(calls: Array[JvmCall], context: TaskContext, rows: SQLMet
     }
   }
 
+  private def evaluator(call: JvmCall): ChunkEvaluator = call match {
+    case e: JvmExpressionCall => new ExpressionEvaluator(fresh(e))
+    case step: JvmStep => new StepEvaluator(step, buffersOf(step.aggregate))
+  }
+
   /** Return a copy of `call`: expressions may have a state, which threads do not share. */
-  private def fresh(call: JvmCall): JvmCall = {
+  private def fresh(call: JvmExpressionCall): JvmExpressionCall = {
     val serializer = SparkEnv.get.closureSerializer.newInstance()
-    serializer.deserialize[JvmCall](serializer.serialize(call), loader)
+    serializer.deserialize[JvmExpressionCall](serializer.serialize(call), loader)
+  }
+
+  /** Return the buffers of a function, which all threads share. */
+  private def buffersOf(call: JvmAggregateCall): AggregateBuffers = buffers.synchronized {
+    buffers.computeIfAbsent(call, _ => new AggregateBuffers(call.function.asInstanceOf[TypedImperativeAggregate[AnyRef]]))
   }
 
   /** Keep an error; of those that the worker asked for no more, as it tried values that no row has, only the last. */
@@ -136,33 +159,46 @@ private object ExpressionServer {
   val KeptFailures = 1024
 }
 
-/** Evaluates a call over chunks. Arguments of nested types are copied to Spark's own rows: Spark cannot copy columnar arrays. */
-private class ExpressionEvaluator(call: JvmCall) extends AutoCloseable {
+/** Evaluates a call over chunks. Nested types are copied to Spark's own rows: Spark cannot copy columnar arrays. */
+private abstract class ChunkEvaluator(call: JvmCall) extends AutoCloseable {
   private val reader = new ChunkReader(call.inputs, ArrowChunks.allocator("pysparkpipeline arguments"))
   private val encoder = new RowEncoder(call.result, ArrowChunks.allocator("pysparkpipeline results"))
-  private val result = new SpecificInternalRow(call.result)
-  private val arguments: InternalRow => InternalRow =
+  protected val copied: InternalRow => InternalRow =
     if (call.inputs.forall(field => Support.isSupported(field.dataType))) identity else new RowProjection(call.inputs)
-  private val projection = MutableProjection.create(Seq(call.bound)).target(result)
 
-  /** Return the number of rows of the chunk in `message`, and the message with the chunk of their results. */
+  /** Return the number of rows of the chunk in `message`, and the message with the chunk of results. */
   def evaluate(message: Array[Byte]): (Int, Array[Byte]) = {
-    val rows = new Evaluated(reader.read(message))
-    encoder.encode(rows, Int.MaxValue)
+    val batch = reader.read(message)
+    (batch.numRows(), encoder.encode(results(batch), Int.MaxValue)._2)
   }
 
-  private class Evaluated(batch: ColumnarBatch) extends Iterator[InternalRow] {
-    private val count = batch.numRows()
-    private var position = 0
-
-    override def hasNext: Boolean = position < count
-
-    override def next(): InternalRow = {
-      projection(arguments(batch.getRow(position)))
-      position += 1
-      result
-    }
-  }
+  /** Return the rows of results, each valid until the next. */
+  protected def results(batch: ColumnarBatch): Iterator[InternalRow]
 
   override def close(): Unit = try reader.close() finally encoder.close()
+}
+
+private class ExpressionEvaluator(call: JvmExpressionCall) extends ChunkEvaluator(call) {
+  private val result = new SpecificInternalRow(call.result)
+  private val projection = MutableProjection.create(Seq(call.bound)).target(result)
+
+  override protected def results(batch: ColumnarBatch): Iterator[InternalRow] =
+    new Iterator[InternalRow] {
+      private val count = batch.numRows()
+      private var position = 0
+
+      override def hasNext: Boolean = position < count
+
+      override def next(): InternalRow = {
+        projection(copied(batch.getRow(position)))
+        position += 1
+        result
+      }
+    }
+}
+
+private class StepEvaluator(step: JvmStep, buffers: AggregateBuffers) extends ChunkEvaluator(step) {
+  override def evaluate(message: Array[Byte]): (Int, Array[Byte]) = buffers.synchronized(super.evaluate(message))
+
+  override protected def results(batch: ColumnarBatch): Iterator[InternalRow] = buffers.run(step, batch, copied)
 }

@@ -30,7 +30,7 @@ class ExpressionJson(withContexts: Boolean = true) {
 
   val contexts: ArrayBuffer[QueryContext] = ArrayBuffer.empty
 
-  /** The expressions that Spark evaluates for the engine; calls refer to them by number (`number`). */
+  /** What Spark evaluates for the engine, expressions and steps of aggregate functions; calls refer to them by number (`number`). */
   val jvmCalls: ArrayBuffer[JvmCall] = ArrayBuffer.empty
 
   /** The number of levels of the deepest written expression. */
@@ -107,6 +107,9 @@ class ExpressionJson(withContexts: Boolean = true) {
       case j: JvmExpression =>
         fields.put("number", jvmCalls.length)
         jvmCalls += j.call
+      case function: JvmAggregate =>
+        fields.put("number", jvmCalls.length)
+        jvmCalls ++= function.call.steps
       case _ =>
     }
     if (!fields.isEmpty) node.set[ObjectNode]("fields", fields)

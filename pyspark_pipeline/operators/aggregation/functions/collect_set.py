@@ -20,6 +20,11 @@ from pyspark_pipeline.kernels.buffers import values
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.scala_sets import count_chains, set_order
 from pyspark_pipeline.kernels.unsafe_arrays import read_heads, read_lists
+from pyspark_pipeline.operators.aggregation.functions.hashed_rows import (
+    HASHED_GROUPS,
+    OBJECT_HASH_AGGREGATION,
+    HashedRows,
+)
 from pyspark_pipeline.operators.aggregation.functions.registry import aggregate
 from pyspark_pipeline.operators.aggregation.functions.set_elements import Elements, set_elements
 from pyspark_pipeline.operators.aggregation.functions.state import PerGroup, StatePool, warm_up
@@ -33,13 +38,7 @@ from pyspark_pipeline.operators.aggregation.functions.value_lists import (
 )
 from pyspark_pipeline.plan.nodes import AggregateCall, Settings
 
-#: Once Spark has so many groups it sorts the other rows, makes sets of them, and adds the sets that it had to these.
-_HASHED_GROUPS = 128
-_PLANNED = {
-    **ONE_CORE_A_TASK,
-    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": [str(_HASHED_GROUPS)],
-    "spark.sql.execution.useObjectHashAggregateExec": ["true"],
-}
+_PLANNED = {**ONE_CORE_A_TASK, **OBJECT_HASH_AGGREGATION}
 _OTHERS = tuple(kind for kind in ORDERED if kind not in FLOATING)
 
 
@@ -59,7 +58,7 @@ class SetState(CollectedState):
     def _begin(self) -> None:
         self._table = self._new_table()
         self._hashed: GroupTable | None = None
-        self._is_full = False
+        self._rows = HashedRows()
         self._sets: tuple[Int64Array, pa.Array] | None = None
 
     def _new_table(self) -> GroupTable:
@@ -81,7 +80,7 @@ class SetState(CollectedState):
 
     def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         column = plain_column(columns[0], self.elements.kind.arrow)
-        hashed = self._count_hashed(groups)
+        hashed = self._rows.count(groups)
         self._update(groups[:hashed], column[:hashed])
         if hashed < groups.size:
             self._begin_sorting()
@@ -98,14 +97,6 @@ class SetState(CollectedState):
             self._table.group_ids([pa.array(groups), self.elements.keys(column)])
             self._sets = None
 
-    def _count_hashed(self, groups: Int64Array) -> int:
-        """Return how many of these rows come before Spark sorts the others."""
-        if self._is_full:
-            return 0
-        last = np.flatnonzero(groups == _HASHED_GROUPS - 1)[:1]
-        self._is_full = last.size > 0
-        return int(last[0]) + 1 if self._is_full else groups.size
-
     def _begin_sorting(self) -> None:
         """Keep the sets so far apart: they are added to those of the other rows."""
         if self._hashed is None:
@@ -117,11 +108,11 @@ class SetState(CollectedState):
         if marks.any():
             self._merge(groups, buffers, marks - 1)
             return
-        hashed = self._count_hashed(groups)
+        hashed = self._rows.count(groups)
         self._merge(groups[:hashed], buffers[:hashed], sizes[:hashed])
         if hashed < groups.size:
             if self._hashed is None:
-                self._largest.array[:_HASHED_GROUPS] = np.diff(self.rows(0, _HASHED_GROUPS)[0])
+                self._largest.array[:HASHED_GROUPS] = np.diff(self.rows(0, HASHED_GROUPS)[0])
             self._begin_sorting()
             self._merge(groups[hashed:], buffers[hashed:], sizes[hashed:])
 

@@ -36,14 +36,15 @@ class CollectedState(State):
 
 
 class ListState(CollectedState):
-    """The rows of each group whose first column is not NULL, in their order.
+    """The rows of each group whose first column is not NULL, or all if it ``keeps_null``, in their order.
 
     If they ``are_structs``, there is one column, whose fields have ``kinds``.
     """
 
-    def __init__(self, kinds: Sequence[DataType], *, are_structs: bool = False) -> None:
+    def __init__(self, kinds: Sequence[DataType], *, are_structs: bool = False, keeps_null: bool = False) -> None:
         self._types = [kind.arrow for kind in kinds]
         self._are_structs = are_structs
+        self._keeps_null = keeps_null
         self._pieces: list[tuple[Int64Array, list[pa.Array]]] = []
         self._is_grouped = True
         self._bytes = 0
@@ -68,7 +69,7 @@ class ListState(CollectedState):
 
     def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         first = columns[0]
-        if first.null_count:
+        if first.null_count and not self._keeps_null:
             rows = np.flatnonzero(np.asarray(first.is_valid()))
             groups, columns = groups[rows], [column.take(pa.array(rows)) for column in columns]
         self._append(groups.copy(), columns[0].flatten() if self._are_structs else columns)
