@@ -17,9 +17,14 @@ _BINARY = parse_type("binary")
 _BOOLEAN = parse_type("boolean")
 
 
+def is_nested(kind: DataType) -> bool:
+    """Return whether keys of a type are compared by normalized keys."""
+    return kind.kind in _KINDS
+
+
 def normalized(key: Expr) -> Expr:
     """Return ``key``, or its normalized key if its type is nested."""
-    if key.type.kind not in _KINDS:
+    if not is_nested(key.type):
         return key
     return Call(name="NormalizedKey", type=_BINARY, nullable=key.nullable, args=(key,))
 
@@ -29,7 +34,7 @@ def with_normalized_keys(node: Aggregate) -> tuple[Aggregate, Project | None]:
 
     The values of nested keys are calls of ``First`` after the others; results refer to these instead of the key.
     """
-    nested = [place for place, key in enumerate(node.grouping) if key.type.kind in _KINDS]
+    nested = [place for place, key in enumerate(node.grouping) if is_nested(key.type)]
     if not nested:
         return node, None
     mode = "Partial" if node.results is None else "Complete"

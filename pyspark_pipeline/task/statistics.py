@@ -52,7 +52,7 @@ _TIMES = (
     _time("filterTime", "filter", "Filter"),
     _time("runtimeFilterTime", "runtime filters", "RuntimeFilter", operators=_JOINS),
     _time("projectTime", "project", "Project"),
-    _time("aggregateTime", "aggregate", "AggregateSink", "AggregateSource", "StreamingAggregate"),
+    _time("aggregateTime", "aggregate", "AggregateSink", "AggregateSource", "StreamingAggregate", "GroupingSets"),
     _time("joinBuildTime", "building join tables", "HashJoinBuild", "NestedLoopJoinBuild"),
     _time("joinProbeTime", "probing join tables", "HashJoinProbe", "NestedLoopJoinProbe"),
     _time("sortTime", "sort", "SortSink", "SortSource", "TopN"),

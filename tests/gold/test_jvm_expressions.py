@@ -124,7 +124,7 @@ object Longest extends Aggregator[String, String, String] {
   override def zero: String = ""
   override def reduce(longest: String, text: String): String = merge(longest, if (text == null) "" else text)
   override def merge(a: String, b: String): String = if (b.length > a.length) b else a
-  override def finish(longest: String): String = if (longest == "R") throw new IllegalStateException("no R") else longest
+  override def finish(text: String): String = if (text == "R") throw new IllegalStateException("no R") else text
   override def bufferEncoder: Encoder[String] = Encoders.STRING
   override def outputEncoder: Encoder[String] = Encoders.STRING
 }

@@ -1,4 +1,4 @@
-"""Functions that Spark computes: which buffer each row updates, in which order, and how the parts of a group are merged."""
+"""Functions that Spark computes: the buffers that rows update, in which order, and how parts of a group are merged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STRING, _BINARY = parse_type("string"), parse_type("binary")
 
 
 class _Jvm:
-    """Buffers as Spark would have them, of a function that notes what it reads: values, and merged buffers in brackets."""
+    """Buffers as Spark would have them, of a function that notes its values, and merged buffers in brackets."""
 
     def __init__(self) -> None:
         self.buffers: dict[int, str] = {}

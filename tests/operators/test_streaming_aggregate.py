@@ -118,7 +118,7 @@ def test_ordered_rows_are_grouped_by_runs(key: str, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("function", "of"),
     [
-        ("Average", lambda child: column(child, "v")),
+        ("Average", lambda child: column(child, "n")),
         ("Sum", lambda child: column(child, "n")),
         ("Sum", lambda child: call("Cast", "decimal(29,0)", column(child, "v"), evalMode="ANSI")),
     ],

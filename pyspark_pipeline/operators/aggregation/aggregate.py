@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark_pipeline.exec.operator import OperatorFactory
 from pyspark_pipeline.operators.aggregation.aggregator import AggregateProgram, is_partial
+from pyspark_pipeline.operators.aggregation.before_expand import group_before_expand
 from pyspark_pipeline.operators.aggregation.blocking import (
     AggregateContext,
     AggregateSinkFactory,
@@ -12,6 +13,7 @@ from pyspark_pipeline.operators.aggregation.blocking import (
 from pyspark_pipeline.operators.aggregation.functions import build_function
 from pyspark_pipeline.operators.aggregation.functions.registry import AggregateFunction
 from pyspark_pipeline.operators.aggregation.functions.state import StatePool
+from pyspark_pipeline.operators.aggregation.grouping_sets import GroupingSetsFactory
 from pyspark_pipeline.operators.aggregation.streaming import StreamingAggregateFactory
 from pyspark_pipeline.operators.project import ProjectFactory
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
@@ -32,6 +34,10 @@ def decompose_aggregate(node: Aggregate, builder: PipelineBuilder) -> list[Opera
         merged = merge_stages(node)
         if all(function.is_kept_by_merge for function in _functions(merged, builder)):
             node = merged
+    merging = group_before_expand(node, builder.settings)
+    if merging is not None:
+        below = builder.adapt_parallelism(builder.decompose(node.child.children[0]))
+        return [*below, GroupingSetsFactory(node, merging, builder.settings)]
     below = builder.decompose(node.child)
     made, restored = with_normalized_keys(node)
     program = AggregateProgram(made, builder.settings)

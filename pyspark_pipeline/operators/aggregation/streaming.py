@@ -56,6 +56,7 @@ class PartialState(Enum):
 _S = PartialState
 ACCEPTING = frozenset({_S.DECIDING, _S.REDUCING, _S.ABANDONED})
 EMITTING = frozenset({_S.FLUSHING, _S.CONVERTED, _S.DRAINING})
+_CONVERTING = frozenset({_S.ABANDONED, _S.CONVERTED})
 _ENDS = frozenset({_S.DRAINING, _S.FINISHED})
 
 TRANSITIONS: Mapping[PartialState, frozenset[PartialState]] = {
@@ -70,14 +71,17 @@ TRANSITIONS: Mapping[PartialState, frozenset[PartialState]] = {
 
 
 class StreamingAggregateOperator(Operator):
-    """Partial aggregation with keys, in the middle of a pipeline."""
+    """Partial aggregation with keys, in the middle of a pipeline.
 
-    def __init__(self, program: AggregateProgram) -> None:
+    ``most_groups``: of a hundred rows, from which it is abandoned, if the option has a larger number.
+    """
+
+    def __init__(self, program: AggregateProgram, *, most_groups: int = 101) -> None:
         options = program.settings.options
         self._program = program
         self._batch_rows = options.batch_rows
         self._decide_at = options.aggregate_pass_through_rows
-        self._ratio = options.aggregate_pass_through_ratio
+        self._ratio = min(options.aggregate_pass_through_ratio, most_groups)
         self._aggregator = Aggregator(program)
         self._flushed: Aggregator | None = None
         self._next = 0
@@ -90,6 +94,17 @@ class StreamingAggregateOperator(Operator):
         )
         self._by_runs = False
         self.machine = TableMachine("a partial aggregation", _S.DECIDING, TRANSITIONS)
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether it groups no more rows, once its groups are output."""
+        state = self.machine.state
+        return state in _CONVERTING or (state is _S.FLUSHING and self._resumed is _S.ABANDONED)
+
+    @property
+    def groups_per_hundred(self) -> int:
+        """Groups per hundred rows that it has grouped since the last flush; 0 without rows."""
+        return self._aggregator.num_groups * 100 // max(self._aggregator.rows, 1)
 
     def need_input(self) -> bool:
         return self.machine.state in ACCEPTING

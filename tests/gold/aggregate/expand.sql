@@ -42,3 +42,15 @@ SELECT t.id, r.c FROM tame t JOIN (SELECT k, z, count(*) AS c FROM tame GROUP BY
 SELECT k, z, sum(i) AS s FROM tame GROUP BY ROLLUP (k, z) ORDER BY k, z, s;
 -- rows: ordered
 SELECT k, z, sum(i) AS s, grouping_id() AS g FROM tame GROUP BY CUBE (k, z) ORDER BY g, k, z, s LIMIT 9;
+-- Rows are grouped by all keys before they are expanded, unless a function depends on their order, or a column on the set.
+SELECT k, z, sum(i), avg(i), min(n18), max(str), count(*) FILTER (WHERE i > 3), bit_xor(id), bool_and(b), sum(n9) FILTER (WHERE b) FROM (SELECT t.*, concat(k, z) AS str FROM tame t) GROUP BY ROLLUP (k, z, b);
+SELECT k, z, b, count(DISTINCT i), avg(n9), try_sum(i), try_avg(i) FROM tame GROUP BY CUBE (k, z, b);
+SELECT z, b, sum(n18), avg(n18), sum(n9), count(n38), max(n38) FROM tame GROUP BY GROUPING SETS ((z, b), (b), (z, b), ());
+-- set: spark.pysparkPipeline.aggregate.passThroughRows=10 ; spark.pysparkPipeline.aggregate.passThroughRatio=1 ; spark.pysparkPipeline.batchRows=7
+SELECT k, z, i, sum(id), avg(id), count(*), min(k) FROM tame GROUP BY ROLLUP (k, z, i);
+SELECT l % 5 AS m, b, sum(s), avg(t), sum(i), avg(s), count(b2) FROM numbers GROUP BY ROLLUP (l % 5, b);
+-- floats: approximate
+SELECT k, z, sum(d), avg(f), count(d) FROM tame GROUP BY ROLLUP (k, z);
+SELECT k, z, first(i), last(i), any_value(b), max_by(id, i), count(*) FROM (SELECT * FROM tame ORDER BY id) GROUP BY ROLLUP (k, z);
+SELECT f, d, sum(id), avg(n9) FROM keys GROUP BY CUBE (f, d);
+SELECT arr, st.x, count(*), sum(id) FROM (SELECT id, z, array(k, k) AS arr, struct(z AS x) AS st FROM tame) GROUP BY ROLLUP (arr, st.x);

@@ -56,6 +56,8 @@ class _Bits(ValueFunction):
 class BitAnd(_Bits):
     """The bits that are set in all values."""
 
+    ignores_order = True
+
     operator = "&"
 
 

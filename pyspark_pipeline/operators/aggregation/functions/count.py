@@ -107,6 +107,8 @@ class Count(AggregateFunction):
     Spark plans ``count(*)`` as ``count(1)``; literals that are not NULL are ignored.
     """
 
+    ignores_order = True
+
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
         counted = tuple(arg for arg in call.args if not (isinstance(arg, Literal) and arg.value is not None))

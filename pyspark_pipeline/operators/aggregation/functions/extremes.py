@@ -322,6 +322,8 @@ def _load_kernels() -> None:
 class _Extreme(ValueFunction):
     """MIN or MAX."""
 
+    ignores_order = True
+
     sign = 1
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:

@@ -120,7 +120,7 @@ class JvmBuffers(State):
             plain = [plain_column(column, kind.arrow) for column, kind in zip(columns, self._kinds, strict=True)]
             self._ask(step, [pa.array(numbers), *plain], _BIGINT)
 
-    def _ask(self, step: _Step, columns: Sequence[pa.Array], kind: DataType) -> pa.Array:
+    def _ask(self, step: _Step, columns: list[pa.Array], kind: DataType) -> pa.Array:
         if self._evaluate is None:
             raise EngineBugError("a fragment with functions that Spark computes runs without Spark")
         return self._evaluate(self._first_step + step, make_chunk(columns, len(columns[0])), kind)

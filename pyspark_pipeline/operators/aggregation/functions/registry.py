@@ -29,6 +29,8 @@ class AggregateFunction(ABC):
     is_kept_by_merge = True
     #: Whether the value tells which rows were aggregated together, so that a partial stage outputs each group once.
     is_cut_by_flush = False
+    #: Whether the rows of a group may come in any order, where :attr:`is_exact_in_parts` holds.
+    ignores_order = False
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         self.call = call
@@ -81,6 +83,8 @@ class ValueFunction(AggregateFunction):
 
 class SumFunction(AggregateFunction):
     """A function that adds its argument, exactly but for an overflow."""
+
+    ignores_order = True
 
     @property
     def is_exact_in_parts(self) -> bool:
