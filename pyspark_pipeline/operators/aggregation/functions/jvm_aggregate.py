@@ -126,10 +126,10 @@ class JvmBuffers(State):
         return self._evaluate(self._first_step + step, make_chunk(columns, len(columns[0])), kind)
 
 
-@aggregate(
-    "JvmAggregate",
-    [case(ALL_KINDS, variadic=True, result=ALL_KINDS, settings={**ONE_CORE_A_TASK, **OBJECT_HASH_AGGREGATION})],
-)
+_PLANNED = {**ONE_CORE_A_TASK, **OBJECT_HASH_AGGREGATION}
+
+
+@aggregate("JvmAggregate", [case(ALL_KINDS, variadic=True, result=ALL_KINDS, distinct=False, settings=_PLANNED)])
 class JvmAggregate(AggregateFunction):
     """Any function whose buffer is an object in Spark: sketches, users' aggregate functions."""
 
