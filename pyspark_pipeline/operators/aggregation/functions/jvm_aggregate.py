@@ -38,7 +38,7 @@ _RANGES, _OTHERS = itertools.count(), itertools.count(1)
 
 
 class _Step(IntEnum):
-    """What the JVM does with buffers, in the order of ``JvmAggregateCall.steps``."""
+    """The steps that the JVM takes on buffers, in the order of ``JvmAggregateCall.steps``."""
 
     UPDATE = 0
     MERGE = 1
