@@ -12,7 +12,7 @@ import pytest
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exec.execute import execute
-from pyspark_pipeline.operators.aggregation.functions.hashed_rows import HASHED_GROUPS
+from pyspark_pipeline.operators.aggregation.functions.hashed_rows import HASHED_GROUPS, HashedRows
 from pyspark_pipeline.operators.aggregation.functions.jvm_aggregate import JvmAggregate
 from pyspark_pipeline.operators.aggregation.functions.state import Groups, StatePool
 from pyspark_pipeline.plan.nodes import AggregateCall
@@ -107,6 +107,23 @@ def test_row_of_the_last_hashed_group_ends_a_chunk() -> None:
     assert function.result(0, 2).to_pylist() == ["a", "a"]
     _update(function, [(1, "b")])
     assert function.result(0, 2).to_pylist() == ["[a]", "b[a]"]
+
+
+def test_rows_that_a_filter_drops_have_groups() -> None:
+    rows = HashedRows()
+    none, every = np.zeros(3, dtype=np.bool_), np.ones(3, dtype=np.bool_)
+    groups = np.array([125, 126, HASHED_GROUPS - 1])
+    assert rows.filter(groups[:2], every[:2]) == 2
+    assert rows.count(groups[:2]) == 2
+    assert rows.filter(groups, none) == 0
+    assert not rows.is_exceeded
+    assert rows.filter(groups[:1], none[:1]) == 0
+    assert rows.is_exceeded
+    assert rows.filter(groups, every) == 0
+    assert rows.count(groups) == 0
+    other = HashedRows()
+    assert other.filter(np.array([HASHED_GROUPS - 1, 1, 2]), np.array([False, True, True])) == 0
+    assert other.count(np.array([1, 2])) == 0
 
 
 def test_merging_stages_merge_serialized_buffers() -> None:

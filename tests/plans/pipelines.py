@@ -13,6 +13,8 @@ from pyspark_pipeline.planner import FragmentBuilder
 
 _SOURCES = {"ExchangeSource": "Input"}
 _SINKS = {"ResultSink": "Sink"}
+#: An operator that does the work of two nodes.
+_BOTH = {"GroupingSets": ["Expand", "StreamingAggregate"]}
 
 
 def built(text: str) -> list[list[str]]:
@@ -25,7 +27,10 @@ def built(text: str) -> list[list[str]]:
     control: dict[str, Any] = {"partition": 0, "branches": {str(number): 0 for number in unions}}
     control["splits"] = defaultdict(list)
     builder = FragmentBuilder(fragment, control, StreamTransport(OutputQueue(), sender=0))
-    names = [[factory.name for factory in pipeline.factories] for pipeline in builder.build()]
+    names = [
+        [name for factory in pipeline.factories for name in _BOTH.get(factory.name, [factory.name])]
+        for pipeline in builder.build()
+    ]
     return [
         [_SINKS.get(name, _SOURCES.get(name, name)) for name in pipeline if name != "RuntimeFilter"]
         for pipeline in names

@@ -55,8 +55,11 @@ class _FilteredInputs:
 
     def update(self, groups: Int64Array, passed: _FilteredRows | None) -> None:
         """Update the states with the result of :meth:`evaluate`."""
-        if passed is not None:
+        if passed is None:
+            self._arguments.filter_rows(groups, np.zeros(groups.size, dtype=np.bool_))
+        else:
             rows, columns = passed
+            self._arguments.filter_rows(groups, rows)
             self._arguments.update(groups[rows], columns)
 
 
@@ -109,6 +112,11 @@ class _Arguments:
         """Return the key columns and the argument columns of a chunk."""
         made = self._compiled.evaluate(chunk) if self._compiled is not None else []
         return made[: self._keys], made[self._keys :]
+
+    def filter_rows(self, groups: Int64Array, passed: BoolArray) -> None:
+        """Report to the states which rows pass a filter."""
+        for state_input in self._inputs:
+            state_input.state.filter_rows(groups, passed)
 
     def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         """Update the states."""

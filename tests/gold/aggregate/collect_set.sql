@@ -75,3 +75,7 @@ SELECT size(collect_set(n38)) FROM numbers;
 SELECT k, collect_set(i) FROM tame GROUP BY k;
 -- expect: partly window function collect_set is not supported
 SELECT id, collect_set(i) OVER (PARTITION BY k) AS a FROM tame;
+-- Rows that a filter drops have groups, too.
+SELECT g, collect_set(x) FILTER (WHERE g <> 127) FROM (SELECT id % 200 AS g, (id DIV 150) * 4294967297 AS x FROM range(0, 3000, 1, 1)) GROUP BY g;
+SELECT g, collect_set(x) FILTER (WHERE id > 140 AND id <> 127) FROM (SELECT id, id % 200 AS g, (id DIV 150) * 4294967297 AS x FROM range(0, 3000, 1, 1)) GROUP BY g;
+SELECT g, collect_set(x) FILTER (WHERE id < 128), collect_set(x) FROM (SELECT id, id % 200 AS g, (id DIV 150) * 4294967297 AS x FROM range(0, 3000, 1, 1)) GROUP BY g;

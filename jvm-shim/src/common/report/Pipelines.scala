@@ -13,7 +13,8 @@ import org.apache.spark.sql.execution.SparkPlan
 /**
  * Describes the pipelines of a fragment as text. The worker splits fragments by its own rules; `tests/plans` compares
  * the two. The worker may add a runtime filter below a join, leave out the sort of a window whose input is sorted,
- * and with several drivers add local exchanges.
+ * run an expand and the partial aggregation above it as one operator (`GroupingSets`), and with several drivers add
+ * local exchanges.
  */
 object Pipelines {
 

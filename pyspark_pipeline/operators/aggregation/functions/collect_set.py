@@ -82,9 +82,13 @@ class SetState(CollectedState):
         column = plain_column(columns[0], self.elements.kind.arrow)
         hashed = self._rows.count(groups)
         self._update(groups[:hashed], column[:hashed])
-        if hashed < groups.size:
+        if self._rows.is_exceeded:
             self._begin_sorting()
             self._update(groups[hashed:], column[hashed:])
+
+    def filter_rows(self, groups: Int64Array, passed: BoolArray) -> None:
+        if self._rows.filter(groups, passed) == 0 and self._rows.is_exceeded:
+            self._begin_sorting()
 
     def _update(self, groups: Int64Array, column: pa.Array) -> None:
         if column.null_count:

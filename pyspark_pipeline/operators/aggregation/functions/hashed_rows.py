@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyspark_pipeline.kernels.arrays import Int64Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 
 #: Once Spark has so many groups it sorts the other rows, aggregates them, and adds what it had to the results.
 HASHED_GROUPS = 128
@@ -21,16 +21,28 @@ class HashedRows:
     def __init__(self) -> None:
         self.is_exceeded = False
         self._is_full = False
+        self._passed: int | None = None
+
+    def filter(self, groups: Int64Array, passed: BoolArray) -> int:
+        """Count rows, of which those that ``passed`` a filter are counted next; return how many of these are hashed.
+
+        Rows that do not pass have groups, too.
+        """
+        hashed = self._count(groups)
+        self._passed = int(np.count_nonzero(passed[:hashed]))
+        return self._passed
 
     def count(self, groups: Int64Array) -> int:
         """Return how many of the next rows, of ``groups``, come before Spark sorts the others."""
-        hashed = self._count(groups)
-        self.is_exceeded |= hashed < groups.size
+        if self._passed is None:
+            return self._count(groups)
+        hashed, self._passed = self._passed, None
         return hashed
 
     def _count(self, groups: Int64Array) -> int:
-        if self._is_full:
-            return 0
-        last = np.flatnonzero(groups == HASHED_GROUPS - 1)[:1]
-        self._is_full = last.size > 0
-        return int(last[0]) + 1 if self._is_full else groups.size
+        hashed = 0 if self._is_full else groups.size
+        last = np.flatnonzero(groups[:hashed] == HASHED_GROUPS - 1)[:1]
+        if last.size:
+            self._is_full, hashed = True, int(last[0]) + 1
+        self.is_exceeded |= hashed < groups.size
+        return hashed

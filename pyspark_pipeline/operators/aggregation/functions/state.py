@@ -118,6 +118,9 @@ class State(ABC):
     def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         """Update the groups (int64) of rows with the columns of the arguments, all of one length."""
 
+    def filter_rows(self, groups: Int64Array, passed: BoolArray) -> None:  # noqa: B027 (optional)
+        """Note the groups (int64) of rows; the next update gets those that ``passed`` (bool) a filter, if any did."""
+
     @abstractmethod
     def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         """Set group i + 1 to the state after row i, for the running frames of a window.
