@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pyspark_pipeline.operators.aggregation.aggregator import is_partial
+from pyspark_pipeline.operators.aggregation.aggregator import is_partial, merge_stage
 from pyspark_pipeline.operators.aggregation.functions import build_function
 from pyspark_pipeline.operators.aggregation.functions.state import StatePool
 from pyspark_pipeline.plan.expands import Expand
@@ -50,13 +50,8 @@ def group_before_expand(node: Aggregate, settings: Settings) -> Aggregate | None
     groups = {ordinal: number for number, (ordinal, _) in enumerate(columns)}
     buffers = [ColumnRef(type=f.type, ordinal=i) for i, f in enumerate(first.output)][len(groups) :]
     projections = tuple((*(rebound(p[key], groups) for key in keys), *buffers) for p in expand.projections)
-    output = tuple(Field(id=-1 - i, name="", type=expr.type) for i, expr in enumerate(projections[0]))
-    return replace(
-        node,
-        grouping=tuple(replace(key, ordinal=place) for place, key in enumerate(_references(node.grouping))),
-        calls=tuple(replace(call, mode="PartialMerge", args=(), filter=None) for call in node.calls),
-        child=Expand(output=output, projections=projections, child=first),
-    )
+    merging = merge_stage(node)
+    return replace(merging, child=Expand(output=merging.child.output, projections=projections, child=first))
 
 
 def _stage(grouping: Sequence[Expr], calls: Sequence[AggregateCall], expand: Expand) -> Aggregate:
@@ -69,7 +64,3 @@ def _moved(call: AggregateCall, places: dict[int, int]) -> AggregateCall:
     """Return ``call`` over the columns below the expand, whose ordinals ``places`` has for those above."""
     condition = None if call.filter is None else rebound(call.filter, places)
     return replace(call, args=tuple(rebound(arg, places) for arg in call.args), filter=condition)
-
-
-def _references(keys: Sequence[Expr]) -> list[ColumnRef]:
-    return [key for key in keys if isinstance(key, ColumnRef)]
