@@ -17,7 +17,7 @@ from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exchange.cached_columns import decode_columns
 from pyspark_pipeline.exchange.narrow_form import NarrowMessage, is_narrow, read_narrow, widen
-from pyspark_pipeline.kernels.empty_maps import with_offsets
+from pyspark_pipeline.kernels.empty_offsets import with_offsets
 
 _ALIGNMENT = 8
 

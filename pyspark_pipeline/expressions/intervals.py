@@ -58,6 +58,23 @@ def _add_day_time(call: Call, settings: ExpressionSettings) -> Kernel:
     return _binary(call, lambda micros, interval: zone.plus(micros, *_divided(interval, _DAY)))
 
 
+@function("TimestampAddInterval(CalendarInterval)", [
+    case(["timestamp"], ["int"], ["int"], ["bigint"]),
+    case(["timestamp_ntz"], ["int"], ["int"], ["bigint"]),
+])  # fmt: skip
+def _add_calendar_interval(call: Call, settings: ExpressionSettings) -> Kernel:
+    """Add months, days and microseconds, each to the local time that the one before results in."""
+    zone = _zone(call)
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        arrays = [to_array(value, rows) for value in values]
+        micros, months, days, rest = (numbers_or_zero(array).astype(np.int64) for array in arrays)
+        later = zone.plus_months(micros, months) if months.any() else micros
+        return from_numbers(zone.plus(later, days, rest), call.type.arrow, validity_of(arrays))
+
+    return Kernel(run=run, can_raise=True)
+
+
 @function("TimestampAddYMInterval", _moment_and(YEAR_MONTH))
 def _add_year_month(call: Call, settings: ExpressionSettings) -> Kernel:
     zone = _zone(call)

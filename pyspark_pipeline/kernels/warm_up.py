@@ -25,6 +25,7 @@ from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_id
 from pyspark_pipeline.kernels.narrow_words import long_bounds, narrow_decimals
 from pyspark_pipeline.kernels.normalized_key import normalized_keys
 from pyspark_pipeline.kernels.partition import group_rows
+from pyspark_pipeline.kernels.sessions import merge_sessions
 from pyspark_pipeline.kernels.snappy import decompress_words
 from pyspark_pipeline.kernels.sort_fields import SortColumn
 from pyspark_pipeline.kernels.sort_order import order_rows
@@ -127,6 +128,11 @@ def _elements() -> None:
         search(ends, chosen)
 
 
+def _sessions() -> None:
+    times = np.zeros(1, dtype=np.int64)
+    merge_sessions(frozen(np.ones(1, dtype=np.uint8)), times, times.copy(), 0, 0, np.zeros(1, dtype=np.uint8))
+
+
 def _nested_keys() -> None:
     fields = [_LONGS, _STRINGS]
     normalized_keys(pa.StructArray.from_arrays(fields, names=["a", "b"]))
@@ -186,7 +192,7 @@ def _value_frames() -> None:
 FIRST_STEPS = (_groups, _hashes, _messages, _joins, _pages, _ranges, _orders)
 
 #: Kernels that few queries use.
-LATER_STEPS = (_other_hashes, _elements, _nested_keys, _samples, _value_frames)
+LATER_STEPS = (_other_hashes, _elements, _nested_keys, _sessions, _samples, _value_frames)
 
 #: The modules of the kernels that a daemon loads before it forks workers: those of most queries.
 COMMON_MODULES = frozenset(

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
-from pyspark_pipeline.kernels.empty_maps import with_offsets
+from pyspark_pipeline.kernels.empty_offsets import with_offsets
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.shared_source import SharedSourceOperator
 from pyspark_pipeline.plan.local_rows import LocalRows

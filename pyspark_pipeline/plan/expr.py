@@ -38,7 +38,9 @@ class ColumnRef(Expr):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Literal(Expr):
     """A constant. ``value`` is None for NULL, else: bool, int (integral kinds, date as days, timestamps as
-    microseconds), float, ``decimal.Decimal``, str or bytes by the type's kind."""
+    microseconds), float, ``decimal.Decimal``, str or bytes by the type's kind; a tuple of the elements of an array, of
+    the pairs of a map, or of the fields of a struct.
+    """
 
     value: Any
 

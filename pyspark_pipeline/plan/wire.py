@@ -20,6 +20,7 @@ from pyspark_pipeline.plan import joins as _joins  # noqa: F401
 from pyspark_pipeline.plan import local_rows as _local_rows  # noqa: F401
 from pyspark_pipeline.plan import python_functions as _python_functions  # noqa: F401
 from pyspark_pipeline.plan import samples as _samples  # noqa: F401
+from pyspark_pipeline.plan import sessions as _sessions  # noqa: F401
 from pyspark_pipeline.plan import sorts as _sorts  # noqa: F401
 from pyspark_pipeline.plan import unions as _unions  # noqa: F401
 from pyspark_pipeline.plan import windows as _windows  # noqa: F401

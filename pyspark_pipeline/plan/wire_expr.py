@@ -36,8 +36,7 @@ def decode_value(value: Any, data_type: DataType) -> Any:
     if data_type.kind == "map":
         return tuple(tuple(map(decode_value, entry, data_type.children)) for entry in value)
     if data_type.kind == "struct":
-        pairs = zip(value, data_type.children, strict=True)
-        return {f"c{place}": decode_value(*pair) for place, pair in enumerate(pairs)}
+        return tuple(map(decode_value, value, data_type.children))
     convert = _VALUES.get(data_type.kind)
     return value if convert is None else convert(value)
 

@@ -21,7 +21,7 @@ from pyspark_pipeline.plan.nodes import Aggregate
 from pyspark_pipeline.plan.normalized_keys import with_normalized_keys
 from pyspark_pipeline.plan.one_stage import merge_stages
 
-_EXECS = ["HashAggregateExec", "ObjectHashAggregateExec", "SortAggregateExec"]
+_EXECS = ["HashAggregateExec", "ObjectHashAggregateExec", "SortAggregateExec", "MergingSessionsExec"]
 
 
 @implements(Aggregate, execs=_EXECS, pipeline=["AggregateSink", "AggregateSource"])

@@ -148,7 +148,10 @@ class WindowFactory(OperatorFactory):
 
 
 @implements(
-    Window, execs=["WindowExec"], pipeline=["SortSink", "SortSource", "Window"], order=lambda node: node.spec
+    Window,
+    execs=["WindowExec", "UpdatingSessionsExec"],
+    pipeline=["SortSink", "SortSource", "Window"],
+    order=lambda node: node.spec,
 )
 def decompose_window(node: Window, builder: PipelineBuilder) -> list[OperatorFactory]:
     """Append the window to the pipeline that sorts its input."""

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.pysparkpipeline
 
 import org.apache.spark.sql.execution._
-import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, HashAggregateExec, ObjectHashAggregateExec, SortAggregateExec}
+import org.apache.spark.sql.execution.aggregate._
 import org.apache.spark.sql.execution.datasources.WriteFilesExec
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.exchange.Exchange
@@ -51,6 +51,8 @@ object OperatorRules {
     classOf[SortExec] -> SortRule,
     classOf[TakeOrderedAndProjectExec] -> TakeOrderedRule,
     classOf[WriteFilesExec] -> WriteFilesRule,
+    classOf[UpdatingSessionsExec] -> UpdatingSessionsRule,
+    classOf[MergingSessionsExec] -> MergingSessionsRule,
     classOf[WindowExec] -> WindowRule,
     classOf[WindowGroupLimitExec] -> WindowGroupLimitRule)
 

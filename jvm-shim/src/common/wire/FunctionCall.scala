@@ -7,12 +7,14 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.catalyst.util.MapData
 import org.apache.spark.sql.types.{MapType, ObjectType}
+import org.apache.spark.unsafe.types.CalendarInterval
 
 /**
  * A function as manifest and plans name it: mostly one expression with its children. Four forms differ:
  *
  *  - A call is joined with an argument of a type that the engine does not hold, if the manifest has the joint name: the
- *    arguments of `ElementAt(StringSplitSQL)` are those of `StringSplitSQL`, then the others of `ElementAt`.
+ *    arguments of `ElementAt(StringSplitSQL)` are those of `StringSplitSQL`, then the others of `ElementAt`; those of a
+ *    constant interval of months, days and microseconds are its three numbers.
  *  - A method has the name of its class. The object is the first argument (`UTF8String.isValid`); if it is a constant
  *    that the engine does not hold, its fields are those of the call (`ParseUrlEvaluator.evaluate`).
  *  - A cast of a nested type is the function that makes the result of casts of its parts ([[NestedCasts]]).
@@ -58,6 +60,8 @@ object FunctionCall {
     case Literal(map: MapData, MapType(keys, values, _)) =>
       val pairs = map.keyArray.toSeq[Any](keys).zip(map.valueArray.toSeq[Any](values))
       FunctionCall("CreateMap", pairs.flatMap { case (k, v) => Seq(Literal(k, keys), Literal(v, values)) }, Nil)
+    case Literal(i: CalendarInterval, _) =>
+      FunctionCall("CalendarInterval", Seq(Literal(i.months), Literal(i.days), Literal(i.microseconds)), Nil)
     case Literal(null, _) | Cast(Literal(null, _), _, _, _) => FunctionCall("Null", Nil, Nil)
     case other => plain(other)
   }

@@ -1,7 +1,7 @@
-"""Offsets of maps that have no row, as within arrays that are all empty.
+"""Offsets of arrays, maps, strings and binaries that have no row, as within arrays that are all empty.
 
-Arrow's Java library writes no offsets for a vector without rows; pyarrow reads the first offset of a map nevertheless,
-and the process crashes.
+Arrow's Java library writes no offsets for a vector without rows; pyarrow reads the first offset nevertheless, and the
+process crashes.
 """
 
 from __future__ import annotations
@@ -10,28 +10,30 @@ import pyarrow as pa
 
 
 def with_offsets(chunk: pa.RecordBatch) -> pa.RecordBatch:
-    """Return ``chunk`` with offsets for all maps of its columns; the chunk itself if none lacks them."""
-    if not any(_has_map(field.type) for field in chunk.schema):
+    """Return ``chunk`` with offsets for all vectors of its nested columns; the chunk itself if none lacks them."""
+    if not any(pa.types.is_nested(kind) for kind in chunk.schema.types):
         return chunk
     given = chunk.columns
-    columns = [_with_offsets(column) for column in given]
+    columns = [_with_offsets(column) if pa.types.is_nested(column.type) else column for column in given]
     if all(new is old for new, old in zip(columns, given, strict=True)):
         return chunk
     return pa.RecordBatch.from_arrays(columns, schema=chunk.schema)
 
 
-def _has_map(kind: pa.DataType) -> bool:
-    if pa.types.is_map(kind):
-        return True
-    return any(_has_map(kind.field(place).type) for place in range(kind.num_fields))
+def _has_offsets(kind: pa.DataType) -> bool:
+    if pa.types.is_struct(kind):
+        return any(_has_offsets(field.type) for field in kind)
+    return bool(pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_string(kind))
 
 
 def _with_offsets(array: pa.Array) -> pa.Array:
     kind = array.type
-    if not _has_map(kind):
+    if not _has_offsets(kind):
         return array
     if not len(array):
         return pa.array([], kind)
+    if not pa.types.is_nested(kind):
+        return array
     if pa.types.is_struct(kind):
         children = [array.field(place) for place in range(kind.num_fields)]
     elif pa.types.is_map(kind):

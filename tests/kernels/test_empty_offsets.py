@@ -1,18 +1,22 @@
-"""Maps without rows that lack offsets, as Arrow's Java library writes them (``kernels/empty_maps.py``)."""
+"""Maps without rows that lack offsets, as Arrow's Java library writes them (``kernels.empty_offsets.py``)."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 import pytest
 
-from pyspark_pipeline.kernels.empty_maps import with_offsets
+from pyspark_pipeline.kernels.empty_offsets import with_offsets
 
 _MAP = pa.map_(pa.string(), pa.list_(pa.int32()))
+_NOWHERE = pa.foreign_buffer(8, 0)
 
 
-def _map_without_offsets() -> pa.Array:
-    entries = pa.array([], _MAP.field(0).type)
-    return pa.Array.from_buffers(_MAP, 0, [None, pa.py_buffer(b"")], children=[entries])
+def _without_offsets(kind: pa.DataType) -> pa.Array:
+    """Return no row; its offsets are outside the memory of the process."""
+    if pa.types.is_nested(kind):
+        children = [pa.array([], kind.field(0).type)]
+        return pa.Array.from_buffers(kind, 0, [None, _NOWHERE], children=children)
+    return pa.Array.from_buffers(kind, 0, [None, _NOWHERE, pa.py_buffer(b"")])
 
 
 def _list_of(child: pa.Array, rows: int) -> pa.Array:
@@ -27,8 +31,9 @@ def _struct_of(child: pa.Array) -> pa.Array:
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("in_struct", [False, True])
-def test_maps_get_offsets(depth: int, in_struct: bool) -> None:
-    array = _list_of(_map_without_offsets(), 0 if depth > 1 else 3)
+@pytest.mark.parametrize("kind", [_MAP, pa.list_(pa.int32()), pa.string(), pa.binary()], ids=str)
+def test_vectors_get_offsets(depth: int, in_struct: bool, kind: pa.DataType) -> None:
+    array = _list_of(_without_offsets(kind), 0 if depth > 1 else 3)
     for level in range(1, depth):
         array = _list_of(array, 3 if level == depth - 1 else 0)
     column = _struct_of(array) if in_struct else array
