@@ -91,8 +91,8 @@ _TEMPLATES = {
 _NUMBERS = ["int", "long", "small", "decimal"]
 _AGGREGATES = """
 count({text}); count(DISTINCT {int}); sum({int}); sum({decimal}); avg({int}); avg({decimal}); min({text});
-max({text}); min({date}); max({stamp}); sum({span}); avg({span}); sum({months}); avg({months}); min({span});
-max({months}); percentile({int}, 0.3); median({decimal}); median({double});
+max({text}); unix_date(min({date})); unix_micros(max({stamp})); sum({span}); avg({span}); sum({months});
+avg({months}); min({span}); max({months}); percentile({int}, 0.3); median({decimal}); median({double});
 percentile({double}, 0.9D, 1 + abs({small} % 3)); approx_count_distinct({text});
 percentile_disc(0.4) WITHIN GROUP (ORDER BY {int}); percentile_cont(0.7) WITHIN GROUP (ORDER BY {decimal} DESC);
 mode() WITHIN GROUP (ORDER BY {int}); mode() WITHIN GROUP (ORDER BY {text} DESC); max_by({text}, id);
@@ -103,7 +103,7 @@ regr_slope({small}, id); try_sum({long}); try_avg({int}); sum(DISTINCT {small});
 approx_count_distinct({double}); max({bool}); min({double}); max({float})
 """
 _WINDOWED = ["count(*)", "count({text})", "sum({small})", "min({int})", "max({decimal})", "avg({small})",
-             "min({text})", "max({date})", "sum({decimal})", "bit_or({int})", "max({span})", "sum({span})",
+             "min({text})", "max(unix_date({date}))", "sum({decimal})", "bit_or({int})", "max({span})", "sum({span})",
              "min({months})"]  # fmt: skip
 _OFFSETS = {
     "int": ["0", "3", "100"], "long": ["1L", "9000L"], "small": ["CAST(2 AS SMALLINT)"], "double": ["0.5D", "3D"],
@@ -177,7 +177,7 @@ class FunctionMaker(QueryMaker):
 
     def _of(self, kind: str, depth: int) -> str:
         if depth > 0 and kind in _TEMPLATES and self._chance(0.75):
-            return self._filled(self._random.choice(_TEMPLATES[kind]), depth - 1)
+            return f"({self._filled(self._random.choice(_TEMPLATES[kind]), depth - 1)})"
         if depth > 0 and kind in self._columns:
             return super()._of(kind, depth)
         return self._column(kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -21,85 +22,57 @@ from tests.support.tables import TableShelf
 _QUERIES_OF_A_SEED = 4
 _NESTED_ROWS = (0, 1, 90)
 _FIRST, _LAST = (int(part) for part in os.environ.get("PIPELINE_FUZZ_SEEDS", "0:12").split(":"))
-
-# Spark evaluates a common subexpression early, outside the branch that guards it.
-# Its row-group filter loses NaN in files whose statistics omit NaN.
-_ORACLE = {"spark.sql.parquet.filterPushdown": "false"}
-# Spark's columnar arrays lose NULL when they are copied (`array_union` of arrays of arrays), and its other reader
-# cannot read some files, so that either may be right.
-_READERS = [{"spark.sql.parquet.enableNestedColumnVectorizedReader": value} for value in ("true", "false")]
+_TABLES = ["tame", "numbers", "texts", "times"]
 _SETTINGS = {"spark.sql.subexpressionElimination.enabled": "false", "spark.sql.session.timeZone": "America/St_Johns"}
+
+# Spark's row-group filter loses NaN in files whose statistics omit NaN.
+_SPARK = {"spark.sql.parquet.filterPushdown": "false"}
+# Generated code evaluates some expressions early, outside the branch or the filter that guards them.
+_INTERPRETED = {**_SPARK, "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+# Spark's columnar arrays lose NULL when they are copied (`array_union` of arrays of arrays), and its other reader
+# cannot read some files.
+_ROW_READER = {**_SPARK, "spark.sql.parquet.enableNestedColumnVectorizedReader": "false"}
+_NOT_VALID = ("AnalysisException", "ParseException")
 
 
 @pytest.mark.parametrize("seed", range(_FIRST, _LAST))
 @pytest.mark.parametrize("wild", [False, True], ids=["safe", "wild"])
 def test_random_queries(spark: SparkSession, tables: TableShelf, vanilla_only: bool, seed: int, wild: bool) -> None:
     """Run safe queries with ANSI, which must not raise, and wild ones without and with it."""
-    tables.use(["tame", "numbers", "texts", "times"])
+    tables.use(_TABLES)
     converted = 0
     for number in range(_QUERIES_OF_A_SEED):
         query = QueryMaker(seed * 1000 + number, wild=wild).query()
         for ansi in ["false", "true"] if wild else ["true"]:
             settings = {**_SETTINGS, "spark.sql.ansi.enabled": ansi}
-            vanilla = run(spark, query.sql, pipeline=False, settings={**settings, **_ORACLE})
-            if not wild:
-                assert vanilla.error is None, f"{query.sql}\n{vanilla.error} {vanilla.message}"
-            elif vanilla.error is not None:
-                assert ansi == "true" and vanilla.error[0] != "AnalysisException", f"{query.sql}\n{vanilla.message}"
-            if vanilla_only:
-                continue
-            pipeline = run(spark, query.sql, pipeline=True, settings=settings)
-            converted += pipeline.conversion.converted if pipeline.conversion else 0
-            details = f"seed {seed}, ansi={ansi}\n{query.sql}\n{pipeline.conversion}\n{pipeline.message}"
-            # The evaluation order of two bad rows is unspecified, so the errors of wild queries may differ.
-            assert (vanilla.error is None) == (pipeline.error is None), f"{vanilla.error} {pipeline.error} {details}"
-            rule = Rule(relative=1e-9 if query.approximate else 0.0, signed_zeros=False)
-            text = difference(vanilla.rows or [], pipeline.rows or [], rule)
-            assert text is None, f"{text}\n{details}"
+            may_raise = wild and ansi == "true"
+            converted += _compare(spark, query, settings, [_SPARK, _INTERPRETED], vanilla_only, may_raise=may_raise)
     assert vanilla_only or converted > 0, f"seed {seed}: nothing was converted"
 
 
 @pytest.mark.parametrize("seed", range(_FIRST, _LAST))
 def test_random_relations(spark: SparkSession, tables: TableShelf, vanilla_only: bool, seed: int) -> None:
     """Run joins, unions, sorts and several DISTINCT, with and without AQE."""
-    tables.use(["tame", "numbers", "texts", "times"])
+    tables.use(_TABLES)
     converted = 0
     for number in range(_QUERIES_OF_A_SEED):
         query = RelationMaker(seed * 1000 + number).query()
-        settings = {**_SETTINGS, **query.settings, "spark.sql.ansi.enabled": "true"}
-        vanilla = run(spark, query.sql, pipeline=False, settings={**settings, **_ORACLE})
-        assert vanilla.error is None, f"{query.sql}\n{vanilla.error} {vanilla.message}"
-        for aqe in ["true", "false"] if not vanilla_only else []:
-            pipeline = run(spark, query.sql, pipeline=True, settings={**settings, "spark.sql.adaptive.enabled": aqe})
-            converted += pipeline.conversion.converted if pipeline.conversion else 0
-            combination = f"seed {seed}, aqe={aqe}, {query.settings}"
-            details = f"{combination}\n{query.sql}\n{pipeline.conversion}\n{pipeline.message}"
-            assert pipeline.error is None, f"{pipeline.error} {details}"
-            rule = Rule(relative=1e-9 if query.approximate else 0.0, signed_zeros=False, ordered=query.ordered)
-            text = difference(vanilla.rows or [], pipeline.rows or [], rule)
-            assert text is None, f"{text}\n{details}"
+        for aqe in ["true", "false"]:
+            settings = {**_SETTINGS, **query.settings, "spark.sql.adaptive.enabled": aqe}
+            settings["spark.sql.ansi.enabled"] = "true"
+            converted += _compare(spark, query, settings, [_SPARK], vanilla_only)
     assert vanilla_only or converted > 0, f"seed {seed}: nothing was converted"
 
 
 @pytest.mark.parametrize("seed", range(_FIRST, _LAST))
 def test_random_functions(spark: SparkSession, tables: TableShelf, vanilla_only: bool, seed: int) -> None:
     """Run functions, ordered aggregates, pivots and RANGE frames, without and with ANSI; rows may raise."""
-    tables.use(["tame", "numbers", "texts", "times", "intervals"])
+    tables.use([*_TABLES, "intervals"])
     converted = 0
     for number in range(_QUERIES_OF_A_SEED):
         query = FunctionMaker(seed * 1000 + number).query()
         settings = {**_SETTINGS, "spark.sql.ansi.enabled": str(number % 2 == 0).lower()}
-        vanilla = run(spark, query.sql, pipeline=False, settings={**settings, **_ORACLE})
-        is_valid = vanilla.error is None or vanilla.error[0] not in ("AnalysisException", "ParseException")
-        assert is_valid, f"{query.sql}\n{vanilla.message}"
-        if vanilla_only:
-            continue
-        pipeline = run(spark, query.sql, pipeline=True, settings=settings)
-        converted += pipeline.conversion.converted if pipeline.conversion else 0
-        details = f"seed {seed}, {settings}\n{query.sql}\n{pipeline.conversion}\n{pipeline.message}"
-        assert (vanilla.error is None) == (pipeline.error is None), f"{vanilla.error} {pipeline.error} {details}"
-        text = difference(vanilla.rows or [], pipeline.rows or [], Rule(relative=1e-9, signed_zeros=False))
-        assert text is None, f"{text}\n{details}"
+        converted += _compare(spark, query, settings, [_SPARK, _INTERPRETED], vanilla_only, may_raise=True)
     assert vanilla_only or converted > 0, f"seed {seed}: nothing was converted"
 
 
@@ -115,24 +88,34 @@ def test_random_nested_queries(spark: SparkSession, tmp_path: Path, vanilla_only
     for number in range(_QUERIES_OF_A_SEED):
         query = maker.query(table)
         settings = {**_SETTINGS, "spark.sql.ansi.enabled": str(number % 2 == 0).lower()}
-        pipeline = None if vanilla_only else run(spark, query.sql, pipeline=True, settings=settings)
-        found = []
-        for reader in _READERS:
-            vanilla = run(spark, query.sql, pipeline=False, settings={**settings, **_ORACLE, **reader})
-            is_valid = vanilla.error is None or vanilla.error[0] not in ("AnalysisException", "ParseException")
-            assert is_valid, f"{maker.schema}\n{query.sql}\n{vanilla.message}"
-            if pipeline is None or not (text := _difference(vanilla, pipeline, query)):
-                break
-            found.append(text)
-        if pipeline is not None:
-            converted += pipeline.conversion.converted if pipeline.conversion else 0
-            details = f"seed {seed}, {settings}\n{maker.schema}\n{query.sql}\n{pipeline.conversion}\n{pipeline.message}"
-            assert len(found) < len(_READERS), f"{found[0]}\n{details}"
+        oracles = [_SPARK, _ROW_READER, _INTERPRETED]
+        converted += _compare(spark, query, settings, oracles, vanilla_only, may_raise=True, about=maker.schema)
     assert vanilla_only or converted > 0, f"seed {seed}: nothing was converted"
 
 
+def _compare(
+    spark: SparkSession, query: Query, settings: Mapping[str, str], oracles: Sequence[Mapping[str, str]],
+    vanilla_only: bool, *, may_raise: bool = False, about: str = "",
+) -> int:  # fmt: skip
+    """Assert that the query has the outcome of one of Spark's ways to run it; return the operators that converted."""
+    pipeline = None if vanilla_only else run(spark, query.sql, pipeline=True, settings=settings)
+    differences = []
+    for oracle in oracles:
+        vanilla = run(spark, query.sql, pipeline=False, settings={**settings, **oracle})
+        is_valid = vanilla.error is None or (may_raise and vanilla.error[0] not in _NOT_VALID)
+        assert is_valid, f"{about}\n{query.sql}\n{vanilla.error} {vanilla.message}"
+        if pipeline is None:
+            return 0
+        text = _difference(vanilla, pipeline, query)
+        if text is None:
+            return pipeline.conversion.converted if pipeline.conversion else 0
+        differences.append(text)
+    assert pipeline is not None
+    pytest.fail(f"{differences[0]}\n{about} {settings}\n{query.sql}\n{pipeline.conversion}\n{pipeline.message}")
+
+
 def _difference(vanilla: Outcome, pipeline: Outcome, query: Query) -> str | None:
-    """Return the difference of two outcomes; errors are equal, because either of two rows may raise first."""
+    """Return the difference of two outcomes. All errors are equal, because any of several bad rows may raise first."""
     if (vanilla.error is None) != (pipeline.error is None):
         return f"{vanilla.error} {pipeline.error}"
     rule = Rule(relative=1e-9 if query.approximate else 0.0, signed_zeros=False, ordered=query.ordered)

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from pyspark_pipeline.exchange.chunk_row import CHUNK_ROW_SCHEMA, unpack_rows
 from pyspark_pipeline.operators import operator_manifest
 from pyspark_pipeline.plan.layout import KINDS, WIRE_VERSION, check_layout, numbers_of
 from pyspark_pipeline.plan.wire import decode_fragment
@@ -87,3 +89,28 @@ def test_the_worker_reads_the_numbers_that_the_shim_assigns(
 def test_every_operator_of_the_manifest_has_a_rule(spark: SparkSession) -> None:
     rules = spark._jvm.org.apache.spark.sql.pysparkpipeline.OperatorRules
     assert rules.names().split(",") == sorted(operator_manifest())
+
+
+@pytest.mark.parametrize(
+    "sizes", [[0], [9], [3] * 700, [0, 65_535, 65_536, 7], [60_000] * 40, [3_000_000, 1, 100_000, 100_001, 0]], ids=len
+)
+def test_the_worker_reads_the_messages_of_chunk_rows(spark: SparkSession, extension: None, sizes: list[int]) -> None:
+    """Large rows have messages of their own, small ones share them; all keep their order."""
+    jvm: Any = spark._jvm
+    shim = jvm.org.apache.spark.sql.pysparkpipeline
+    bytes_, rows = jvm.java.io.ByteArrayOutputStream(), jvm.java.util.ArrayList()
+    datas = [bytes(place % 251 for place in range(number, number + size)) for number, size in enumerate(sizes)]
+    for number, data in enumerate(datas):
+        parts = jvm.scala.jdk.javaapi.CollectionConverters.asScala(jvm.java.util.List.of(data[:5], data[5:])).toSeq()
+        rows.add(shim.ChunkRowWriter().write(number, -number, number + 1, 2**40 + number, 2**50 + number, parts))
+    iterator = jvm.scala.jdk.javaapi.CollectionConverters.asScala(rows.iterator())
+    shim.ChunkMessages().write(iterator, jvm.java.io.DataOutputStream(bytes_))
+    schema = pa.schema([pa.field("struct", pa.struct(list(CHUNK_ROW_SCHEMA)))])
+    stream = pa.BufferReader(schema.serialize().to_pybytes() + bytes_.toByteArray())
+    batches = [pa.RecordBatch.from_struct_array(batch.column(0)) for batch in pa.ipc.open_stream(stream)]
+    found = [row for batch in batches for row in unpack_rows(batch)]
+    assert [row.data.to_pybytes() for row in found] == datas
+    assert [(row.partition, row.driver, row.sender, row.sequence, row.rows) for row in found] == [
+        (number, -number, number + 1, 2**40 + number, 2**50 + number) for number in range(len(sizes))
+    ]
+    assert len(batches) <= 1 + 2 * sum(size >= 65_536 for size in sizes) + len(sizes) // 256 + sum(sizes) // 2**20

@@ -32,11 +32,14 @@ SELECT a.k, mode(b.z), hll_sketch_estimate(hll_sketch_agg(b.id)) FROM tame a JOI
 SELECT m, count(*) FROM (SELECT k, mode(z) AS m FROM tame GROUP BY k) GROUP BY m;
 SELECT hll_sketch_estimate(hll_union(a, b)) FROM (SELECT hll_sketch_agg(i) AS a, hll_sketch_agg(id) AS b FROM numbers);
 SELECT theta_sketch_estimate(theta_intersection_agg(x)), theta_sketch_estimate(theta_union_agg(x)) FROM (SELECT k, theta_sketch_agg(id) AS x FROM tame GROUP BY k);
--- What stays in Spark: distinct values, functions beside those of distinct values, and filters.
+-- Filters: rows that do not pass count as rows of their group where Spark begins to sort.
+SELECT k, mode(i) FILTER (WHERE z > 0), mode(i), hll_sketch_agg(id) FILTER (WHERE z < 0), count(*) FILTER (WHERE z > 0) FROM tame GROUP BY k;
+SELECT mode(i) FILTER (WHERE id < 0), hll_sketch_agg(i, 5) FILTER (WHERE b), theta_sketch_agg(id) FILTER (WHERE length(to_csv(struct(id))) = 1) FROM numbers;
+SELECT g, mode(x % 5) FILTER (WHERE x % 3 = 0), mode(x) FILTER (WHERE x > 500), hll_sketch_agg(x, 6) FILTER (WHERE g < 40), theta_sketch_agg(x, 4) FILTER (WHERE g > 200) FROM (SELECT id % 300 AS g, id DIV 7 AS x FROM range(0, 9000, 1, 1)) GROUP BY g;
+SELECT g, mode(x % 5) FILTER (WHERE g <> 127), mode(x % 7) FILTER (WHERE id <> 127), mode(x) FILTER (WHERE id < 0) FROM (SELECT id, id % 129 AS g, id DIV 7 AS x FROM range(0, 900, 1, 1)) GROUP BY g;
+-- What stays in Spark: distinct values, and functions beside those of distinct values.
 -- expect: partly hll_sketch_agg is not supported
 SELECT k, hll_sketch_agg(DISTINCT id) FROM tame GROUP BY k;
--- expect: partly mode\(int\) with reverseOpt=null is not supported
-SELECT k, mode(i) FILTER (WHERE z > 0) FROM tame GROUP BY k;
 -- expect: partly mode\(int\) with reverseOpt=null is not supported
 SELECT t.id, m, c FROM tame t JOIN (SELECT k, mode(i) AS m, count(DISTINCT z) AS c FROM tame GROUP BY k) a ON t.k = a.k;
 -- Errors of rows and of merged sketches.

@@ -50,8 +50,8 @@ class CachedColumnsRDD(batches: RDD[CachedBatch], ordinals: Array[Int]) extends 
   override def compute(split: Partition, context: TaskContext): Iterator[InternalRow] = {
     val writer = new ChunkRowWriter
     firstParent[CachedBatch].iterator(split, context).zipWithIndex.map { case (batch: DefaultCachedBatch, sequence) =>
-      val data = if (ordinals.isEmpty) rowsOnly(batch.numRows) else Array.concat(ordinals.toSeq.map(batch.buffers(_)): _*)
-      writer.write(0, -1, context.partitionId(), sequence, batch.numRows, data)
+      val streams = if (ordinals.isEmpty) Seq(rowsOnly(batch.numRows)) else ordinals.toSeq.map(batch.buffers(_))
+      writer.write(0, -1, context.partitionId(), sequence, batch.numRows, streams: _*)
     }
   }
 

@@ -98,7 +98,7 @@ class JvmExpressions(support: Support) {
     case a: AggregateExpression =>
       val inner = a.copy(aggregateFunction = a.aggregateFunction.mapChildren(wrapped).asInstanceOf[AggregateFunction],
         filter = a.filter.map(wrapped))
-      if (support.reason(inner).isEmpty) inner else ofFunction(a).getOrElse(inner)
+      if (support.reason(inner).isEmpty) inner else ofFunction(a).map(_.copy(filter = inner.filter)).getOrElse(inner)
     case _: Alias | _: SortOrder | _: Generator => e.mapChildren(wrapped)
     case _: HigherOrderFunction | _: TryEval => if (isEvaluable(e)) JvmExpression(e) else e
     case other =>
@@ -106,12 +106,9 @@ class JvmExpressions(support: Support) {
       if (support.argumentReason(inner).nonEmpty && isEvaluable(other)) JvmExpression(other) else inner
   }
 
-  /**
-   * Return `a` with its function as [[JvmAggregate]]. A function of distinct values reads them in the order of a hash map,
-   * and one with a filter has groups of which it reads no row.
-   */
+  /** Return `a` with its function as [[JvmAggregate]]; one of distinct values reads them in the order of a hash map. */
   private def ofFunction(a: AggregateExpression): Option[AggregateExpression] = a.aggregateFunction match {
-    case f: TypedImperativeAggregate[_] if !a.isDistinct && a.filter.isEmpty && f.references.nonEmpty && isEvaluable(f) =>
+    case f: TypedImperativeAggregate[_] if !a.isDistinct && f.references.nonEmpty && isEvaluable(f) =>
       Some(a.copy(aggregateFunction = JvmAggregate(f)))
     case _ => None
   }

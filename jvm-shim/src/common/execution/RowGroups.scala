@@ -18,8 +18,7 @@ class RowGroups(rows: Iterator[InternalRow]) extends Iterator[Iterator[InternalR
       val row = rows.next()
       bytes += row.asInstanceOf[UnsafeRow].getSizeInBytes
       count += 1
-      // Spark's runner takes one struct column: the row itself.
-      InternalRow(row)
+      row
     }
   }
 }

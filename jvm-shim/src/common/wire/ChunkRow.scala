@@ -44,9 +44,13 @@ class ChunkRowWriter {
   private var buffer = new Array[Byte](1 << 16)
   private val row = new UnsafeRow(ChunkRow.NumFields)
 
-  def write(partition: Int, driver: Int, sender: Int, sequence: Long, rows: Long, data: Array[Byte]): UnsafeRow = {
-    reserve(data.length)
-    System.arraycopy(data, 0, buffer, DataStart, data.length)
+  /** Return the row of a chunk whose data is `parts`, one after another. */
+  def write(partition: Int, driver: Int, sender: Int, sequence: Long, rows: Long, parts: Array[Byte]*): UnsafeRow = {
+    reserve(parts.map(_.length).sum)
+    parts.foldLeft(DataStart) { (end, part) =>
+      System.arraycopy(part, 0, buffer, end, part.length)
+      end + part.length
+    }
     fill(partition, driver, sender, sequence, rows)
   }
 

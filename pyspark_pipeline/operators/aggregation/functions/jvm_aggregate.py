@@ -89,6 +89,10 @@ class JvmBuffers(State):
         if hashed < groups.size:
             self._later.update(groups[hashed:], [column[hashed:] for column in columns])
 
+    def filter_rows(self, groups: Int64Array, passed: BoolArray) -> None:
+        if self._has_keys:
+            self._hashed.filter(groups, passed)
+
     def serialized(self, start: int, stop: int) -> pa.Array:
         """Return the serialized buffers of groups ``start`` ≤ g < ``stop``."""
         return self._read(_Step.SERIALIZE, _BINARY, start, stop)
