@@ -33,3 +33,8 @@ SELECT unix_micros(session_window.start), unix_micros(session_window.end), count
 -- The rows' own gaps: Spark computes the intervals.
 -- expect: partly
 SELECT k, session_window, count(*) FROM (SELECT id % 3 AS k, id, timestamp_seconds(id * id * 10) AS t FROM range(100)) GROUP BY k, session_window(t, CASE WHEN id % 2 = 0 THEN '20 minutes' ELSE '10 seconds' END);
+-- An aggregation that stays in Spark joins the sessions itself.
+-- expect[aqe=true]: partly SortAggregateExec is excluded
+-- expect[aqe=false]: declined SortAggregateExec is excluded
+-- set: spark.pysparkPipeline.exclude=SortAggregateExec
+SELECT days, sdays, unix_micros(session_window.start), unix_micros(session_window.end), count(*), count(d) FROM times GROUP BY days, sdays, session_window(ts, '3 hours');

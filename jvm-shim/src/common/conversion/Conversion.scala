@@ -101,7 +101,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
       converted = next
     }
     val kept = if (model.isOn) new CostRule(model, isCached, withoutJvmTop).apply(converted) else converted
-    val result = if (delaysStages) StageOrdering(kept) else kept
+    val result = MergingSessionsRule.rejoined(if (delaysStages) StageOrdering(kept) else kept)
     result.foreach { node =>
       Conversion.decide(node)
       Decisions.addLogical(node)

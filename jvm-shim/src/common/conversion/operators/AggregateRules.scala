@@ -104,5 +104,5 @@ object SortAggregateRule extends AggregateRule[SortAggregateExec] {
       converted: PipelineOperatorExec, planned: SortAggregateExec, isOrderRead: Boolean, conf: SQLConf): SparkPlan =
     if (isOrderRead) RowOrder.sortAbove(converted, planned) else converted
 
-  override def revert(op: SortAggregateExec): SparkPlan = RowOrder.supply(MergingSessionsRule.joined(op))
+  override def revert(op: SortAggregateExec): SparkPlan = RowOrder.supply(op)
 }

@@ -2,7 +2,7 @@ package org.apache.spark.sql.pysparkpipeline
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.expressions.aggregate.PartialMerge
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.{SortExec, SparkPlan}
 import org.apache.spark.sql.execution.aggregate.{MergingSessionsExec, SortAggregateExec, UpdatingSessionsExec}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -29,7 +29,7 @@ object UpdatingSessionsRule extends WindowLikeRule[UpdatingSessionsExec] {
 object MergingSessionsRule extends OperatorRule[MergingSessionsExec] {
 
   override def prepare(op: MergingSessionsExec): SparkPlan = op.sessionExpression match {
-    case session: Attribute if op.groupingExpressions.forall(_.isInstanceOf[Attribute]) =>
+    case session: Attribute if !op.isStreaming && op.groupingExpressions.forall(_.isInstanceOf[Attribute]) =>
       val sessions = UpdatingSessionsExec(
         op.isStreaming, op.numShufflePartitions, op.groupingExpressions.map(_.toAttribute), session, op.child)
       LogicalLinks.insertAbove(sessions, op.child)
@@ -41,7 +41,8 @@ object MergingSessionsRule extends OperatorRule[MergingSessionsExec] {
     case _ => op
   }
 
-  override def limitation(op: MergingSessionsExec): Option[String] = Some("computed keys of sessions are not supported")
+  override def limitation(op: MergingSessionsExec): Option[String] =
+    Some(if (op.isStreaming) "streaming aggregation is not supported" else "computed keys of sessions are not supported")
 
   override def finish(
       converted: PipelineOperatorExec, planned: MergingSessionsExec, isOrderRead: Boolean, conf: SQLConf): SparkPlan =
@@ -51,15 +52,24 @@ object MergingSessionsRule extends OperatorRule[MergingSessionsExec] {
 
   override def movesRows(op: MergingSessionsExec): Boolean = true
 
-  /** Return the operator of Spark that does the work of an aggregation and the sessions below it; else `op`. */
-  def joined(op: SortAggregateExec): SparkPlan = op.child match {
-    case sessions: UpdatingSessionsExec if op.aggregateExpressions.forall(_.mode == PartialMerge) =>
-      val whole = MergingSessionsExec(
-        op.requiredChildDistributionExpressions, op.isStreaming, op.numShufflePartitions, op.groupingExpressions,
-        sessions.sessionExpression, op.aggregateExpressions, op.aggregateAttributes, op.initialInputBufferOffset,
-        op.resultExpressions, sessions.child)
-      whole.copyTagsFrom(op)
-      whole
-    case _ => op
+  /** Return `plan` with each aggregation that stayed in Spark above sessions that did too as one operator again. */
+  def rejoined(plan: SparkPlan): SparkPlan =
+    if (!plan.exists(_.isInstanceOf[UpdatingSessionsExec])) plan
+    else plan.transformUp {
+      case op @ SortAggregateExec(_, _, _, _, _, _, _, _, WithoutSort(sessions: UpdatingSessionsExec))
+          if op.aggregateExpressions.forall(_.mode == PartialMerge) =>
+        val whole = MergingSessionsExec(
+          op.requiredChildDistributionExpressions, op.isStreaming, op.numShufflePartitions, op.groupingExpressions,
+          sessions.sessionExpression, op.aggregateExpressions, op.aggregateAttributes, op.initialInputBufferOffset,
+          op.resultExpressions, sessions.child)
+        whole.copyTagsFrom(op)
+        whole
+    }
+
+  private object WithoutSort {
+    def unapply(plan: SparkPlan): Some[SparkPlan] = plan match {
+      case SortExec(_, false, below, _) => Some(below)
+      case other => Some(other)
+    }
   }
 }
