@@ -38,3 +38,7 @@ SELECT k, session_window, count(*) FROM (SELECT id % 3 AS k, id, timestamp_secon
 -- expect[aqe=false]: declined SortAggregateExec is excluded
 -- set: spark.pysparkPipeline.exclude=SortAggregateExec
 SELECT days, sdays, unix_micros(session_window.start), unix_micros(session_window.end), count(*), count(d) FROM times GROUP BY days, sdays, session_window(ts, '3 hours');
+-- One that removes duplicates for DISTINCT has no functions, but more keys than the sessions: it does not join them.
+-- expect: any Nothing need be converted: the statement is about what stays in Spark.
+-- set: spark.pysparkPipeline.exclude=SortAggregateExec,HashAggregateExec,UpdatingSessionsExec ; spark.sql.execution.useHashAggregateExec=false
+SELECT days, unix_micros(session_window.start), unix_micros(session_window.end), count(DISTINCT sdays) FROM times GROUP BY days, session_window(ts, '3 hours');

@@ -57,7 +57,7 @@ object MergingSessionsRule extends OperatorRule[MergingSessionsExec] {
     if (!plan.exists(_.isInstanceOf[UpdatingSessionsExec])) plan
     else plan.transformUp {
       case op @ SortAggregateExec(_, _, _, _, _, _, _, _, WithoutSort(sessions: UpdatingSessionsExec))
-          if op.aggregateExpressions.forall(_.mode == PartialMerge) =>
+          if op.aggregateExpressions.forall(_.mode == PartialMerge) && haveSameKeys(op, sessions) =>
         val whole = MergingSessionsExec(
           op.requiredChildDistributionExpressions, op.isStreaming, op.numShufflePartitions, op.groupingExpressions,
           sessions.sessionExpression, op.aggregateExpressions, op.aggregateAttributes, op.initialInputBufferOffset,
@@ -65,6 +65,10 @@ object MergingSessionsRule extends OperatorRule[MergingSessionsExec] {
         whole.copyTagsFrom(op)
         whole
     }
+
+  /** Return whether `op` groups by the keys of the sessions alone; one that removes duplicates for a DISTINCT has more keys. */
+  private def haveSameKeys(op: SortAggregateExec, sessions: UpdatingSessionsExec): Boolean =
+    op.groupingExpressions.map(_.toAttribute.exprId) == sessions.groupingExpression.map(_.exprId)
 
   private object WithoutSort {
     def unapply(plan: SparkPlan): Some[SparkPlan] = plan match {
