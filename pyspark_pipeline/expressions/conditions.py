@@ -141,8 +141,11 @@ def interval_overflow() -> SparkConditionError:
     return SparkConditionError("SparkArithmeticException", "INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION", {})
 
 
-def interval_error(function: str, context: int) -> SparkConditionError:
-    """Build the error of an interval beyond its type; ``function`` is the try_ function or empty."""
+def interval_error(function: str, context: int = -1) -> SparkConditionError:
+    """Build the error of an interval beyond its type; ``function`` is the try_ function or empty.
+
+    Sums and differences have no context (Spark: ``IntervalMathUtils``).
+    """
     suggestion = "WITH_SUGGESTION" if function else "WITHOUT_SUGGESTION"
     parameters = {"functionName": f"`{function}`"} if function else {}
     condition = f"INTERVAL_ARITHMETIC_OVERFLOW.{suggestion}"
@@ -470,3 +473,8 @@ def java_digits(value: float) -> str:
     assert isinstance(exponent, int)
     rest = "".join(map(str, digits[1:])) or "0"
     return f"{'-' if sign else ''}{digits[0]}.{rest}E{exponent + len(digits) - 1}"
+
+
+def exceeds_length(limit: int) -> SparkConditionError:
+    """Build the error of a string that is too long for a CHAR or VARCHAR column of ``limit`` characters."""
+    return SparkConditionError("SparkRuntimeException", "EXCEED_LIMIT_LENGTH", {"limit": str(limit)})

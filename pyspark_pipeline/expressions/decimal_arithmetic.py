@@ -57,6 +57,8 @@ class DecimalOperation:
         self.drop = drop
         self.negate = negate
         self.fast: Fast | None = None
+        #: The digits of a quotient in an error; rounded to them if they are those of the result.
+        self.shown_digits = 0
 
     def words(self, left: Value, right: Value, rows: int) -> tuple[pa.Buffer, Int64Array, pa.Buffer | None]:
         """Return (buffer, its words, validity) of the result; rows that do not fit raise or become NULL."""
@@ -96,10 +98,11 @@ class DecimalOperation:
         elif self.op == decimal_wide.OP_MULTIPLY:
             value, scale = _truncate(left * right, lscale + rscale)
         else:
-            digits = 39 if self.op == decimal_wide.OP_DIVIDE else 0
-            left = left // 10 ** self.powers[0] * 10 ** (digits + rscale)
+            scale = self.shown_digits
+            left = left // 10 ** self.powers[0] * 10 ** (scale + rscale)
             right = right // 10 ** self.powers[1] * 10**lscale
-            value, scale = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1), digits
+            half = abs(right) // 2 if scale == self.result.scale and self.op == decimal_wide.OP_DIVIDE else 0
+            value = (abs(left) + half) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
         raise conditions.decimal_out_of_range(value, scale, self.result, self.call.context)
 
 
@@ -219,6 +222,7 @@ def _divide(call: Call, settings: ExpressionSettings) -> Kernel:
     power = call.type.scale - left.scale + right.scale
     powers = (max(power, 0), max(-power, 0))
     operation = DecimalOperation(decimal_wide.OP_DIVIDE, call, call.type, powers, 0)
+    operation.shown_digits = call.type.scale if settings.divides_at_scale else 39
     if 0 <= power <= 18:
         factor = 10**power
         operation.fast = lambda lw, ls, rw, rs, out: decimal_fast.divide_rounded(lw, ls, rw, rs, factor, out)

@@ -84,7 +84,7 @@ for _name in _SUMS:
             try:
                 return compute(*values)
             except pa.ArrowInvalid:
-                raise conditions.interval_error(suggestion, call.context) from None
+                raise conditions.interval_error(suggestion) from None
 
         return Kernel(run=run, can_raise=True)
 

@@ -65,6 +65,7 @@ class ExpressionSettings:
     ``clamps_overlays``: ``overlay`` ends positions at the largest int instead of a wrap-around, as since Spark 4.3.
     ``has_nanoseconds``: times have up to nine digits of a second, and texts lose those that their type does not have,
     as since Spark 4.3.
+    ``divides_at_scale``: quotients of decimals are rounded at once, as since Spark 4.3: errors have fewer digits.
     ``masks_units``: ``mask`` replaces the two UTF-16 units of a character each, as before Spark 4.3.
     ``java`` is the release of the JVM. ``evaluate_in_jvm``: as in :class:`Settings`.
     ``prints_shortest_digits``: ``Double.toString`` prints as few digits as identify the number, as since Java 19.
@@ -80,6 +81,7 @@ class ExpressionSettings:
     clamps_overlays: bool = False
     has_nanoseconds: bool = False
     masks_units: bool = True
+    divides_at_scale: bool = False
     java: int = 17
     evaluate_in_jvm: EvaluateInJvm | None = None
 
@@ -98,6 +100,7 @@ class ExpressionSettings:
             clamps_overlays=is_spark_43,
             has_nanoseconds=is_spark_43,
             masks_units=not is_spark_43,
+            divides_at_scale=is_spark_43,
             java=settings.java,
             evaluate_in_jvm=settings.evaluate_in_jvm,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,35 +24,41 @@ from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
 
+
+def padder(padding: str, length: int, *, is_left: bool = False) -> Callable[[pa.StringArray], pa.StringArray]:
+    """Return a function that pads strings to ``length`` characters, before or after them, or cuts them to as many."""
+    filling = (padding * (length // len(padding) + 1))[:length]
+    sizes = [len(character.encode()) for character in filling]
+    fill_ends = frozen(np.cumsum([0, *sizes], dtype=np.int64))
+    fill = frozen(np.frombuffer(filling.encode(), dtype=np.uint8))
+
+    def pad(texts: pa.StringArray) -> pa.StringArray:
+        offsets, data = text_of(texts)
+        rows = len(texts)
+        if rows * fill.size + data.size > np.iinfo(np.int32).max:
+            raise pa.ArrowCapacityError(f"{rows} strings padded to {length} characters may have more than 2 GiB")
+        kept, ends = np.empty(rows, dtype=np.int32), np.empty(rows + 1, dtype=np.int32)
+        text_slices.padded_ends(offsets, data, length, fill_ends, kept, ends)
+        out = allocate(int(ends[-1]), np.uint8)
+        text_slices.copy_padded(offsets, data, fill, is_left, kept, ends, out)
+        return string_array(ends, out, validity_of([texts]))
+
+    return pad
+
+
 for _name in ("StringLPad", "StringRPad"):
 
     @function(_name, [case(["string"], ["int"], ["string"], literal=[1, 2])])
     def _pad(call: Call, settings: ExpressionSettings) -> Kernel:
         """Pad to a number of characters, or cut to it; nothing is added if the padding is empty."""
         length, padding = constants(call.args[1:])
-        is_left = call.name == "StringLPad"
         if length is None or padding is None:
             return NULL_TEXT
         length = max(length, 0)
         if not padding:
             return Kernel(run=lambda values, rows: pc.utf8_slice_codeunits(values[0], 0, length), by_dictionary=True)
-        filling = (padding * (length // len(padding) + 1))[:length]
-        sizes = [len(character.encode()) for character in filling]
-        fill_ends = frozen(np.cumsum([0, *sizes], dtype=np.int64))
-        fill = frozen(np.frombuffer(filling.encode(), dtype=np.uint8))
-
-        def run(values: Sequence[Value], rows: int) -> Value:
-            texts = to_array(values[0], rows)
-            offsets, data = text_of(texts)
-            if rows * fill.size + data.size > np.iinfo(np.int32).max:
-                raise pa.ArrowCapacityError(f"{rows} strings padded to {length} characters may have more than 2 GiB")
-            kept, ends = np.empty(rows, dtype=np.int32), np.empty(rows + 1, dtype=np.int32)
-            text_slices.padded_ends(offsets, data, length, fill_ends, kept, ends)
-            out = allocate(int(ends[-1]), np.uint8)
-            text_slices.copy_padded(offsets, data, fill, is_left, kept, ends, out)
-            return string_array(ends, out, validity_of([texts]))
-
-        return Kernel(run=run, by_dictionary=True)
+        pad = padder(padding, length, is_left=call.name == "StringLPad")
+        return Kernel(run=lambda values, rows: pad(to_array(values[0], rows)), by_dictionary=True)
 
 
     by_constants(_name, [case(["string"], ["int"], ["string"])], [1, 2])

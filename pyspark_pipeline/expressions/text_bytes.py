@@ -28,8 +28,10 @@ _DECODING = frozenset(
      "Like", "RLike", "RegExpReplace", "RegExpExtract", "RegExpInStr", "Size(RegExpExtractAll)")
 )  # fmt: skip
 _SPLITTING = frozenset(
-    ("Length", "Substring", "Reverse", "StringLPad", "StringRPad", "StringInstr", "StringLocate", "Ascii", "Overlay")
-)
+    ("Length", "Substring", "Reverse", "StringLPad", "StringRPad", "StringInstr", "StringLocate", "Ascii", "Overlay",
+     "CharVarcharCodegenUtils.readSidePadding", "CharVarcharCodegenUtils.charTypeWriteSideCheck",
+     "CharVarcharCodegenUtils.varcharTypeWriteSideCheck")
+)  # fmt: skip
 
 #: The first private character of plane 15.
 _FIRST = "\U000f0000"

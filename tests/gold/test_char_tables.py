@@ -14,7 +14,8 @@ from tests.support.sessions import run
 _MAKE = """CREATE TABLE char_rows (id INT, c CHAR(5), v VARCHAR(5)) USING parquet
 CREATE TABLE char_parts (id INT, v VARCHAR(3)) USING parquet PARTITIONED BY (c CHAR(4))
 INSERT INTO char_rows VALUES (1, 'ab', 'ab'), (2, 'ab   ', 'ab   '), (3, NULL, NULL), (4, '', ''), (5, 'abcde', 'abcde'), (6, 'é', '日本')
-INSERT INTO char_parts VALUES (1, 'x', 'ab'), (2, 'y', 'a'), (3, NULL, NULL)"""  # noqa: E501
+INSERT INTO char_parts VALUES (1, 'x', 'ab'), (2, 'y', 'a'), (3, NULL, NULL)
+CREATE TABLE char_others (c CHAR(3), v VARCHAR(3)) USING parquet"""  # noqa: E501
 
 _QUERIES = """SELECT id, c, length(c), v, length(v), c || '|', v || '|', upper(c), rtrim(c) FROM char_rows
 SELECT * FROM char_rows WHERE c = 'ab'
@@ -31,7 +32,16 @@ SELECT c, count(*), max(v) FROM char_rows GROUP BY c
 SELECT id, row_number() OVER (PARTITION BY c ORDER BY id) FROM char_rows
 SELECT id, c, length(c), v FROM char_parts
 SELECT * FROM char_parts WHERE c = 'ab'
-SELECT * FROM char_parts WHERE c IN ('a', 'zz')"""
+SELECT * FROM char_parts WHERE c IN ('a', 'zz')
+SELECT c, length(c), v FROM char_others
+SELECT * FROM char_others WHERE c = 'a'"""
+
+#: Writes what another program may have written: strings that are too long, and none of UTF-8.
+_OTHERS = """INSERT INTO char_others VALUES ('abcdef', 'abcdef'), ('a', ''), ('é😀', '日本語日'), ('', NULL), (NULL, 'x'),
+    (CAST(X'ff41' AS STRING), CAST(X'80' AS STRING)), (CAST(X'ffff41ff' AS STRING), 'x')"""
+
+_WRITTEN = """SELECT c, v FROM VALUES ('ab', 'ab'), ('', ''), ('abc   ', 'abc   '), ('é😀  ', 'é😀  '), (NULL, NULL), ('    ', '    '),
+    (CAST(X'ff4141' AS STRING), CAST(X'ff41412020' AS STRING)) AS t(c, v)"""
 
 _SETTINGS: list[dict[str, str]] = [
     {},
@@ -48,7 +58,8 @@ def session(spark: SparkSession, vanilla_only: bool) -> Iterator[SparkSession]:
     for statement in _MAKE.splitlines():
         spark.sql(statement)
     with ExitStack() as stack:
-        for name in ("char_rows", "char_parts"):
+        run(spark, _OTHERS, pipeline=False, settings={"spark.sql.legacy.charVarcharAsString": "true"})
+        for name in ("char_rows", "char_parts", "char_others"):
             stack.callback(spark.sql, f"DROP TABLE {name}")
         yield spark
 
@@ -61,8 +72,8 @@ def test_queries_equal_spark(session: SparkSession, settings: dict[str, str]) ->
         assert expected.rows is not None and found.rows is not None, found.message
         assert difference(expected.rows, found.rows) is None, query
         keeps_types = "spark.sql.preserveCharVarcharTypeInfo" in settings  # then columns of char may stay in Spark
-        assert not found.rows or keeps_types or (found.conversion is not None and found.conversion.converted > 0), query
-    for name in ("char_rows", "char_parts"):  # Spark caches a table with the types that these settings gave it
+        assert keeps_types or (found.conversion is not None and not found.conversion.reasons), query
+    for name in ("char_rows", "char_parts", "char_others"):  # Spark caches a table with the types that these settings gave it
         run(session, f"REFRESH TABLE {name}", pipeline=False, settings=settings)
 
 
@@ -71,3 +82,16 @@ def test_texts_that_are_too_long_are_rejected(session: SparkSession, values: str
     for engine in (False, True):
         made = run(session, f"INSERT INTO char_rows SELECT {values} FROM char_parts", pipeline=engine)
         assert made.error is not None and made.error[1] == "EXCEED_LIMIT_LENGTH"
+
+
+def test_written_strings_equal_spark(session: SparkSession) -> None:
+    rows = []
+    for engine in (False, True):
+        session.sql("CREATE TABLE char_new (c CHAR(3), v VARCHAR(3)) USING parquet")
+        try:
+            made = run(session, f"INSERT INTO char_new {_WRITTEN}", pipeline=engine)
+            assert made.error is None, made.message
+            rows.append(session.sql("SELECT hex(c), hex(v) FROM char_new").collect())
+        finally:
+            session.sql("DROP TABLE char_new")
+    assert difference(*rows) is None

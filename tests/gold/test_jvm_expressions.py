@@ -50,6 +50,25 @@ def _threads(spark: SparkSession) -> list[str]:
     return names
 
 
+def test_expressions_see_the_settings_of_the_session_in_every_action(session: SparkSession, tmp_path: Path) -> None:
+    session.sql("SELECT cast(id AS string) AS y FROM range(50, 99)").write.parquet(str(tmp_path / "years"))
+    with configured(session, {"spark.sql.legacy.timeParserPolicy": "LEGACY"}):
+        frame = session.read.parquet(str(tmp_path / "years")).selectExpr("to_timestamp(y, 'yy') AS t").groupBy("t").count()
+        assert not summary_of(frame).reasons
+        for rows in (frame.collect(), frame.rdd.collect(), list(frame.toLocalIterator())):
+            assert {row["t"].year for row in rows} == set(range(1950, 1999))
+
+
+def test_session_variables_stay_in_spark(session: SparkSession) -> None:
+    session.sql("DECLARE OR REPLACE VARIABLE engine_test_number INT DEFAULT 3")
+    folding = "org.apache.spark.sql.catalyst.optimizer.ConstantFolding"
+    query = "SELECT sum(length(s) + engine_test_number) AS n FROM texts"
+    settings = {"spark.sql.optimizer.excludedRules": folding}
+    expected, found = (run(session, query, pipeline=engine, settings=settings) for engine in (False, True))
+    session.sql("DROP TEMPORARY VARIABLE engine_test_number")
+    assert found.rows is not None and found.rows == expected.rows, found.message
+
+
 def _metrics(frame: DataFrame) -> dict[str, int]:
     """Return the sums of the metrics of all nodes of the executed plan."""
     sums: dict[str, int] = {}

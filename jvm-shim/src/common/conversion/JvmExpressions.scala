@@ -116,6 +116,7 @@ class JvmExpressions(support: Support) {
   private def isEvaluable(e: Expression): Boolean =
     e.deterministic && Support.isHeld(e.dataType) && e.references.forall(a => Support.isHeld(a.dataType)) && !e.exists {
       case _: PlanExpression[_] | _: PythonUDF | _: AggregateExpression | _: WindowExpression | _: JvmExpression => true
+      case _: VariableReference => true // holds its catalog, which cannot be sent
       case _: LambdaFunction | _: Attribute | _: NamedLambdaVariable => false
       case other => other.isInstanceOf[Unevaluable]
     }

@@ -192,7 +192,7 @@ object Support {
 
   /**
    * Return the name of a type in plans; all day-time intervals have one name, and all year-month intervals. Elements, values
-   * of maps and fields that are never NULL have a mark.
+   * of maps and fields that are never NULL have a mark. A string of Spark's own collation, which may be explicit, is a string.
    */
   def wireName(t: DataType): String = t match {
     case _: DayTimeIntervalType => "interval day to second"
@@ -201,7 +201,7 @@ object Support {
       s.map(field => s"${Json.text(field.name)}:${wireName(field.dataType, field.nullable)}").mkString("struct<", ",", ">")
     case a: ArrayType => s"array<${wireName(a.elementType, a.containsNull)}>"
     case m: MapType => s"map<${wireName(m.keyType)},${wireName(m.valueType, m.valueContainsNull)}>"
-    case other => other.catalogString
+    case other => kinds.getOrElse(other, other.catalogString)
   }
 
   private def wireName(t: DataType, isNullable: Boolean): String = wireName(t) + (if (isNullable) "" else "!")
@@ -220,11 +220,11 @@ object Support {
 
   /**
    * Return whether a column may have type `t`: operators carry it, and it leaves the engine as a result. Spark's Arrow
-   * schemas have no two fields of one name in a struct.
+   * schemas have no two fields of one name in a struct, and Arrow has no maps of NULL keys (`map()`).
    */
   def isHeld(t: DataType): Boolean = t match {
     case a: ArrayType => isHeld(a.elementType)
-    case m: MapType => isHeld(m.keyType) && isHeld(m.valueType)
+    case m: MapType => m.keyType != NullType && isHeld(m.keyType) && isHeld(m.valueType)
     case s: StructType => s.nonEmpty && s.fieldNames.distinct.length == s.length && s.forall(field => isHeld(field.dataType))
     case other => isSupported(other)
   }

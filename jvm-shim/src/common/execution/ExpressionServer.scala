@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{MutableProjection, SpecificInternalRow}
 import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate
 import org.apache.spark.sql.execution.metric.SQLMetric
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DataType, StructField, StructType}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -37,10 +38,18 @@ object JvmCall {
  * host's own address, once for each thread, and sends the secret of the control message; then requests one by one: the
  * number of a call, the bytes of a message, and the message with the chunk of the call's columns (integers in network
  * order). The answer is a zero byte, the bytes of a message and the message with the chunk of results; or a one and the
- * number of the [[failure]] that the first failing row raised.
+ * number of the [[failure]] that the first failing row raised. Calls see the settings of the session that planned them: those
+ * that Spark passes to tasks are not there in every action (`df.rdd`).
  */
-class ExpressionServer(calls: Array[JvmCall], context: TaskContext, rows: SQLMetric, time: SQLMetric) extends Logging {
+class ExpressionServer(
+    calls: Array[JvmCall],
+    settings: Map[String, String],
+    context: TaskContext,
+    rows: SQLMetric,
+    time: SQLMetric) extends Logging {
 
+  private val conf = new SQLConf
+  settings.foreach { case (key, value) => conf.setConfString(key, value) }
   private val secret = new Array[Byte](32)
   new SecureRandom().nextBytes(secret)
   private val failures = mutable.LinkedHashMap.empty[Int, Throwable]
@@ -92,7 +101,7 @@ class ExpressionServer(calls: Array[JvmCall], context: TaskContext, rows: SQLMet
     val evaluators = new Array[ChunkEvaluator](calls.length)
     TaskContext.setTaskContext(context)
     try {
-      if (MessageDigest.isEqual(in.readNBytes(secret.length), secret)) while (!isClosed) {
+      if (MessageDigest.isEqual(in.readNBytes(secret.length), secret)) SQLConf.withExistingConf(conf)(while (!isClosed) {
         val number = in.readInt()
         val message = in.readNBytes(in.readInt())
         val began = System.nanoTime()
@@ -111,7 +120,7 @@ class ExpressionServer(calls: Array[JvmCall], context: TaskContext, rows: SQLMet
             out.writeInt(fail(e))
         } finally spent.add(System.nanoTime() - began)
         out.flush()
-      }
+      })
     } finally {
       evaluators.filter(_ != null).foreach(_.close())
       TaskContext.unset()

@@ -50,7 +50,8 @@ object FragmentLaunch {
       instances = assignments.length,
       isParallel = PipelineShuffleExchangeExec.drivers(sc.conf) > 1,
       artifacts = if (layout.pythonFunctions.isEmpty) None else JobArtifactSet.getCurrentJobArtifactState.map(_.uuid),
-      jvmCalls = json.jvmCalls)
+      jvmCalls = json.jvmCalls,
+      sqlSettings = if (json.jvmCalls.isEmpty) Map.empty else conf.getAllConfs.filter(_._1.startsWith("spark.sql.")))
     new FragmentRDD(sc, launch, assignments, inputs)
   }
 
@@ -79,7 +80,7 @@ object FragmentLaunch {
 /**
  * The parameters of all tasks of a fragment. Messages of a result have at most `maxRows` rows if it is above 0. If Spark
  * caches the result, `cache` has the codec of its columns, if any. `collectors` take the metrics by the number of the node. `artifacts` is the id of the session whose files and
- * modules the user's functions read, if it has its own.
+ * modules the user's functions read, if it has its own. `jvmCalls` are computed with the session's settings `sqlSettings`.
  */
 case class Launch(
     functions: (Seq[ChainedPythonFunctions], Long),
@@ -96,7 +97,8 @@ case class Launch(
     artifacts: Option[String] = None,
     maxRows: Int = 0,
     cache: Option[Option[String]] = None,
-    jvmCalls: Array[JvmCall] = Array.empty) {
+    jvmCalls: Array[JvmCall] = Array.empty,
+    sqlSettings: Map[String, String] = Map.empty) {
 
   /** Return the launch adapted to the Python of the executor that runs the task. */
   def on(context: TaskContext): Launch = copy(functions = WorkerPython.adapted(functions._1, context) -> functions._2)

@@ -43,7 +43,7 @@ class FragmentRDD(
     val message = controlMessage(part, context)
     property.foreach { case (name, value) => message.set[ObjectNode](name, value) }
     val expressions = if (launch.jvmCalls.isEmpty) None else Some(new ExpressionServer(
-      launch.jvmCalls, context, launch.metrics("jvmExpressionRows"), launch.metrics("jvmExpressionTime")))
+      launch.jvmCalls, launch.sqlSettings, context, launch.metrics("jvmExpressionRows"), launch.metrics("jvmExpressionTime")))
     expressions.foreach(server => message.set[ObjectNode]("expressions", server.control))
     val control = new ChunkRowWriter()
       .write(ChunkRow.Control, 0, 0, 0L, 0L, Manifest.mapper.writeValueAsBytes(message))
