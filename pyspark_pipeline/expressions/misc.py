@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.datatypes.types import NESTED_KINDS
+from pyspark_pipeline.datatypes.types import NESTED_KINDS, DataType
 from pyspark_pipeline.expressions.cases import DAY_TIME, YEAR_MONTH
 from pyspark_pipeline.expressions.registry import (
     FLOATING,
@@ -52,11 +52,19 @@ def _microseconds(call: Call, settings: ExpressionSettings) -> Kernel:
 _NAMED = [kind for kind in KINDS if kind not in (DAY_TIME, YEAR_MONTH)]
 
 
-@function("TypeOf", [case(_NAMED)])
+@function("TypeOf", [case(_NAMED), case(NESTED_KINDS, children={"0": _NAMED})])
 def _type_of(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the name of the argument's type; that of an interval has its fields, which plans omit."""
-    name = pa.scalar(str(call.args[0].type))
+    name = pa.scalar(_catalog_name(call.args[0].type))
     return Kernel(run=lambda values, rows: name, null_intolerant=False)
+
+
+def _catalog_name(kind: DataType) -> str:
+    """Return the name of a type in Spark's catalog: without marks of what is never NULL, names as they are."""
+    parts = [_catalog_name(child) for child in kind.children]
+    if kind.names:
+        parts = [f"{name}:{part}" for name, part in zip(kind.names, parts, strict=True)]
+    return f"{kind.kind}<{','.join(parts)}>" if parts else str(kind)
 
 
 @function("NormalizeNaNAndZero", [case(FLOATING)])

@@ -25,6 +25,8 @@ _WIDE_MODES = {HALF_UP: "half_towards_infinity", HALF_EVEN: "half_to_even", DOWN
 def _round_decimals(array: pa.Array, scale: int, mode: int, target: pa.DataType) -> pa.Array:
     """Round decimals to ``scale`` fraction digits (negative: to tens, hundreds, …); ``target`` holds every result."""
     dropped = array.type.scale - scale
+    if dropped <= 0:
+        return array.cast(target)
     if 0 < dropped <= 18 and scale >= -18 and target.scale == max(scale, 0):
         factor = 10 ** max(-scale, 0)
         buffer, out = new_words(len(array))
@@ -62,7 +64,11 @@ for _name in _TO_WHOLE:
 
 
 #: The result has one digit more than the argument where Spark allows 38, so it never overflows below that.
-_DECIMAL = [case(["decimal"], ["int"], result=["decimal"], max_precision=37, matches={"1": r"-?\d{1,2}"})]
+#: Rounding to tens of 38 digits may need 39.
+_DECIMAL = [
+    case(["decimal"], ["int"], result=["decimal"], matches={"1": r"\d{1,2}"}),
+    case(["decimal"], ["int"], result=["decimal"], max_precision=37, matches={"1": r"-\d{1,2}"}),
+]
 
 for _name in _MODES:
 

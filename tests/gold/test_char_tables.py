@@ -37,11 +37,11 @@ SELECT c, length(c), v FROM char_others
 SELECT * FROM char_others WHERE c = 'a'"""
 
 #: Writes what another program may have written: strings that are too long, and none of UTF-8.
-_OTHERS = """INSERT INTO char_others VALUES ('abcdef', 'abcdef'), ('a', ''), ('é😀', '日本語日'), ('', NULL), (NULL, 'x'),
-    (CAST(X'ff41' AS STRING), CAST(X'80' AS STRING)), (CAST(X'ffff41ff' AS STRING), 'x')"""
+_OTHERS = """INSERT INTO char_others VALUES ('abcdef', 'abcdef'), ('a', ''), ('é😀', '日本語日'), ('', NULL),
+    (NULL, 'x'), (CAST(X'ff41' AS STRING), CAST(X'80' AS STRING)), (CAST(X'ffff41ff' AS STRING), 'x')"""
 
-_WRITTEN = """SELECT c, v FROM VALUES ('ab', 'ab'), ('', ''), ('abc   ', 'abc   '), ('é😀  ', 'é😀  '), (NULL, NULL), ('    ', '    '),
-    (CAST(X'ff4141' AS STRING), CAST(X'ff41412020' AS STRING)) AS t(c, v)"""
+_WRITTEN = """SELECT c, v FROM VALUES ('ab', 'ab'), ('', ''), ('abc   ', 'abc   '), ('é😀  ', 'é😀  '), (NULL, NULL),
+    ('    ', '    '), (CAST(X'ff4141' AS STRING), CAST(X'ff41412020' AS STRING)) AS t(c, v)"""
 
 _SETTINGS: list[dict[str, str]] = [
     {},
@@ -73,7 +73,7 @@ def test_queries_equal_spark(session: SparkSession, settings: dict[str, str]) ->
         assert difference(expected.rows, found.rows) is None, query
         keeps_types = "spark.sql.preserveCharVarcharTypeInfo" in settings  # then columns of char may stay in Spark
         assert keeps_types or (found.conversion is not None and not found.conversion.reasons), query
-    for name in ("char_rows", "char_parts", "char_others"):  # Spark caches a table with the types that these settings gave it
+    for name in ("char_rows", "char_parts", "char_others"):  # Spark caches tables with the types of these settings
         run(session, f"REFRESH TABLE {name}", pipeline=False, settings=settings)
 
 

@@ -53,7 +53,8 @@ def _threads(spark: SparkSession) -> list[str]:
 def test_expressions_see_the_settings_of_the_session_in_every_action(session: SparkSession, tmp_path: Path) -> None:
     session.sql("SELECT cast(id AS string) AS y FROM range(50, 99)").write.parquet(str(tmp_path / "years"))
     with configured(session, {"spark.sql.legacy.timeParserPolicy": "LEGACY"}):
-        frame = session.read.parquet(str(tmp_path / "years")).selectExpr("to_timestamp(y, 'yy') AS t").groupBy("t").count()
+        years = session.read.parquet(str(tmp_path / "years")).selectExpr("to_timestamp(y, 'yy') AS t")
+        frame = years.groupBy("t").count()
         assert not summary_of(frame).reasons
         for rows in (frame.collect(), frame.rdd.collect(), list(frame.toLocalIterator())):
             assert {row["t"].year for row in rows} == set(range(1950, 1999))

@@ -25,3 +25,4 @@ SELECT id, exp(d) AS a, ln(d) AS b, log10(d) AS c, log2(d) AS e, log(d, d2) AS f
 SELECT id, exp(id / 7.0D - 20) AS a, exp(id * 5.0D - 400) AS b, ln(id / 7.0D) AS c, log10(id * 1000) AS e, log2(id * 1e-310D) AS f, log(3, id) AS g FROM numbers;
 SELECT id, pow(id / 7.0D, d) AS a, pow(1 + id * 1e-12D, 1e9D * id) AS b, pow(-id, id % 5) AS c, pow(id, -0.5D) AS e, pow(0.5D, id * 11) AS f, pow(-0.0D, id - 3) AS g FROM numbers;
 SELECT id, exp(d) AS a, ln(abs(d)) AS b, pow(abs(d), 0.3D) AS c FROM tame;
+SELECT id, round(n38, 10) AS a, round(n38, 12) AS b, round(n38, 3) AS c, bround(n38, 9) AS e, floor(n38, 10) AS f, ceil(n38, 0) AS g, round(n380, 0) AS h, round(n380, 5) AS i FROM numbers;

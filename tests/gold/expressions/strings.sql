@@ -42,3 +42,6 @@ SELECT id FROM texts WHERE startswith(s, 'a') OR endswith(s, ' ') OR contains(s,
 SELECT size(sentences(s)) AS x, id FROM texts WHERE id > 5;
 -- expect: some
 SELECT id, s COLLATE UTF8_LCASE = 'a' AS x FROM texts WHERE id > 5;
+SELECT id, s LIKE ALL ('%a_', '_b%', '%') AS a, s NOT LIKE ALL ('%a_', '_b%c%d') AS b, s LIKE ANY ('%a_', '_b%', '\\%') AS c, s NOT LIKE ANY ('%a_', '_b%') AS e, s ILIKE ANY ('%A_', '_B%') AS f, s LIKE ALL ('%a_', NULL) AS g, s NOT LIKE ANY ('_', NULL) AS h FROM texts;
+SELECT id, s FROM texts WHERE s LIKE ANY ('_', 'a_c', '%😀%_');
+SELECT CAST(s AS STRING COLLATE UTF8_BINARY) AS a, count(*) AS b, collect_set(CAST(s AS STRING COLLATE UTF8_BINARY)) AS c FROM texts GROUP BY 1;

@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.{MapType, ObjectType}
 import org.apache.spark.unsafe.types.CalendarInterval
 
 /**
- * A function as manifest and plans name it: mostly one expression with its children. Four forms differ:
+ * A function as manifest and plans name it: mostly one expression with its children. Five forms differ:
  *
  *  - A call is joined with an argument of a type that the engine does not hold, if the manifest has the joint name: the
  *    arguments of `ElementAt(StringSplitSQL)` are those of `StringSplitSQL`, then the others of `ElementAt`; those of a
@@ -18,6 +18,7 @@ import org.apache.spark.unsafe.types.CalendarInterval
  *  - A method has the name of its class. The object is the first argument (`UTF8String.isValid`); if it is a constant
  *    that the engine does not hold, its fields are those of the call (`ParseUrlEvaluator.evaluate`).
  *  - A cast of a nested type is the function that makes the result of casts of its parts ([[NestedCasts]]).
+ *  - `LIKE ALL` and `LIKE ANY` are those of single patterns ([[PatternLists]]).
  *  - A sort by a lambda that compares keys of two elements has a lambda for each key ([[ArrayComparators]]).
  */
 case class FunctionCall(name: String, args: Seq[Expression], owners: Seq[Product]) {
@@ -33,6 +34,7 @@ object FunctionCall {
     case i: Invoke => method(i)
     case c: Cast if isUnheld(c) && isSameType(c.child, c) => FunctionCall("Alias", Seq(c.child), Nil)
     case c: Cast if isUnheld(c.child) => NestedCasts.byParts(c).map(of).getOrElse(plain(c))
+    case PatternLists(likes) => of(likes)
     case s: ArraySort => ArrayComparators.byKeys(s).getOrElse(plain(s))
     case other if other.children.exists(isUnheld) => joined(ExpressionJson.name(other), other).getOrElse(plain(other))
     case other => plain(other)
