@@ -25,6 +25,12 @@ _ROWS = 1_000_000
 _CHUNK = 250_000
 _LEAVES = 40
 
+
+def _fields(text: str) -> str:
+    """Return ``text`` for each of the documents' fields of words."""
+    return ", ".join(text.format(place) for place in range(7))
+
+
 _QUERIES = {
     "element": "select sum(a[0]), sum(a[4]) from nests",
     "contains": "select count(*) from nests where array_contains(a, 3L)",
@@ -51,6 +57,9 @@ _QUERIES = {
     "carry": "select max(size(a)), max(s.y), count(m) from (select * from nests order by v desc limit 100000)",
     "json path": "select sum(length(get_json_object(doc, '$.name'))), sum(get_json_object(doc, '$.id')) from nests",
     "json tuple": "select sum(c0), max(c1), max(c2) from (select json_tuple(doc, 'id', 'name', 'f5') from nests)",
+    "from_json": f"""select sum(d.id), max(d.name), sum(d.score), {_fields("max(d.f{0})")}
+        from (select from_json(doc, 'id bigint, name string, score double, {_fields("f{0} string")}') as d
+        from nests)""",
     "leaves": "select sum(w.f3), sum(w.f17), max(w.f30) from wide",
 }
 

@@ -40,6 +40,7 @@ from pyspark_pipeline.kernels.decimal_words import (
     valid_flags,
     validity_of,
 )
+from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.plan.eval_mode import EvalMode
 from pyspark_pipeline.plan.expr import Call
 
@@ -107,6 +108,11 @@ def _to_boolean(call: Call, settings: ExpressionSettings) -> Kernel:
     return _kernel(call, parse)
 
 
+#: The digits of which every number is exact, and the exact powers of ten. A float is the quotient as a double, rounded:
+#: a double has more than twice its digits.
+_EXACT_DOUBLES = 15, frozen(np.array([10.0**power for power in range(23)]))
+_EXACT_FLOATS = 7, frozen(np.array([10.0**power for power in range(11)]))
+
 #: Texts that Arrow and Java parse to the same number; all others are parsed by :func:`java_double`.
 _PLAIN_NUMBER = r"^-?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?$"
 _JAVA_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -171,15 +177,24 @@ def parsed_numbers(array: pa.Array, target: pa.DataType, parse: Callable[[str], 
 
     Return an array and None if none is odd, else numbers and whether the strings are numbers, NULL among these.
     """
-    plain = pc.match_substring_regex(array, pattern=_PLAIN_NUMBER)
-    easy = pc.if_else(plain, array, pa.scalar(None, pa.string())).cast(target)
-    odd = np.flatnonzero(~flags(pc.fill_null(plain, True)))
-    if not len(odd):
-        return easy, None
-    numbers = easy.to_numpy(zero_copy_only=False).copy()
+    most_digits, powers = _EXACT_FLOATS if pa.types.is_float32(target) else _EXACT_DOUBLES
+    numbers, status = np.empty(len(array), dtype=np.float64), np.empty(len(array), dtype=np.uint8)
+    text_parse.parse_numbers(*text_parse.text_of(array), most_digits, powers, numbers, status)
+    numbers = numbers.astype(target.to_pandas_dtype(), copy=False)
+    validity = validity_of([array])
+    rest = np.flatnonzero((status != text_parse.PARSED) & flags(array.is_valid()))
+    if not rest.size:
+        return from_numbers(numbers, target, validity), None
+    texts = array.take(pa.array(rest))
+    plain = pc.match_substring_regex(texts, pattern=_PLAIN_NUMBER)
+    easy = pc.if_else(plain, texts, pa.scalar(None, pa.string())).cast(target)
+    numbers[rest] = pc.fill_null(easy, 0.0).to_numpy()
+    odd = np.flatnonzero(~flags(plain))
+    if not odd.size:
+        return from_numbers(numbers, target, validity), None
     fits = np.ones(len(array), dtype=np.bool_)
-    for row in odd:
-        number = parse(array[int(row)].as_py())
+    for place in odd:
+        number, row = parse(texts[int(place)].as_py()), rest[place]
         fits[row] = number is not None
         numbers[row] = 0.0 if number is None else number
     return numbers, fits

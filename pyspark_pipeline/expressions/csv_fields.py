@@ -268,6 +268,9 @@ def _decimal(kind: DataType) -> Convert:
 
 
 def _boolean(texts: pa.Array) -> pa.Array:
+    is_true = pc.equal(texts, "true")
+    if is_true.true_count + pc.equal(texts, "false").true_count + texts.null_count == len(texts):
+        return is_true
     words = pc.ascii_lower(texts)
     is_true = pc.equal(words, "true")
     known = pc.or_(is_true, pc.equal(pc.replace_substring(words, _LONG_S, "s"), "false"))

@@ -18,7 +18,9 @@ from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Va
 from pyspark_pipeline.expressions.text_regex import Regex
 from pyspark_pipeline.expressions.text_search import NULL_TEXT
 from pyspark_pipeline.expressions.values import flags, numbers, set_null, to_array
+from pyspark_pipeline.kernels import text_slices
 from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
+from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
 
@@ -62,6 +64,8 @@ def _split(call: Call, settings: ExpressionSettings) -> Kernel:
     is_literal = pattern.isalnum() or pattern in " ,;_-"
 
     def by_re2(texts: pa.Array, re2: str) -> pa.Array:
+        if is_literal and most is None and len(pattern) == 1 and pattern.isascii():
+            return _split_at(texts, pattern, kind)
         if is_literal:
             return pc.split_pattern(texts, pattern, max_splits=most)
         if not regex.has_start:
@@ -79,6 +83,18 @@ def _split(call: Call, settings: ExpressionSettings) -> Kernel:
         return regex.evaluate(to_array(values[0], rows), by_re2, by_python, kind)
 
     return Kernel(run=run)
+
+
+def _split_at(texts: pa.StringArray, mark: str, kind: pa.DataType) -> pa.ListArray:
+    """Return the parts of each text between the places of an ASCII character."""
+    offsets, data = text_of(texts)
+    valid = flags(texts.is_valid())
+    most = text_slices.count_byte(offsets, data, ord(mark)) + len(texts)
+    counts = np.empty(len(texts), dtype=np.int64)
+    ends, out = allocate(most + 2, np.int32), allocate(int(offsets[-1] - offsets[0]) + 1, np.uint8)
+    parts = text_slices.split_at_byte(offsets, data, ord(mark), valid, counts, ends, out)
+    values = pa.StringArray.from_buffers(parts, pa.py_buffer(ends[: parts + 1]), pa.py_buffer(out))
+    return list_array(kind, counts, values, valid)
 
 
 @function("StringSplit", [case(["string"], ["string"], ["int"], literal=[2], matches={"1": ""}, result=["array"])])

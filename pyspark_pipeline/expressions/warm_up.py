@@ -104,6 +104,7 @@ def _of_text() -> Iterator[Expr]:
     yield _call("StringLPad", "string", text, two, _text("*"))
     yield _call("StringTranslate", "string", text, _text("1"), _text("2"))
     yield _call("InitCap", "string", text)
+    yield _call("StringSplit", "array<string>", text, _text(" "), Literal(type=parse_type("int"), value=-1))
     yield _call("GetJsonObject", "string", text, _text("$.a[0]"))
     schema = {"schema": "", "options": "", "timeZoneId": "UTC"}
     yield _call("JsonToStructs", 'struct<"a":int,"b":array<string>>', text, **schema)

@@ -10,6 +10,8 @@ line (twice the bytes of lines and 16 more are enough). A field is a slice of th
 
 from __future__ import annotations
 
+import numpy as np
+
 from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 
@@ -96,8 +98,12 @@ def scan_lines(
             elif byte != quote:
                 start = at
                 at += 1
-                while data[at] != separator and data[at] != line_end:
-                    at += 1
+                place = np.uint64(at)  # an unsigned index is not compared with zero
+                byte = data[place]
+                while byte != separator and byte != line_end:
+                    place += np.uint64(1)
+                    byte = data[place]
+                at = np.int64(place)
                 if slot >= 0:
                     end = at
                     if trails:
@@ -105,7 +111,6 @@ def scan_lines(
                             end -= 1
                     starts[slot, row] = start
                     lengths[slot, row] = end - start
-                byte = data[at]
                 at += 1
             else:
                 start, end, stop = _plain_quoted(data, at, marks)
@@ -136,7 +141,14 @@ def _plain_quoted(data: UInt8Array, at: int, marks: tuple[int, int, int, int, in
     separator, quote, escape, second, _, line_end = marks
     stop = at + 1
     while data[stop] != line_end:
-        byte = data[stop]
+        place = np.uint64(stop)  # an unsigned index is not compared with zero
+        byte = data[place]
+        while byte != line_end and byte != quote and byte != escape:
+            place += np.uint64(1)
+            byte = data[place]
+        stop = np.int64(place)
+        if byte == line_end:
+            break
         if byte == quote:
             if data[stop - 1] == escape:
                 break
@@ -350,7 +362,7 @@ def gather(data: UInt8Array, starts: Int32Array, lengths: Int32Array, ends: Int3
     ends[0] = 0
     for row in range(lengths.shape[0]):
         start = starts[row]
-        for place in range(start, start + lengths[row]):
-            out[at] = data[place]
-            at += 1
+        for place in range(lengths[row]):
+            out[np.uint64(at + place)] = data[np.uint64(start + place)]
+        at += max(lengths[row], 0)
         ends[row + 1] = at

@@ -9,11 +9,13 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import Array, BoolArray, Float64Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.civil import days_in, days_of
 from pyspark_pipeline.kernels.jit import frozen, kernel
 
 PARSED, INVALID, TOO_LARGE = 0, 1, 2
+#: No date has as many days.
+NO_DAY = -(2**40)
 #: Further states of timestamps: a fixed offset, another time zone, a time without a date.
 NO_ZONE, WITH_OFFSET, WITH_ZONE = 0, 1, 2
 
@@ -39,11 +41,40 @@ def trim(data: UInt8Array, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
+@kernel(forceinline=True)
+def _digits(data: UInt8Array, at: int, count: int) -> int:
+    """Return the number of ``count`` digits at ``at``, a negative one if there is another byte."""
+    value = np.int64(0)
+    other = np.int64(0)
+    for j in range(at, at + count):
+        digit = np.int64(data[j]) - 48
+        other |= digit | (9 - digit)
+        value = value * 10 + digit
+    return value if other >= 0 else np.int64(-1)
+
+
+@kernel(forceinline=True)
+def _iso_days(data: UInt8Array, at: int) -> int:
+    """Return the days of the ten bytes ``yyyy-mm-dd`` at ``at``; NO_DAY if they are no such date."""
+    year, month, day = _digits(data, at, 4), _digits(data, at + 5, 2), _digits(data, at + 8, 2)
+    if data[at + 4] != 45 or data[at + 7] != 45 or year < 0 or month < 1 or month > 12:
+        return NO_DAY
+    if day < 1 or (day > 28 and day > days_in(year, month)):
+        return NO_DAY
+    return days_of(year, month, day)
+
+
 @kernel
 def parse_dates(offsets: Int32Array, data: UInt8Array, out: Int32Array, status: UInt8Array) -> None:
     """Parse ``[+-]yyyy*[-[m]m[-[d]d[ *|T*]]]`` to days (int32)."""
     segments = np.empty(3, np.int64)
     for row in range(out.shape[0]):
+        if offsets[row + 1] - offsets[row] == 10:
+            days = _iso_days(data, offsets[row])
+            if days != NO_DAY:
+                out[row] = days
+                status[row] = PARSED
+                continue
         out[row] = 0
         status[row] = INVALID
         j, end = trim(data, offsets[row], offsets[row + 1])
@@ -92,6 +123,17 @@ def parse_dates(offsets: Int32Array, data: UInt8Array, out: Int32Array, status: 
             status[row] = PARSED
 
 
+@kernel(forceinline=True)
+def _iso_seconds(data: UInt8Array, at: int) -> int:
+    """Return the seconds of the eight bytes ``hh:mm:ss`` at ``at``, a negative number if they are no such time."""
+    hour, minute, second = _digits(data, at, 2), _digits(data, at + 3, 2), _digits(data, at + 6, 2)
+    if data[at + 2] != 58 or data[at + 5] != 58 or hour > 23 or minute > 59 or second > 59:
+        return np.int64(-1)
+    if hour < 0 or minute < 0 or second < 0:
+        return np.int64(-1)
+    return hour * 3600 + minute * 60 + second
+
+
 @kernel
 def parse_timestamps(
     offsets: Int32Array, data: UInt8Array, seconds: Int64Array, micros: Int32Array, days: BoolArray, zones: Int32Array,
@@ -110,6 +152,14 @@ def parse_timestamps(
         days[row] = True
         zones[row, 0] = NO_ZONE
         status[row] = INVALID
+        start = np.int64(offsets[row])
+        if offsets[row + 1] - start == 19 and (data[start + 10] == 32 or data[start + 10] == 84):
+            date = _iso_days(data, start)
+            time = _iso_seconds(data, start + 11)
+            if date != NO_DAY and time >= 0:
+                seconds[row] = date * 86400 + time
+                status[row] = PARSED
+                continue
         start, end = trim(data, offsets[row], offsets[row + 1])
         if start == end:
             continue
@@ -320,4 +370,49 @@ def parse_decimals(offsets: Int32Array, data: UInt8Array, scale: int, out: Int64
             value = -value
         out[row, 0] = value
         out[row, 1] = value >> 63
+        status[row] = PARSED
+
+
+@kernel
+def parse_numbers(
+    offsets: Int32Array, data: UInt8Array, most_digits: int, powers: Float64Array, out: Float64Array, status: UInt8Array
+) -> None:
+    """Parse ``[+-]digits[.digits]`` to doubles, exactly: both the digits and their power of ten must be exact.
+
+    ``powers`` are the exact powers of ten, float64, and ``most_digits`` the digits of which every number is exact. A
+    text of another form gets TOO_LARGE: the caller parses it.
+    """
+    for row in range(out.shape[0]):
+        out[row] = 0.0
+        status[row] = TOO_LARGE
+        j = offsets[row]
+        end = offsets[row + 1]
+        negative = j < end and data[j] == 45
+        if negative or (j < end and data[j] == 43):
+            j += 1
+        value = 0
+        digits = 0
+        after = -1
+        valid = True
+        while j < end:
+            byte = data[j]
+            if byte == 46 and after < 0:
+                after = 0
+            elif byte < 48 or byte > 57:
+                valid = False
+                break
+            else:
+                value = value * 10 + np.int64(byte) - 48
+                digits += 1
+                if after >= 0:
+                    after += 1
+                if digits > most_digits:
+                    valid = False
+                    break
+            j += 1
+        after = max(after, 0)
+        if not valid or digits == 0 or after >= powers.shape[0]:
+            continue
+        number = np.float64(value) / powers[after]
+        out[row] = -number if negative else number
         status[row] = PARSED

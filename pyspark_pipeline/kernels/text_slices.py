@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyspark_pipeline.kernels.arrays import Int16Array, Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int16Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.text_match import find_part
 
@@ -199,3 +199,42 @@ def capitalize_ascii(offsets: Int32Array, data: UInt8Array, ends: Int32Array, ou
             out[at - first] = byte
             after_space = byte == 32
         ends[row + 1] = offsets[row + 1] - first
+
+
+@kernel
+def count_byte(offsets: Int32Array, data: UInt8Array, byte: int) -> int:
+    """Return how often a byte occurs in strings."""
+    found = 0
+    for at in range(np.uint64(offsets[0]), np.uint64(offsets[-1])):
+        found += data[at] == byte
+    return found
+
+
+@kernel
+def split_at_byte(
+    offsets: Int32Array, data: UInt8Array, byte: int, valid: BoolArray, counts: Int64Array, ends: Int32Array,
+    out: UInt8Array,
+) -> int:  # fmt: skip
+    """Copy the parts of strings between the places of a byte, one after another; return their number.
+
+    ``counts`` are the numbers of parts of each string, 0 if it is not ``valid``. ``ends`` (one more than parts) begins
+    with 0. ``ends`` and ``out`` have room for one more.
+    """
+    part = np.uint64(1)
+    to = np.uint64(0)
+    ends[0] = 0
+    for row in range(counts.shape[0]):
+        counts[row] = 0
+        if not valid[row]:
+            continue
+        first = part
+        for at in range(np.uint64(offsets[row]), np.uint64(offsets[row + 1])):
+            out[to] = data[at]
+            ends[part] = to
+            is_mark = np.uint64(data[at] == byte)
+            to += np.uint64(1) - is_mark
+            part += is_mark
+        ends[part] = to
+        part += np.uint64(1)
+        counts[row] = np.int64(part - first)
+    return np.int64(part) - 1

@@ -139,3 +139,9 @@ def test_digests(texts: list[str | None]) -> None:
     ]
     for expr, function in expected:
         _check(expr, values, function, pa.binary())
+
+
+@given(texts=_TEXTS, mark=st.sampled_from([" ", ",", "b"]))
+def test_split(texts: list[str | None], mark: str) -> None:
+    expr = call("StringSplit", "array<string>", _TEXT, lit(mark, "string"), lit(-1, "int"))
+    _check(expr, texts, lambda text: text.split(mark))
