@@ -29,7 +29,9 @@ _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
 class Rules(Protocol):
-    """The rules of a region."""
+    """The rules of a region; ``fixed`` is its only offset in seconds, None if there are several."""
+
+    fixed: int | None
 
     def offset(self, second: int) -> int:
         """Return the seconds east of UTC at an instant in seconds since 1970-01-01."""
@@ -126,6 +128,7 @@ class _JavaRules:
         self._instants = [reader.instant() for _ in range(count)]
         self._offsets = [reader.offset() for _ in range(count + 1)]
         self._yearly = [_YearlyRule.read(reader) for _ in range(reader.read("b"))]
+        self.fixed: int | None = None if self._instants or self._yearly else self._offsets[0]
 
     def offset(self, second: int) -> int:
         """Return the seconds east of UTC at an instant in seconds since 1970-01-01."""
@@ -160,6 +163,7 @@ class _PythonRules:
 
     def __init__(self, name: str) -> None:
         self._zone = zoneinfo.ZoneInfo(name)
+        self.fixed: int | None = None
 
     def offset(self, second: int) -> int:
         """Return the seconds east of UTC; a year outside 1..9999 has the offset of an equivalent year inside."""

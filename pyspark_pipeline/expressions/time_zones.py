@@ -1,12 +1,13 @@
 """Offsets of a session time zone from UTC, vectorised over instants or local dates.
 
-UTC and fixed offsets are computed by arithmetic. A region's rules (:mod:`~.java_zones`) are looked up by day and
-cached: instants of a UTC day without a transition have the same offset.
+UTC and fixed offsets are computed by arithmetic. A region's rules (:mod:`~.java_zones`) are looked up by day, once for
+each day of 1860 to 2133: instants of a UTC day without a transition have the same offset.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -15,9 +16,14 @@ import numpy as np
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.java_zones import Rules, rules_of
 from pyspark_pipeline.kernels import civil
-from pyspark_pipeline.kernels.arrays import Array, Int64Array
+from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array
+from pyspark_pipeline.kernels.buffers import allocate
+from pyspark_pipeline.kernels.day_offsets import MIXED, UNKNOWN, offsets_of
+from pyspark_pipeline.kernels.jit import frozen
 
 _DAY = 86400
+#: The days of the tables, 1860 to 2133.
+_FIRST_DAY, _TABLE_DAYS = -40_177, 100_000
 #: The last whole second of the timestamps.
 MAX_SECOND = 9_223_372_036_854
 #: Java's ZoneId.SHORT_IDS.
@@ -35,6 +41,7 @@ _OFFSET = re.compile(r"([+-])([0-9]{1,2}|[0-9]{4}|[0-9]{6}|[0-9]{2}:[0-9]{2}(?::
 _PREFIXED = re.compile(r"(?:UTC|GMT|UT)(?=[+-])")
 _REGION = re.compile(r"[A-Za-z][A-Za-z0-9~/._+-]+")
 _LARGEST_OFFSET = 18 * 3600
+_NO_ROWS: Int64Array = np.empty(0, dtype=np.int64)
 
 
 def _resolved_name(text: str) -> int | Rules | None:
@@ -91,6 +98,38 @@ def _advanced(micros: Any, seconds: Any, rest: Any) -> Any:
     return added(_moved(_moved(micros, half), seconds - half), rest)
 
 
+class _DayTable:
+    """The offsets of the days of a zone. ``offset(day)`` is that of a whole day, MIXED if it has several."""
+
+    __slots__ = ("_offset", "_offsets")
+
+    def __init__(self, offset: Callable[[int], int]) -> None:
+        self._offset = offset
+        self._offsets: Int32Array | None = None
+
+    def of(self, seconds: Int64Array) -> tuple[Int64Array, Int64Array]:
+        """Return the offsets of seconds since 1970-01-01, and the rows whose day has several or is in no table."""
+        if self._offsets is None:
+            self._offsets = np.full(_TABLE_DAYS, UNKNOWN, dtype=np.int32)
+        seconds, table = frozen(seconds.view()), frozen(self._offsets.view())
+        out = allocate(seconds.size, np.int64)
+        is_unknown, is_mixed = offsets_of(seconds, table, _FIRST_DAY, out)
+        if is_unknown:
+            for day in np.unique(seconds[out == UNKNOWN] // _DAY).tolist():
+                self._offsets[day - _FIRST_DAY] = self._offset(day)
+            _, is_mixed = offsets_of(seconds, table, _FIRST_DAY, out)
+        return out, np.flatnonzero(out == MIXED) if is_mixed else _NO_ROWS
+
+
+def _by_day(seconds: Int64Array, offset: Callable[[int], int], offset_at: Callable[[int], int]) -> Int64Array:
+    """Return the offsets of seconds, for each day ``offset``, ``offset_at`` a second of a day that is MIXED."""
+    unique, inverse = np.unique(seconds // _DAY, return_inverse=True)
+    offsets = np.array([offset(day) for day in unique.tolist()], dtype=np.int64)[inverse]
+    for row in np.flatnonzero(offsets == MIXED):
+        offsets[row] = offset_at(int(seconds[row]))
+    return offsets
+
+
 class TimeZone:
     """One time zone with a cache of offsets by day; raises ValueError for a name that Spark does not know."""
 
@@ -98,9 +137,10 @@ class TimeZone:
         found = _resolved_name(name)
         if found is None:
             raise ValueError(f"there is no time zone {name!r}")
-        self.fixed: int | None = found if isinstance(found, int) else None
+        self.fixed: int | None = found if isinstance(found, int) else found.fixed
         self._rules: Rules | None = None if isinstance(found, int) else found
         self._at_day: dict[int, int] = {}
+        self._instant_days, self._local_days = _DayTable(self._of_instants), _DayTable(self._of_local_day)
 
     def local_days(self, micros: Int64Array) -> Int64Array:
         """Return the local dates (days since 1970-01-01) of instants in microseconds."""
@@ -118,9 +158,13 @@ class TimeZone:
     def _start_seconds(self, days: Int64Array) -> Int64Array:
         if self.fixed is not None:
             return days * _DAY - self.fixed
-        unique, inverse = np.unique(days, return_inverse=True)
-        starts = np.array([self._start(int(day)) for day in unique], dtype=np.int64)
-        return starts[inverse]
+        seconds = days * _DAY
+        offsets, rest = self._local_days.of(seconds)
+        starts = seconds - offsets
+        if rest.size:
+            unique, inverse = np.unique(days[rest], return_inverse=True)
+            starts[rest] = np.array([self._start(day) for day in unique.tolist()], dtype=np.int64)[inverse]
+        return starts
 
     def offsets(self, seconds: Int64Array) -> Any:
         """Return the offsets (seconds) at instants (seconds): an int for a fixed zone, else int64, shape (rows,)."""
@@ -191,27 +235,30 @@ class TimeZone:
         """Return the offsets (seconds) of local date-times (seconds), as :meth:`offsets`."""
         if self.fixed is not None:
             return self.fixed
-        unique, inverse = np.unique(seconds // _DAY, return_inverse=True)
-        around = np.array([[self._offset_at_day(int(day) + near) for near in (-1, 0, 1, 2)] for day in unique])
-        around = around.reshape(-1, 4)
-        offsets = around[:, 0][inverse]
-        for row in np.flatnonzero((around != around[:, :1]).any(axis=1)[inverse]):
-            offsets[row] = self._offset_at_local(int(seconds[row]))
+        offsets, rest = self._local_days.of(seconds)
+        if rest.size:
+            offsets[rest] = self._offsets_at_local(seconds[rest])
         return offsets
 
-    def _offset_at_local(self, second: int) -> int:
-        before, after = self._offset(second - _DAY), self._offset(second + _DAY)
-        is_after = self._offset(second - before) != before and self._offset(second - after) == after
-        return after if is_after else before
+    def _offsets_at_local(self, seconds: Int64Array) -> Int64Array:
+        """Return the offsets of local date-times (seconds), of two the earlier one, in a gap that before it."""
+        before, after = self._offsets(seconds - _DAY), self._offsets(seconds + _DAY)
+        is_after = (self._offsets(seconds - before) != before) & (self._offsets(seconds - after) == after)
+        return np.where(is_after, after, before)
+
+    def _of_local_day(self, day: int) -> int:
+        around = {self._offset_at_day(day + near) for near in (-1, 0, 1, 2)}
+        return around.pop() if len(around) == 1 else MIXED
 
     def _offsets(self, seconds: Int64Array) -> Int64Array:
-        unique, inverse = np.unique(seconds // _DAY, return_inverse=True)
-        first = np.array([self._offset_at_day(int(day)) for day in unique], dtype=np.int64)
-        last = np.array([self._offset_at_day(int(day) + 1) for day in unique], dtype=np.int64)
-        offsets = first[inverse]
-        for row in np.flatnonzero((first != last)[inverse]):
-            offsets[row] = self._offset(int(seconds[row]))
+        offsets, rest = self._instant_days.of(seconds)
+        if rest.size:
+            offsets[rest] = _by_day(seconds[rest], self._of_instants, self._offset)
         return offsets
+
+    def _of_instants(self, day: int) -> int:
+        first = self._offset_at_day(day)
+        return first if self._offset_at_day(day + 1) == first else MIXED
 
     def _offset_at_day(self, day: int) -> int:
         found = self._at_day.get(day)

@@ -16,6 +16,7 @@ from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.bloom import BloomFilter
 from pyspark_pipeline.kernels.buffers import decimal_words, validity, values
 from pyspark_pipeline.kernels.chosen_elements import count_chosen, first_chosen, has_chosen
+from pyspark_pipeline.kernels.day_offsets import UNKNOWN, offsets_of
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.join_pairs import flagged_rows, set_flags
@@ -62,6 +63,11 @@ def _hashes() -> None:
     hashes = hash_rows(_hash_columns(), 4)
     group_rows(partition_ids(hashes, 3), 3)
     driver_ids(hashes, 3)
+
+
+def _day_offsets() -> None:
+    days = frozen(np.full(3, UNKNOWN, dtype=np.int32))
+    offsets_of(frozen(np.zeros(2, dtype=np.int64)), days, 0, np.empty(2, dtype=np.int64))
 
 
 def _messages() -> None:
@@ -192,7 +198,7 @@ def _value_frames() -> None:
 FIRST_STEPS = (_groups, _hashes, _messages, _joins, _pages, _ranges, _orders)
 
 #: Kernels that few queries use.
-LATER_STEPS = (_other_hashes, _elements, _nested_keys, _sessions, _samples, _value_frames)
+LATER_STEPS = (_other_hashes, _elements, _nested_keys, _sessions, _samples, _value_frames, _day_offsets)
 
 #: The modules of the kernels that a daemon loads before it forks workers: those of most queries.
 COMMON_MODULES = frozenset(
