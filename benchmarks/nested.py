@@ -24,12 +24,9 @@ _TABLES = ("nests", "wide")
 _ROWS = 1_000_000
 _CHUNK = 250_000
 _LEAVES = 40
-
-
-def _fields(text: str) -> str:
-    """Return ``text`` for each of the documents' fields of words."""
-    return ", ".join(text.format(place) for place in range(7))
-
+_WORDS = [f"f{place}" for place in range(7)]
+#: The schema of the documents.
+DOCUMENTS = "id bigint, name string, score double, " + ", ".join(f"{word} string" for word in _WORDS)
 
 _QUERIES = {
     "element": "select sum(a[0]), sum(a[4]) from nests",
@@ -57,9 +54,8 @@ _QUERIES = {
     "carry": "select max(size(a)), max(s.y), count(m) from (select * from nests order by v desc limit 100000)",
     "json path": "select sum(length(get_json_object(doc, '$.name'))), sum(get_json_object(doc, '$.id')) from nests",
     "json tuple": "select sum(c0), max(c1), max(c2) from (select json_tuple(doc, 'id', 'name', 'f5') from nests)",
-    "from_json": f"""select sum(d.id), max(d.name), sum(d.score), {_fields("max(d.f{0})")}
-        from (select from_json(doc, 'id bigint, name string, score double, {_fields("f{0} string")}') as d
-        from nests)""",
+    "from_json": f"""select sum(d.id), max(d.name), sum(d.score), {", ".join(f"max(d.{word})" for word in _WORDS)}
+        from (select from_json(doc, '{DOCUMENTS}') as d from nests)""",
     "leaves": "select sum(w.f3), sum(w.f17), max(w.f30) from wide",
 }
 
@@ -78,8 +74,8 @@ def make_nests(first: int, rows: int, groups: int) -> pa.Table:
     pairs = pa.array(np.arange(0, rows * 2 + 1, 2, dtype=np.int32))
     amounts = dice.random(rows).round(4)
     fields: list[Any] = ['{"id":', texts, ',"name":"', names, '","score":', pa.array(amounts).cast(pa.string())]
-    for place in range(7):
-        fields += [f',"f{place}":"', words[place], '"']
+    for place, word in enumerate(_WORDS):
+        fields += [f',"{word}":"', words[place], '"']
     return pa.table(
         {
             "id": ids,

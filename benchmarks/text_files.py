@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pv
 
-from benchmarks.nested import make_nests
+from benchmarks.nested import DOCUMENTS, make_nests
 from benchmarks.queries import choose_from
 from benchmarks.suite import Suite
 from benchmarks.table_files import cache_folder, files, make_once
@@ -25,12 +25,11 @@ _ROWS = 1_000_000
 _CHUNK = 250_000
 _ORDERS = """id bigint, day date, seen timestamp, price decimal(12,2), tax double, quantity int, kind string,
     name string, flag boolean, note string"""
-_DOCUMENTS = "id bigint, name string, score double, " + ", ".join(f"f{place} string" for place in range(7))
 
 _VIEWS = (
     "create temporary view lines (line string) using text options (path '{lines.txt}')",
     f"create temporary view orders ({_ORDERS}) using csv options (path '{{orders.csv}}', header true)",
-    f"create temporary view documents ({_DOCUMENTS}) using json options (path '{{documents.json}}')",
+    f"create temporary view documents ({DOCUMENTS}) using json options (path '{{documents.json}}')",
 )
 
 _QUERIES = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,14 +20,8 @@ _CASES = [case(["string"], ["int"], literal=[1])]
 def _read(call: Call, settings: ExpressionSettings) -> Kernel:
     """Pad with spaces; a longer string, which another writer wrote, stays as it is."""
     (limit,) = constants(call.args[1:])
-    pad = padder(" ", limit)
-
-    def run(values: Sequence[Value], rows: int) -> Value:
-        texts = to_array(values[0], rows)
-        is_longer = pc.greater(pc.utf8_length(texts), limit)
-        return pc.if_else(is_longer, texts, pad(texts)) if _is_any(is_longer) else pad(texts)
-
-    return Kernel(run=run, by_dictionary=True)
+    pad = padder(" ", limit, cuts=False)
+    return Kernel(run=lambda values, rows: pad(to_array(values[0], rows)), by_dictionary=True)
 
 
 @function("CharVarcharCodegenUtils.charTypeWriteSideCheck", _CASES)
@@ -49,14 +42,10 @@ def _checked(limit: int, fit: Callable[[pa.StringArray], pa.StringArray]) -> Ker
     def run(values: Sequence[Value], rows: int) -> Value:
         texts = to_array(values[0], rows)
         is_longer = pc.greater(pc.utf8_length(texts), limit)
-        if _is_any(is_longer):
+        if is_longer.true_count:
             kept = pc.ascii_rtrim(texts.filter(is_longer), " ")
-            if _is_any(pc.greater(pc.utf8_length(kept), limit)):
+            if pc.greater(pc.utf8_length(kept), limit).true_count:
                 raise conditions.exceeds_length(limit)
         return fit(texts)
 
     return Kernel(run=run, can_raise=True)
-
-
-def _is_any(flags: pa.BooleanArray) -> bool:
-    return bool(np.asarray(pc.fill_null(flags, False)).any())

@@ -136,15 +136,10 @@ def conv_overflow(context: int) -> SparkConditionError:
     return _arithmetic_overflow("Overflow in function conv()", "", context)
 
 
-def interval_overflow() -> SparkConditionError:
-    """Build the error of the smallest interval negated."""
-    return SparkConditionError("SparkArithmeticException", "INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION", {})
-
-
 def interval_error(function: str, context: int = -1) -> SparkConditionError:
     """Build the error of an interval beyond its type; ``function`` is the try_ function or empty.
 
-    Sums and differences have no context (Spark: ``IntervalMathUtils``).
+    Sums, differences and the smallest interval negated have no context (Spark: ``IntervalMathUtils``).
     """
     suggestion = "WITH_SUGGESTION" if function else "WITHOUT_SUGGESTION"
     parameters = {"functionName": f"`{function}`"} if function else {}

@@ -158,7 +158,7 @@ def _seconds(call: Call, settings: ExpressionSettings) -> Kernel:
 def _negate(call: Call, settings: ExpressionSettings) -> Kernel:
     def negate(data: Any) -> Any:
         if (data == np.iinfo(data.dtype).min).any():
-            raise conditions.interval_overflow()
+            raise conditions.interval_error("")
         return -data
 
     return number_kernel(negate, call.type.arrow, 0, numbers_or_zero, can_raise=True)

@@ -25,8 +25,10 @@ from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
 
 
-def padder(padding: str, length: int, *, is_left: bool = False) -> Callable[[pa.StringArray], pa.StringArray]:
-    """Return a function that pads strings to ``length`` characters, before or after them, or cuts them to as many."""
+def padder(
+    padding: str, length: int, *, is_left: bool = False, cuts: bool = True
+) -> Callable[[pa.StringArray], pa.StringArray]:
+    """Return a function that pads strings to ``length`` characters, before or after them, and ``cuts`` longer ones."""
     filling = (padding * (length // len(padding) + 1))[:length]
     sizes = [len(character.encode()) for character in filling]
     fill_ends = frozen(np.cumsum([0, *sizes], dtype=np.int64))
@@ -38,7 +40,7 @@ def padder(padding: str, length: int, *, is_left: bool = False) -> Callable[[pa.
         if rows * fill.size + data.size > np.iinfo(np.int32).max:
             raise pa.ArrowCapacityError(f"{rows} strings padded to {length} characters may have more than 2 GiB")
         kept, ends = np.empty(rows, dtype=np.int32), np.empty(rows + 1, dtype=np.int32)
-        text_slices.padded_ends(offsets, data, length, fill_ends, kept, ends)
+        text_slices.padded_ends(offsets, data, length, cuts, fill_ends, kept, ends)
         out = allocate(int(ends[-1]), np.uint8)
         text_slices.copy_padded(offsets, data, fill, is_left, kept, ends, out)
         return string_array(ends, out, validity_of([texts]))

@@ -38,7 +38,7 @@ def _split_part(call: Call, settings: ExpressionSettings) -> Kernel:
             texts = java_text(texts)
         index: Any = numbers(wanted).astype(np.int64)
         known = pc.and_(texts.is_valid(), wanted.is_valid())
-        parts = pc.split_pattern(texts, delimiter) if delimiter else None
+        parts = _split_literal(texts, delimiter) if delimiter else None
         ends: Any = np.arange(rows + 1) if parts is None else parts.offsets.to_numpy()
         at, has_part = element_places(index, ends, np.asarray(known))
         found = (texts if parts is None else parts.values).take(pa.array(at, mask=~(has_part & np.asarray(known))))
@@ -64,10 +64,8 @@ def _split(call: Call, settings: ExpressionSettings) -> Kernel:
     is_literal = pattern.isalnum() or pattern in " ,;_-"
 
     def by_re2(texts: pa.Array, re2: str) -> pa.Array:
-        if is_literal and most is None and len(pattern) == 1 and pattern.isascii():
-            return _split_at(texts, pattern, kind)
         if is_literal:
-            return pc.split_pattern(texts, pattern, max_splits=most)
+            return _split_literal(texts, pattern, most)
         if not regex.has_start:
             return pc.split_pattern_regex(texts, re2, max_splits=most)
         return map_distinct(texts, lambda text: by_python(text, regex.matches(text)), kind)
@@ -85,16 +83,19 @@ def _split(call: Call, settings: ExpressionSettings) -> Kernel:
     return Kernel(run=run)
 
 
-def _split_at(texts: pa.StringArray, mark: str, kind: pa.DataType) -> pa.ListArray:
-    """Return the parts of each text between the places of an ASCII character."""
+def _split_literal(texts: pa.StringArray, delimiter: str, most: int | None = None) -> pa.ListArray:
+    """Return the parts of each text between the places of a delimiter, of at most ``most`` if it is given."""
+    if most is not None or len(delimiter) > 1 or not delimiter.isascii():
+        return pc.split_pattern(texts, delimiter, max_splits=most)
     offsets, data = text_of(texts)
     valid = flags(texts.is_valid())
-    most = text_slices.count_byte(offsets, data, ord(mark)) + len(texts)
+    size = int(offsets[-1] - offsets[0])
+    marks = int(np.count_nonzero(data[offsets[0] : offsets[-1]] == ord(delimiter)))
     counts = np.empty(len(texts), dtype=np.int64)
-    ends, out = allocate(most + 2, np.int32), allocate(int(offsets[-1] - offsets[0]) + 1, np.uint8)
-    parts = text_slices.split_at_byte(offsets, data, ord(mark), valid, counts, ends, out)
+    ends, out = allocate(marks + len(texts) + 2, np.int32), allocate(size + 1, np.uint8)
+    parts = text_slices.split_at_byte(offsets, data, ord(delimiter), valid, counts, ends, out)
     values = pa.StringArray.from_buffers(parts, pa.py_buffer(ends[: parts + 1]), pa.py_buffer(out))
-    return list_array(kind, counts, values, valid)
+    return list_array(pa.list_(pa.string()), counts, values, valid)
 
 
 @function("StringSplit", [case(["string"], ["string"], ["int"], literal=[2], matches={"1": ""}, result=["array"])])

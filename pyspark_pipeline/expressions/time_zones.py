@@ -121,15 +121,6 @@ class _DayTable:
         return out, np.flatnonzero(out == MIXED) if is_mixed else _NO_ROWS
 
 
-def _by_day(seconds: Int64Array, offset: Callable[[int], int], offset_at: Callable[[int], int]) -> Int64Array:
-    """Return the offsets of seconds, for each day ``offset``, ``offset_at`` a second of a day that is MIXED."""
-    unique, inverse = np.unique(seconds // _DAY, return_inverse=True)
-    offsets = np.array([offset(day) for day in unique.tolist()], dtype=np.int64)[inverse]
-    for row in np.flatnonzero(offsets == MIXED):
-        offsets[row] = offset_at(int(seconds[row]))
-    return offsets
-
-
 class TimeZone:
     """One time zone with a cache of offsets by day; raises ValueError for a name that Spark does not know."""
 
@@ -253,7 +244,10 @@ class TimeZone:
     def _offsets(self, seconds: Int64Array) -> Int64Array:
         offsets, rest = self._instant_days.of(seconds)
         if rest.size:
-            offsets[rest] = _by_day(seconds[rest], self._of_instants, self._offset)
+            unique, inverse = np.unique(seconds[rest] // _DAY, return_inverse=True)
+            offsets[rest] = np.array([self._of_instants(day) for day in unique.tolist()])[inverse]
+            for row in rest[offsets[rest] == MIXED]:
+                offsets[row] = self._offset(int(seconds[row]))
         return offsets
 
     def _of_instants(self, day: int) -> int:

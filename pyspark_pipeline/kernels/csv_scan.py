@@ -20,15 +20,6 @@ _SPACE = 32
 
 
 @kernel
-def count_lines(data: UInt8Array, size: int, end: int) -> int:
-    """Return the number of ends of lines, the byte ``end``, in the first ``size`` bytes."""
-    found = 0
-    for at in range(size):
-        found += data[at] == end
-    return found
-
-
-@kernel
 def scan_lines(
     data: UInt8Array,
     size: int,
@@ -140,7 +131,7 @@ def _plain_quoted(data: UInt8Array, at: int, marks: tuple[int, int, int, int, in
     """Return the start and end of the text between quotes, and where the field ends; that is -1 for an odd field."""
     separator, quote, escape, second, _, line_end = marks
     stop = at + 1
-    while data[stop] != line_end:
+    while True:
         place = np.uint64(stop)  # an unsigned index is not compared with zero
         byte = data[place]
         while byte != line_end and byte != quote and byte != escape:

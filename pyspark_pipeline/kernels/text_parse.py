@@ -326,6 +326,32 @@ def parse_integers(
             status[row] = PARSED
 
 
+@kernel(forceinline=True)
+def _plain_number(data: UInt8Array, start: int, end: int, most_digits: int) -> tuple[int, int, int]:
+    """Read ``[+-]digits[.digits]``: return the digits as a number without sign, how many they are, and those of the
+    fraction. Another form, or more digits, has no digits.
+    """
+    at = np.int64(start)
+    if at < end and (data[at] == 45 or data[at] == 43):
+        at += 1
+    value = np.int64(0)
+    digits = np.int64(0)
+    fraction = np.int64(-1)
+    while at < end:
+        byte = data[at]
+        if byte == 46 and fraction < 0:
+            fraction = np.int64(0)
+        elif byte < 48 or byte > 57 or digits == most_digits:
+            return np.int64(0), np.int64(0), np.int64(0)
+        else:
+            value = value * 10 + np.int64(byte) - 48
+            digits += 1
+            if fraction >= 0:
+                fraction += 1
+        at += 1
+    return value, digits, max(fraction, 0)
+
+
 @kernel
 def parse_decimals(offsets: Int32Array, data: UInt8Array, scale: int, out: Int64Array, status: UInt8Array) -> None:
     """Parse ``[+-]digits[.digits]`` of at most 18 digits in all to the words of unscaled values of ``scale`` (<= 18).
@@ -336,37 +362,12 @@ def parse_decimals(offsets: Int32Array, data: UInt8Array, scale: int, out: Int64
         out[row, 0] = 0
         out[row, 1] = 0
         status[row] = TOO_LARGE
-        j = offsets[row]
-        end = offsets[row + 1]
-        negative = j < end and data[j] == 45
-        if negative or (j < end and data[j] == 43):
-            j += 1
-        value = 0
-        digits = 0
-        after = -1
-        valid = True
-        while j < end:
-            byte = data[j]
-            if byte == 46 and after < 0:
-                after = 0
-            elif byte < 48 or byte > 57:
-                valid = False
-                break
-            else:
-                value = value * 10 + np.int64(byte) - 48
-                digits += 1
-                if after >= 0:
-                    after += 1
-                if digits > 18:
-                    valid = False
-                    break
-            j += 1
-        after = max(after, 0)
-        if not valid or digits == 0 or after > scale or digits + scale - after > 18:
+        value, digits, fraction = _plain_number(data, offsets[row], offsets[row + 1], 18)
+        if digits == 0 or fraction > scale or digits + scale - fraction > 18:
             continue
-        for _ in range(scale - after):
+        for _ in range(scale - fraction):
             value *= 10
-        if negative:
+        if data[offsets[row]] == 45:
             value = -value
         out[row, 0] = value
         out[row, 1] = value >> 63
@@ -385,34 +386,9 @@ def parse_numbers(
     for row in range(out.shape[0]):
         out[row] = 0.0
         status[row] = TOO_LARGE
-        j = offsets[row]
-        end = offsets[row + 1]
-        negative = j < end and data[j] == 45
-        if negative or (j < end and data[j] == 43):
-            j += 1
-        value = 0
-        digits = 0
-        after = -1
-        valid = True
-        while j < end:
-            byte = data[j]
-            if byte == 46 and after < 0:
-                after = 0
-            elif byte < 48 or byte > 57:
-                valid = False
-                break
-            else:
-                value = value * 10 + np.int64(byte) - 48
-                digits += 1
-                if after >= 0:
-                    after += 1
-                if digits > most_digits:
-                    valid = False
-                    break
-            j += 1
-        after = max(after, 0)
-        if not valid or digits == 0 or after >= powers.shape[0]:
+        value, digits, fraction = _plain_number(data, offsets[row], offsets[row + 1], most_digits)
+        if digits == 0 or fraction >= powers.shape[0]:
             continue
-        number = np.float64(value) / powers[after]
-        out[row] = -number if negative else number
+        number = np.float64(value) / powers[fraction]
+        out[row] = -number if data[offsets[row]] == 45 else number
         status[row] = PARSED

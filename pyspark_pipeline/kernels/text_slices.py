@@ -133,16 +133,19 @@ def copy_slices(data: UInt8Array, starts: Int32Array, ends: Int32Array, out: UIn
 
 @kernel
 def padded_ends(
-    offsets: Int32Array, data: UInt8Array, length: int, fill_ends: Int64Array, kept: Int32Array, ends: Int32Array
-) -> None:
-    """Write the bytes each string keeps of its first ``length`` characters, and its end in the result with the filling.
+    offsets: Int32Array, data: UInt8Array, length: int, cuts: bool, fill_ends: Int64Array, kept: Int32Array,
+    ends: Int32Array,
+) -> None:  # fmt: skip
+    """Write the bytes each string keeps, and its end in the result with the filling to ``length`` characters.
 
-    ``fill_ends[n]`` is the size of a filling of ``n`` characters, int64.
+    If it ``cuts``, a longer string keeps as many. ``fill_ends[n]`` is the size of a filling of ``n`` characters, int64.
     """
     ends[0] = 0
     for row in range(kept.shape[0]):
         start = np.int64(offsets[row])
         stop, missing = skip_characters(data, start, np.int64(offsets[row + 1]), length)
+        if not cuts:
+            stop = np.int64(offsets[row + 1])
         kept[row] = stop - start
         ends[row + 1] = ends[row] + stop - start + fill_ends[missing]
 
@@ -199,15 +202,6 @@ def capitalize_ascii(offsets: Int32Array, data: UInt8Array, ends: Int32Array, ou
             out[at - first] = byte
             after_space = byte == 32
         ends[row + 1] = offsets[row + 1] - first
-
-
-@kernel
-def count_byte(offsets: Int32Array, data: UInt8Array, byte: int) -> int:
-    """Return how often a byte occurs in strings."""
-    found = 0
-    for at in range(np.uint64(offsets[0]), np.uint64(offsets[-1])):
-        found += data[at] == byte
-    return found
 
 
 @kernel

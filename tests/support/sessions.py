@@ -71,13 +71,15 @@ def java_release(spark: SparkSession) -> str:
     return str(spark._jvm.java.lang.Runtime.version().feature())
 
 
-def start(folder: Path, *, task_cpus: int = 1, vanilla: bool = False) -> SparkSession:
-    """Start the session of the tests; ``vanilla`` omits the extension."""
+def start(
+    folder: Path, *, task_cpus: int = 1, vanilla: bool = False, settings: Mapping[str, str] | None = None
+) -> SparkSession:
+    """Start the session of the tests, with further ``settings``; ``vanilla`` omits the extension."""
     os.environ["TZ"] = "UTC"
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     builder = SparkSession.builder.master(f"local[{max(2, task_cpus)}]").appName("pyspark_pipeline tests")
-    for key, value in _SETTINGS.items():
+    for key, value in {**_SETTINGS, **(settings or {})}.items():
         builder = builder.config(key, value)
     builder = builder.config("spark.task.cpus", str(task_cpus))
     builder = builder.config("spark.sql.warehouse.dir", str(folder / "warehouse"))

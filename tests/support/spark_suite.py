@@ -1,9 +1,10 @@
 """Runs Spark's own SQL test files on both engines: those of a jar with Spark's tests, ``spark-sql_2.13-…-tests.jar``.
 
-``python -m tests.support.spark_suite JAR`` prints each statement whose rows, schema or error condition differ, and how
-many are equal; Maven Central has the jar of each release. Each engine runs all files in a process of its own; that of
-Spark is without the extension. ``--only REGEX`` chooses files, ``--set KEY=VALUE`` adds a setting, and ``--columns``
-switches the rules of the optimizer off that would compute constants, so that the engine computes them.
+``python -m tests.support.spark_suite JAR`` prints each statement whose rows, names of columns or error condition
+differ, and how many are equal; Maven Central has the jar of each release. Each engine runs all files in a process of
+its own; that of Spark is without the extension. ``--only REGEX`` chooses files, ``--set KEY=VALUE`` adds a setting,
+and ``--columns`` switches the rules of the optimizer off that would compute constants, so that the engine computes
+them.
 
 Rows are compared without their order.
 """
@@ -23,21 +24,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from tests.support import sessions
-from tests.support.compare import Rule, difference
-from tests.support.conversion import summary_of
+from tests.support.compare import difference
+from tests.support.sessions import Outcome
 
 _ENGINES = ("spark", "pipeline")
 _INPUTS, _DATA = "sql-tests/inputs/", "test-data/postgresql/"
 _ZONE = "America/Los_Angeles"
 _OPTIMIZER = "org.apache.spark.sql.catalyst.optimizer."
-_SECONDS = 60.0
 
 #: Files of commands, of functions that a test of Spark registers, or that Spark's own test ignores.
 _LEFT_OUT = re.compile(
@@ -53,16 +52,8 @@ _TABLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """The outcome of a statement: rows and the schema as JSON, or the error; the operators converted, and all."""
-
-    sql: str
-    rows: list[Any] | None = None
-    schema: str = ""
-    error: tuple[str, str | None] | None = None
-    message: str = ""
-    operators: tuple[int, int] | None = None
+#: A statement by its file and its number in it, and the text.
+Statement: TypeAlias = tuple[str, int, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +88,12 @@ def parse(text: str) -> SqlFile:
 
 
 def _run_all(engine: str, folder: Path, out: Path, only: str, settings: Sequence[str]) -> None:
-    """Run the files of an unpacked jar; write what each statement did."""
-    sessions._SETTINGS.update({"spark.sql.session.timeZone": _ZONE, "spark.driver.memory": "3g"})
-    sessions._SETTINGS.update(dict(pair.split("=", 1) for pair in settings))
+    """Run the files of an unpacked jar; write the outcome of each statement."""
+    chosen = {"spark.sql.session.timeZone": _ZONE, "spark.driver.memory": "3g"}
+    chosen.update(dict(pair.split("=", 1) for pair in settings))
     work = Path(tempfile.mkdtemp())
     os.chdir(work)
-    spark = sessions.start(work, vanilla=engine == "spark")
+    spark = sessions.start(work, vanilla=engine == "spark", settings=chosen)
     os.environ["TZ"] = _ZONE
     time.tzset()
     jvm: Any = spark._jvm
@@ -110,22 +101,22 @@ def _run_all(engine: str, folder: Path, out: Path, only: str, settings: Sequence
     for name, (file, schema) in _TABLES.items():
         rows = spark.read.options(delimiter="\t").schema(schema).csv(str(folder / _DATA / f"{file}.data"))
         rows.write.saveAsTable(name)
-    done: dict[tuple[str, int], Ran] = {}
+    done: dict[Statement, Outcome] = {}
     inputs = folder / _INPUTS
     for path in sorted(inputs.rglob("*.sql")):
         name = str(path.relative_to(inputs))
         if _LEFT_OUT.search(name) or not re.search(only, name):
             continue
         began = time.monotonic()
-        for number, ran in enumerate(_run_file(spark, path, inputs, engine == "pipeline")):
-            done[name, number] = ran
+        for number, (sql, outcome) in enumerate(_run_file(spark, path, inputs, engine == "pipeline")):
+            done[name, number, sql] = outcome
         _clean(spark)
         print(f"{engine}: {name}, {time.monotonic() - began:.1f} s", flush=True)
     out.write_bytes(pickle.dumps(done))
     spark.stop()
 
 
-def _run_file(spark: SparkSession, path: Path, inputs: Path, is_pipeline: bool) -> Iterator[Ran]:
+def _run_file(spark: SparkSession, path: Path, inputs: Path, is_pipeline: bool) -> Iterator[tuple[str, Outcome]]:
     session = spark.newSession()
     file = parse(path.read_text(encoding="utf-8"))
     imported = [parse((inputs / name).read_text(encoding="utf-8")) for name in file.imports]
@@ -133,9 +124,8 @@ def _run_file(spark: SparkSession, path: Path, inputs: Path, is_pipeline: bool) 
     session.conf.set("spark.sql.ansi.enabled", str(is_ansi).lower())
     for pair in [pair for part in [*imported, file] for pair in part.settings]:
         key, _, value = pair.strip().partition("=")
-        if not session._jconf.isModifiable(key):
-            continue
-        session.conf.set(key, value)
+        if session.conf.isModifiable(key):
+            session.conf.set(key, value)
     numbers = [(number, str(number)) for number in range(1, 101)]
     session.createDataFrame(numbers, "key int, value string").coalesce(1).createOrReplaceTempView("testdata")
     arrays = [([2, 3, 4], [[1, 2], [3, 4]]), ([1, 2, 3], [[4, 5]])]
@@ -144,24 +134,10 @@ def _run_file(spark: SparkSession, path: Path, inputs: Path, is_pipeline: bool) 
     maps = [({key: str(key) for key in range(1, last)},) for last in (6, 5, 4, 3, 2)]
     session.createDataFrame(maps, "mapcol map<int,string>").coalesce(1).createOrReplaceTempView("mapdata")
     for sql in [sql for part in [*imported, file] for sql in part.statements]:
-        yield _run(session, sql, is_pipeline)
-
-
-def _run(session: SparkSession, sql: str, is_pipeline: bool) -> Ran:
-    frame: DataFrame | None = None
-    with sessions.time_limit(session, _SECONDS):
         try:
-            frame = session.sql(sql)
-            schema = frame._jdf.schema().json()
-            rows = [tuple(row) for row in frame.collect()]
-        except (PySparkException, Py4JError, TypeError, ValueError, OverflowError) as error:
-            condition = sessions.condition_of(error)
-            return Ran(sql, error=(type(error).__name__, condition), message=str(error)[:2000])
-    operators = None
-    if is_pipeline:
-        conversion = summary_of(frame)
-        operators = (conversion.converted, conversion.operators)
-    return Ran(sql, rows, schema, operators=operators)
+            yield sql, sessions.run(session, sql, pipeline=is_pipeline)
+        except (TypeError, ValueError, OverflowError) as error:  # Python has no such value
+            yield sql, Outcome(error=(type(error).__name__, None), message=str(error))
 
 
 def _clean(spark: SparkSession) -> None:
@@ -179,14 +155,12 @@ def _clean(spark: SparkSession) -> None:
     spark.catalog.clearCache()
 
 
-def _difference(vanilla: Ran, pipeline: Ran) -> str | None:
+def _difference(sql: str, vanilla: Outcome, pipeline: Outcome) -> str | None:
     if vanilla.error != pipeline.error:
         return f"{vanilla.error} {vanilla.message[:300]}\n  {pipeline.error} {pipeline.message[:300]}"
-    if vanilla.error or _COMMAND.match(vanilla.sql):
+    if vanilla.error or _COMMAND.match(sql):
         return None
-    if vanilla.schema != pipeline.schema:
-        return f"{vanilla.schema}\n  {pipeline.schema}"
-    return difference(vanilla.rows or [], pipeline.rows or [], Rule())
+    return difference(vanilla.rows or [], pipeline.rows or [])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -219,19 +193,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _report(*ran)
 
 
-def _report(vanilla: dict[tuple[str, int], Ran], pipeline: dict[tuple[str, int], Ran]) -> int:
+def _report(vanilla: dict[Statement, Outcome], pipeline: dict[Statement, Outcome]) -> int:
     counts: Counter[str] = Counter()
-    for place, expected in vanilla.items():
-        found = pipeline[place]
-        text = _difference(expected, found)
+    for (name, number, sql), expected in vanilla.items():
+        found = pipeline[name, number, sql]
+        text = _difference(sql, expected, found)
         counts["equal" if text is None else "different"] += 1
         if text is not None:
-            print(f"{place[0]}:{place[1]}\n{expected.sql}\n  {text}\n")
-        if found.operators and found.operators[1]:
+            print(f"{name}:{number}\n{sql}\n  {text}\n")
+        if found.conversion and found.conversion.operators:
             counts["plans"] += 1
-            counts["converted plans"] += found.operators[0] == found.operators[1]
-            counts["converted"] += found.operators[0]
-            counts["operators"] += found.operators[1]
+            counts["converted plans"] += found.conversion.converted == found.conversion.operators
+            counts["converted"] += found.conversion.converted
+            counts["operators"] += found.conversion.operators
     print(
         f"{counts['equal']} statements are equal, {counts['different']} differ; {counts['converted plans']} of "
         f"{counts['plans']} plans convert wholly, {counts['converted']} of {counts['operators']} operators"

@@ -6,6 +6,14 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Sort}
 import org.apache.spark.sql.execution.{SortExec, SparkPlan, TakeOrderedAndProjectExec}
 import org.apache.spark.sql.types.{DoubleType, FloatType}
 
+/** Matches any plan; one that sorts within partitions as what is below it. */
+object WithoutSort {
+  def unapply(plan: SparkPlan): Some[SparkPlan] = plan match {
+    case SortExec(_, false, below, _) => Some(below)
+    case other => Some(other)
+  }
+}
+
 /**
  * Restores the order of rows where Spark needs it. Converted operators promise no order, and conversion removes sorts
  * that the engine does not need.

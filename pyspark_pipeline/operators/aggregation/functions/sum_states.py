@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.datatypes import DataType, parse_type
 from pyspark_pipeline.errors import EMPTY_CONTEXT, EngineBugError, SparkConditionError
+from pyspark_pipeline.expressions.conditions import interval_error
 from pyspark_pipeline.kernels.accumulate import (
     add_decimals,
     add_doubles,
@@ -103,8 +104,7 @@ def _total_size(data: Array) -> float:
 
 def interval_overflow() -> SparkConditionError:
     """Build the error of a sum of intervals, which Spark raises in every mode."""
-    parameters = {"functionName": "`try_add`"}
-    return SparkConditionError("SparkArithmeticException", "INTERVAL_ARITHMETIC_OVERFLOW.WITH_SUGGESTION", parameters)
+    return interval_error("try_add")
 
 
 class LongSumState(ValueState):

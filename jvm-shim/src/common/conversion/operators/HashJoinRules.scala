@@ -2,7 +2,7 @@ package org.apache.spark.sql.pysparkpipeline
 
 import org.apache.spark.sql.catalyst.optimizer.{BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.execution.{SortExec, SparkPlan}
+import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.joins._
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
@@ -20,8 +20,9 @@ object SortMergeJoinRule extends OperatorRule[SortMergeJoinExec] {
     val decision = op.logicalLink.map(_.children.map(_.stats.sizeInBytes)).collect {
       case Seq(left, right) => Policies.buildSide(op.joinType, left, right)
     }
+    val (WithoutSort(left), WithoutSort(right)) = (op.left, op.right)
     val hash = ShuffledHashJoinExec(op.leftKeys, op.rightKeys, op.joinType, decision.fold[BuildSide](BuildRight)(_.choice),
-      op.condition, withoutSort(op.left), withoutSort(op.right), op.isSkewJoin)
+      op.condition, left, right, op.isSkewJoin)
     hash.copyTagsFrom(op)
     hash.setTagValue(WasSorted, true)
     decision.foreach(Decisions.add(hash, _))
@@ -47,11 +48,6 @@ object SortMergeJoinRule extends OperatorRule[SortMergeJoinExec] {
       sorted.unsetTagValue(WasSorted)
       sorted
     }
-
-  private def withoutSort(plan: SparkPlan): SparkPlan = plan match {
-    case SortExec(_, false, child, _) => child
-    case other => other
-  }
 }
 
 object ShuffledHashJoinRule extends JoinRule[ShuffledHashJoinExec] {

@@ -2,7 +2,7 @@ package org.apache.spark.sql.pysparkpipeline
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.expressions.aggregate.PartialMerge
-import org.apache.spark.sql.execution.{SortExec, SparkPlan}
+import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.aggregate.{MergingSessionsExec, SortAggregateExec, UpdatingSessionsExec}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -69,11 +69,4 @@ object MergingSessionsRule extends OperatorRule[MergingSessionsExec] {
   /** Return whether `op` groups by the keys of the sessions alone; one that removes duplicates for a DISTINCT has more keys. */
   private def haveSameKeys(op: SortAggregateExec, sessions: UpdatingSessionsExec): Boolean =
     op.groupingExpressions.map(_.toAttribute.exprId) == sessions.groupingExpression.map(_.exprId)
-
-  private object WithoutSort {
-    def unapply(plan: SparkPlan): Some[SparkPlan] = plan match {
-      case SortExec(_, false, below, _) => Some(below)
-      case other => Some(other)
-    }
-  }
 }
