@@ -19,6 +19,7 @@ import pytest
 from hypothesis import settings as hypothesis_settings
 from pyspark.sql import SparkSession
 
+from benchmarks.executions import Executions
 from tests.support import (
     class_archive,
     csv_tables,
@@ -108,6 +109,14 @@ def spark(
 def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> TableShelf:
     """Return the tables, which are built on first use."""
     return TableShelf(spark, tmp_path_factory.mktemp("tables"))
+
+
+@pytest.fixture
+def executions(spark: SparkSession, extension: None) -> Iterator[Executions]:
+    """Yield the collector of the extension's reports on all queries, those of writes too."""
+    found = Executions(spark)
+    yield found
+    found.stop()
 
 
 @pytest.fixture

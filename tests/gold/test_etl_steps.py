@@ -114,29 +114,23 @@ _STEPS: dict[str, Callable[[Tables], DataFrame]] = {
 
 
 def test_writes_of_an_etl_job_run_in_the_engine(
-    spark: SparkSession, job: Tables, vanilla_only: bool, tmp_path: Path
+    spark: SparkSession, job: Tables, executions: Executions, tmp_path: Path
 ) -> None:
-    if vanilla_only:
-        pytest.skip("needs the extension")
     few = job.clean.where("order_id % 97 < 12")  # a folder for each name and day
     paid = few.withColumn("name", F.when(F.col("order_id") % 9 == 0, "").otherwise(F.col("email"))).select(
         "order_id", "customer_id", "day", "name"
     )
     newest = paid.withColumn("n", F.row_number().over(_of_customer(F.desc("order_id")))).where("n < 4")
-    executions = Executions(spark)
-    try:
-        for place, (frame, keys) in enumerate([(paid, ["name", "day"]), (newest, ["customer_id"]), (paid, [])]):
-            written = []
-            for engine in ("false", "true"):
-                with configured(spark, {ENABLED: engine}):
-                    path = str(tmp_path / f"{place}-{engine}")
-                    frame.write.partitionBy(*keys).parquet(path)
-                    made = executions.take()
-                written.append(spark.read.parquet(path).collect())
-            assert difference(*written) is None
-            assert made["operators"] == made["converted"], made
-    finally:
-        executions.stop()
+    for place, (frame, keys) in enumerate([(paid, ["name", "day"]), (newest, ["customer_id"]), (paid, [])]):
+        written = []
+        for engine in ("false", "true"):
+            with configured(spark, {ENABLED: engine}):
+                path = str(tmp_path / f"{place}-{engine}")
+                frame.write.partitionBy(*keys).parquet(path)
+                made = executions.take()
+            written.append(spark.read.parquet(path).collect())
+        assert difference(*written) is None
+        assert made["operators"] == made["converted"], made
 
 
 def test_steps_of_an_etl_job_run_in_the_engine(spark: SparkSession, job: Tables, vanilla_only: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,13 +67,6 @@ def rows(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataF
             "deep": F.expr("array(named_struct('x', d9, 'y', if(id % 2 = 0, null, array(day))))"),
         }).write.parquet(folder)  # fmt: skip
     return spark.read.parquet(folder)
-
-
-@pytest.fixture
-def executions(spark: SparkSession) -> Iterator[Executions]:
-    found = Executions(spark)
-    yield found
-    found.stop()
 
 
 class Written(NamedTuple):
