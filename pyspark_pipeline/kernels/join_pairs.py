@@ -100,6 +100,16 @@ def set_flags(rows: Int32Array, flags: UInt8Array) -> None:
 
 
 @kernel
+def set_new_flags(rows: Int32Array, flags: UInt8Array) -> int:
+    """Set the flag of every row to 1 up to the first that has it already; return its index in ``rows``, −1 if none."""
+    for i in range(rows.size):
+        if flags[rows[i]]:
+            return i
+        flags[rows[i]] = 1
+    return -1
+
+
+@kernel
 def flagged_rows(flags: UInt8Array, wanted: int, start: int, rows: Int32Array) -> tuple[int, int]:
     """Write the numbers of the next rows from ``start`` on with flag ``wanted``; return their count and the end."""
     at = 0

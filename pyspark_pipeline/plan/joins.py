@@ -29,6 +29,7 @@ class JoinType(Enum):
     LEFT_SEMI = "LeftSemi"
     LEFT_ANTI = "LeftAnti"
     EXISTENCE = "ExistenceJoin"
+    LEFT_SINGLE = "LeftSingle"
 
 
 class JoinOutputKind(Enum):
@@ -47,12 +48,14 @@ class JoinShape:
     """A join type in terms of probe and build side instead of left and right.
 
     ``probe_outer``/``build_outer``: rows of that side without a match are emitted with NULLs for the other side.
+    ``is_single``: a probe row with two matches is an error, as of a scalar subquery that returns two rows.
     """
 
     probe_is_left: bool
     output_kind: JoinOutputKind
     probe_outer: bool = False
     build_outer: bool = False
+    is_single: bool = False
 
     @property
     def tracks_build_matches(self) -> bool:
@@ -70,21 +73,26 @@ _LEFT_ONLY_KINDS = {
     (JoinType.LEFT_SEMI, True): JoinOutputKind.BUILD_MATCHED,
     (JoinType.LEFT_ANTI, True): JoinOutputKind.BUILD_UNMATCHED,
 }
-_LEFT_OUTER = (JoinType.LEFT_OUTER, JoinType.FULL_OUTER)
+_LEFT_OUTER = (JoinType.LEFT_OUTER, JoinType.FULL_OUTER, JoinType.LEFT_SINGLE)
 _RIGHT_OUTER = (JoinType.RIGHT_OUTER, JoinType.FULL_OUTER)
 
 
 def join_shape(join_type: JoinType, build_left: bool) -> JoinShape:
-    """Return the shape; raise :class:`UnsupportedPlanError` for an existence join that builds the left side."""
+    """Return the shape; raise :class:`UnsupportedPlanError` for existence and single joins that build the left side."""
     output_kind = _LEFT_ONLY_KINDS.get((join_type, build_left))
     if output_kind is not None:
         return JoinShape(probe_is_left=not build_left, output_kind=output_kind)
-    if join_type is JoinType.EXISTENCE:
-        raise UnsupportedPlanError("an existence join that builds its left side is not supported")
+    is_single = join_type is JoinType.LEFT_SINGLE
+    if join_type is JoinType.EXISTENCE or (is_single and build_left):
+        raise UnsupportedPlanError(f"a join of type {join_type.value} that builds its left side is not supported")
     outer = (join_type in _LEFT_OUTER, join_type in _RIGHT_OUTER)
     build_outer, probe_outer = outer if build_left else outer[::-1]
     return JoinShape(
-        probe_is_left=not build_left, output_kind=JoinOutputKind.PAIRS, probe_outer=probe_outer, build_outer=build_outer
+        probe_is_left=not build_left,
+        output_kind=JoinOutputKind.PAIRS,
+        probe_outer=probe_outer,
+        build_outer=build_outer,
+        is_single=is_single,
     )
 
 

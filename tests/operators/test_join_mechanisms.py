@@ -29,6 +29,7 @@ from pyspark_pipeline.plan.wire import decode_node
 from tests.exec.kit import Made, Sink
 from tests.operators.join_kit import Row, bag, join, less, side
 from tests.operators.kit import Builder, Chunks, column, fields
+from tests.operators.test_joins import SHAPES
 
 J = JoinType
 
@@ -218,16 +219,15 @@ def test_probe_columns_are_not_copied_if_every_row_matches_once() -> None:
 def test_unused_columns_are_null(condition: bool) -> None:
     left, right = numbers("k", [1, 2, 3, None]), numbers("k", [2, 3, 3, 4])
     residual = less(left, right, "ks", "ks") if condition else None
-    for kind in JoinType:
-        for build_left in (False, True) if kind is not J.EXISTENCE else (False,):
-            node = join(left, right, kind, build_left, ["k"], condition=residual)
-            whole = Task(node).rows()
-            for read in ({0}, {1}, set(), {len(node.output) - 1}):
-                builder = Builder(settings(2))
-                builder.properties.negotiate(node, RequiredOutput.of_columns(node.output, read))
-                found = Task(node, builder=builder).rows()
-                assert bag([_only(row, read) for row in found]) == bag([_only(row, read) for row in whole])
-                assert all(row[i] is None for row in found for i in range(len(row)) if i not in read and i < 2)
+    for kind, build_left in SHAPES:
+        node = join(left, right, kind, build_left, ["k"], condition=residual)
+        whole = Task(node).rows()
+        for read in ({0}, {1}, set(), {len(node.output) - 1}):
+            builder = Builder(settings(2))
+            builder.properties.negotiate(node, RequiredOutput.of_columns(node.output, read))
+            found = Task(node, builder=builder).rows()
+            assert bag([_only(row, read) for row in found]) == bag([_only(row, read) for row in whole])
+            assert all(row[i] is None for row in found for i in range(len(row)) if i not in read and i < 2)
 
 
 def _only(row: Row, read: set[int]) -> Row:
@@ -409,7 +409,8 @@ def test_nested_loop_joins_are_decoded() -> None:
 @pytest.mark.parametrize(
     ("op", "given"),
     [
-        ("SortMergeJoinExec", {"joinType": "LeftSingle"}),
+        ("SortMergeJoinExec", {"joinType": "LeftSometimes"}),
+        ("ShuffledHashJoinExec", {"joinType": "LeftSingle", "buildSide": "BuildLeft"}),
         ("SortMergeJoinExec", {"joinType": "Inner", "right_type": "int"}),
         ("SortMergeJoinExec", {"joinType": "Inner", "leftKeys": [], "rightKeys": []}),
         ("ShuffledHashJoinExec", {"joinType": "ExistenceJoin", "buildSide": "BuildLeft"}),

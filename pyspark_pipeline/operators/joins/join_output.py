@@ -21,7 +21,7 @@ from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import allocate, bool_array, make_chunk, rows_only
-from pyspark_pipeline.kernels.join_pairs import flagged_rows, set_flags
+from pyspark_pipeline.kernels.join_pairs import flagged_rows, set_flags, set_new_flags
 from pyspark_pipeline.operators.joins.build_side import BuildSide, row_numbers, take_rows
 from pyspark_pipeline.operators.joins.columns import JoinColumns
 from pyspark_pipeline.operators.joins.residual import Residual
@@ -99,11 +99,12 @@ class JoinOutput(ABC):
 
 
 class PairOutput(JoinOutput):
-    """The output of inner and outer joins: columns of both sides."""
+    """The output of inner, outer and single joins: columns of both sides."""
 
     def chunks(self, chunk: Chunk, entries: Int32Array, found: int) -> Iterator[Chunk | None]:
         outer = self.shape.probe_outer
-        if self.residual is not None and outer:
+        may_repeat = self.shape.is_single and not self.side.table.is_unique
+        if outer and (self.residual is not None or may_repeat):
             yield from self._emit_all(chunk, entries, found)
         elif self.residual is not None or not outer:
             yield from self._inner(chunk, entries, found)
@@ -132,8 +133,25 @@ class PairOutput(JoinOutput):
         self, chunk: Chunk, entries: Int32Array, found: int, probe_matched: UInt8Array
     ) -> Iterator[Chunk | None]:
         for probe, build in self._pairs(chunk, entries, found):
-            set_flags(probe, probe_matched)
+            repeated = -1
+            if self.shape.is_single:
+                repeated = set_new_flags(probe, probe_matched)
+            else:
+                set_flags(probe, probe_matched)
+            if repeated >= 0:
+                yield from self._pairs_of_rows_before(int(probe[repeated]), chunk, probe, build)
             yield self._joined(chunk, probe, row_numbers(build)) if probe.size else None
+
+    def _pairs_of_rows_before(
+        self, row: int, chunk: Chunk, probe: Int32Array, build: Int32Array
+    ) -> Iterator[Chunk | None]:
+        """Yield the pairs of the rows before ``row``, which has two matches; then raise Spark's error."""
+        count = int(np.searchsorted(probe, row))
+        if count:
+            yield self._joined(chunk, probe[:count], row_numbers(build[:count]))
+        error = SparkConditionError("SparkRuntimeException", "SCALAR_SUBQUERY_TOO_MANY_ROWS")
+        error.rows_before = row
+        raise error
 
     def emit_probe_rows(self, chunk: Chunk, probe_matched: UInt8Array) -> Chunk | None:
         if not self.shape.probe_outer:

@@ -3,7 +3,7 @@ package org.pysparkpipeline
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, EarlyReduction, EmptyAggregations,
   GuardedRule, GuardedStrategy, PlacementSensitiveJoins, ScalarSubqueries, SemiJoinReduction, SessionSettings, SharedAggregationStrategy,
-  SharedAggregations, StagePreparation, UnionCoalescing}
+  SharedAggregations, SingleJoinStrategy, StagePreparation, UnionCoalescing}
 
 /**
  * Adds the extension's rules to Spark's planning, in the order in which they run:
@@ -12,7 +12,8 @@ import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, Ea
  *     return one row. `SharedAggregations` moves filters of NULL keys above aggregations that occur twice, `EarlyReduction`
  *     inserts semi joins that drop rows earlier than a join above would (optimizer).
  *  2. `BroadcastStrategy` (planner strategy) plans broadcast joins for the other joins if the engine can broadcast a side,
- *     `SharedAggregationStrategy` the filters that `SharedAggregations` moved.
+ *     `SharedAggregationStrategy` the filters that `SharedAggregations` moved, `SingleJoinStrategy` hash joins for scalar
+ *     subqueries whose rows are too many to broadcast.
  *  3. `StagePreparation` (query-stage preparation, AQE on) receives the whole physical plan after `EnsureRequirements`,
  *     and again at every replan; it converts each supported operator to a `PipelineOperatorExec` and its exchanges to
  *     `PipelineShuffleExchangeExec`. Operators remain single nodes, because AQE links stages to the logical nodes of
@@ -30,6 +31,7 @@ class PipelineExtensions extends (SparkSessionExtensions => Unit) {
     SessionSettings.applyWithoutPlugin()
     extensions.injectPlannerStrategy(_ => new GuardedStrategy(new BroadcastStrategy))
     extensions.injectPlannerStrategy(_ => new GuardedStrategy(SharedAggregationStrategy))
+    extensions.injectPlannerStrategy(_ => new GuardedStrategy(SingleJoinStrategy))
     extensions.injectPreCBORule(_ => new GuardedRule(PlacementSensitiveJoins))
     extensions.injectPreCBORule(_ => new GuardedRule(ScalarSubqueries))
     extensions.injectPreCBORule(_ => new GuardedRule(SharedAggregations))

@@ -59,10 +59,10 @@ object ShuffledHashJoinRule extends JoinRule[ShuffledHashJoinExec] {
 
 object BroadcastHashJoinRule extends JoinRule[BroadcastHashJoinExec] {
 
-  override def limitation(op: BroadcastHashJoinExec): Option[String] = super.limitation(op).orElse(
+  override def limitation(op: BroadcastHashJoinExec): Option[String] =
     if (op.isNullAwareAntiJoin && op.leftKeys.exists(k => isFloating(k.dataType))) {
       Some("NOT IN compares floating numbers by their bits in Spark: 0.0 is not in (-0.0)")
-    } else None)
+    } else None
 
   private def isFloating(t: DataType): Boolean = t == FloatType || t == DoubleType
 

@@ -1,14 +1,11 @@
 package org.apache.spark.sql.pysparkpipeline
 
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftAnti, LeftSemi, LeftSingle}
+import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftAnti, LeftSemi}
 import org.apache.spark.sql.execution.joins.{BaseJoinExec, HashJoin}
 
 /** The common part of the rules of joins. */
 trait JoinRule[T <: BaseJoinExec] extends OperatorRule[T] {
-  override def limitation(op: T): Option[String] =
-    if (op.joinType == LeftSingle) Some("a join that may match once only is not supported") else None
-
   override def keys(op: T): Seq[Expression] = op match {
     case join: HashJoin => join.leftKeys ++ join.rightKeys
     case _ => Nil

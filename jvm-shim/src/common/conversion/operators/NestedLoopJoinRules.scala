@@ -61,13 +61,13 @@ object NestedLoopJoinRule extends JoinRule[BroadcastNestedLoopJoinExec] {
     case other => ShuffleExchangeExec(SinglePartition, other)
   }
 
-  override def limitation(op: BroadcastNestedLoopJoinExec): Option[String] = super.limitation(op).orElse(
+  override def limitation(op: BroadcastNestedLoopJoinExec): Option[String] =
     if (seesAllMatches(op.joinType, op.buildSide)) None
-    else Some(s"a nested loop join of kind ${op.joinType.sql} needs all rows of both sides in one place"))
+    else Some(s"a nested loop join of kind ${op.joinType.sql} needs all rows of both sides in one place")
 
   /** Return whether the output of each instance is independent of the broadcast rows that others matched. */
   private def seesAllMatches(kind: JoinType, side: BuildSide): Boolean = (kind, side) match {
-    case (_: InnerLike, _) | (LeftOuter | LeftSemi | LeftAnti | ExistenceJoin(_), BuildRight) |
+    case (_: InnerLike, _) | (LeftOuter | LeftSingle | LeftSemi | LeftAnti | ExistenceJoin(_), BuildRight) |
         (RightOuter, BuildLeft) => true
     case _ => false
   }
