@@ -1,4 +1,8 @@
-"""A persistent table of distinct strings, numbered in the order of their first occurrence."""
+"""A persistent table of distinct strings, numbered in the order of their first occurrence.
+
+Each string has a *head*: its first seven bytes and, in the highest byte, its length, or 255 if it is longer. Strings of
+up to seven bytes are equal if their heads are, longer ones seldom have equal heads.
+"""
 
 from __future__ import annotations
 
@@ -7,123 +11,128 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array, UInt8Array, UInt64Array
 from pyspark_pipeline.kernels.buffers import allocate, allocate_zeros, grown, string_parts, validity, values
 from pyspark_pipeline.kernels.group_kernels import gather_codes
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
-from pyspark_pipeline.kernels.tagged_slots import first_slot, has_tag, insert_new, number_of, slot_value, tag_of
 
 _FIRST_SLOTS = 1024
+#: The length of the longest short string, and that of a word, in bytes.
+_SHORT, _WORD = np.uint64(7), np.uint64(8)
+#: The highest byte of the head of a longer string.
+_LONG = np.uint64(255 << 56)
+_ONE = np.uint64(1)
+_LOW = np.uint64(0xFFFFFFFF)
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 @kernel(forceinline=True)
-def _word(data: UInt8Array, at: int) -> np.uint64:
+def _word(data: UInt8Array, at: np.uint64) -> np.uint64:
     """Read eight bytes in a form that the compiler combines to one load (unsigned indices never wrap around)."""
-    index = np.uint64(at)
     return (
-        np.uint64(data[index])
-        | (np.uint64(data[index + np.uint64(1)]) << np.uint64(8))
-        | (np.uint64(data[index + np.uint64(2)]) << np.uint64(16))
-        | (np.uint64(data[index + np.uint64(3)]) << np.uint64(24))
-        | (np.uint64(data[index + np.uint64(4)]) << np.uint64(32))
-        | (np.uint64(data[index + np.uint64(5)]) << np.uint64(40))
-        | (np.uint64(data[index + np.uint64(6)]) << np.uint64(48))
-        | (np.uint64(data[index + np.uint64(7)]) << np.uint64(56))
+        np.uint64(data[at])
+        | (np.uint64(data[at + np.uint64(1)]) << np.uint64(8))
+        | (np.uint64(data[at + np.uint64(2)]) << np.uint64(16))
+        | (np.uint64(data[at + np.uint64(3)]) << np.uint64(24))
+        | (np.uint64(data[at + np.uint64(4)]) << np.uint64(32))
+        | (np.uint64(data[at + np.uint64(5)]) << np.uint64(40))
+        | (np.uint64(data[at + np.uint64(6)]) << np.uint64(48))
+        | (np.uint64(data[at + np.uint64(7)]) << np.uint64(56))
     )
 
 
-@kernel(forceinline=True)
-def hash_string(data: UInt8Array, start: int, end: int) -> np.uint64:
-    """Hash the bytes ``start`` ≤ i < ``end`` to 64 bits."""
-    mixed = np.uint64(end - start) * np.uint64(0x9E3779B97F4A7C15)
-    at = start
-    while at + 8 <= end:
-        mixed = (mixed ^ _word(data, at)) * np.uint64(0x9E3779B97F4A7C15)
-        mixed = mixed ^ (mixed >> np.uint64(32))
-        at += 8
-    if at < end and end - start >= 8:
-        word = _word(data, end - 8)
-    else:
-        word = np.uint64(0)
-        while at < end:
-            word = (word << np.uint64(8)) | np.uint64(data[np.uint64(at)])
-            at += 1
-    mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = mixed ^ (mixed >> np.uint64(32))
-    return mixed * np.uint64(0xD6E8FEB86659FD93)
-
-
-@kernel(forceinline=True)
-def _equal(left: UInt8Array, left_start: int, right: UInt8Array, right_start: int, length: int) -> bool:
-    if length < 8:
-        different = np.uint8(0)
-        for i in range(length):
-            different |= left[np.uint64(left_start + i)] ^ right[np.uint64(right_start + i)]
-        return different == 0
-    at = 0
-    while at + 8 <= length:
-        if _word(left, left_start + at) != _word(right, right_start + at):
-            return False
-        at += 8
-    return _word(left, left_start + length - 8) == _word(right, right_start + length - 8)
-
-
-@kernel(forceinline=True)  # three times as fast as inline="always"
-def slot_of_string(
-    data: UInt8Array, start: int, length: int, mixed: np.uint64, slots: Int64Array, shift: int, arena: UInt8Array,
-    ends: Int64Array,
-) -> int:  # fmt: skip
-    """Return the slot (:mod:`~.tagged_slots`) of a string, whose hash is ``mixed``, or a free slot."""
-    mask = slots.size - 1
-    at = first_slot(mixed, shift)
-    tag = tag_of(mixed)
-    while True:
-        held = slots[at]
-        if held == 0:
-            return at
-        if has_tag(held, tag):
-            other = number_of(held)
-            if ends[other + 1] - ends[other] == length and _equal(arena, ends[other], data, start, length):
-                return at
-        at = (at + 1) & mask
-
-
 @kernel
-def _intern(
-    offsets: Int32Array, data: UInt8Array, bitmap: UInt8Array, skip: int, row: int, slots: Int64Array, shift: int,
-    arena: UInt8Array, ends: Int64Array, count: int, limit: int, ids: Int64Array,
+def number_strings(
+    offsets: Int32Array, data: UInt8Array, bitmap: UInt8Array, skip: int, row: int, slots: UInt64Array, shift: int,
+    arena: UInt8Array, ends: Int64Array, heads: UInt64Array, count: int, limit: int, missing: int, ids: Int64Array,
 ) -> tuple[int, int]:  # fmt: skip
-    """Number rows from ``row`` on; ``arena`` has space for all rows, ``slots`` and ``ends`` for ``limit`` strings."""
-    while row < ids.size:
-        if not is_valid(bitmap, skip, row):
-            ids[row] = 0
-            row += 1
+    """Write the numbers of the strings from ``row`` on to ``ids``, of NULL ``missing``; return the next row and count.
+
+    All of it is in one function: a call with arrays costs more than the work, because it counts their references.
+    ``count`` strings are known. An unknown one gets the next number, and the kernel returns before it if there are
+    ``limit``; ``arena`` has space for all rows, the other arrays for ``limit`` strings. If ``limit`` is negative, an
+    unknown string has the number ``missing``, and only ``ids`` is written. A slot, of which each string has one, holds
+    the higher half of a hash and the number + 1; 0 is a free one.
+    """
+    rows, known = np.uint64(ids.size), np.uint64(count)
+    mask, right = np.uint64(slots.size - 1), np.uint64(shift)
+    at_row = np.uint64(row)
+    while at_row < rows:
+        if not is_valid(bitmap, skip, np.int64(at_row)):
+            ids[at_row] = missing
+            at_row += _ONE
             continue
-        start = np.int64(offsets[row])
-        length = np.int64(offsets[row + 1]) - start
-        mixed = hash_string(data, start, start + length)
-        at = slot_of_string(data, start, length, mixed, slots, shift, arena, ends)
-        number = number_of(slots[at])
-        if number < 0:
-            if count >= limit:
-                return row, count
-            number = count
-            end = ends[count]
-            for i in range(length):
-                arena[end + i] = data[start + i]
-            ends[count + 1] = end + length
-            slots[at] = slot_value(mixed, number)
-            count += 1
-        ids[row] = number
-        row += 1
-    return row, count
+        start = np.uint64(offsets[at_row])
+        length = np.uint64(offsets[at_row + _ONE]) - start
+        if length > _SHORT:
+            head = _word(data, start) | _LONG
+        else:
+            if start + _WORD <= np.uint64(data.size):
+                head = _word(data, start) & ((_ONE << (_WORD * length)) - _ONE)
+            else:
+                head = np.uint64(0)
+                for i in range(length):
+                    head |= np.uint64(data[start + i]) << (_WORD * i)
+            head |= length << np.uint64(56)
+        mixed = head * _FACTOR
+        mixed ^= mixed >> np.uint64(32)
+        if length > _SHORT:
+            at = _SHORT
+            while at + _WORD < length:
+                mixed = (mixed ^ _word(data, start + at)) * _FACTOR
+                mixed ^= mixed >> np.uint64(32)
+                at += _WORD
+            mixed = (mixed ^ _word(data, start + length - _WORD)) * _FACTOR
+            mixed ^= mixed >> np.uint64(32)
+        mixed *= np.uint64(0xD6E8FEB86659FD93)
+        slot = mixed >> right
+        number = np.uint64(0)
+        while True:
+            held = slots[slot]
+            if held == np.uint64(0):
+                if limit < 0:
+                    number = np.uint64(missing)
+                    break
+                if np.int64(known) >= limit:
+                    return np.int64(at_row), np.int64(known)
+                number = known
+                end = np.uint64(ends[number])
+                for i in range(length):
+                    arena[end + i] = data[start + i]
+                known += _ONE
+                ends[known] = np.int64(end + length)
+                heads[number] = head
+                slots[slot] = (mixed & ~_LOW) | known
+                break
+            number = (held & _LOW) - _ONE
+            if heads[number] == head:
+                if length <= _SHORT:
+                    break
+                other = np.uint64(ends[number])
+                if np.uint64(ends[number + _ONE]) - other == length:
+                    at = _SHORT
+                    while at + _WORD < length and _word(arena, other + at) == _word(data, start + at):
+                        at += _WORD
+                    last = length - _WORD
+                    if at + _WORD >= length and _word(arena, other + last) == _word(data, start + last):
+                        break
+            slot = (slot + _ONE) & mask
+        ids[at_row] = np.int64(number)
+        at_row += _ONE
+    return np.int64(at_row), np.int64(known)
 
 
 @kernel
-def _rehash(arena: UInt8Array, ends: Int64Array, count: int, slots: Int64Array, shift: int) -> None:
-    for i in range(count):
-        insert_new(hash_string(arena, ends[i], ends[i + 1]), i, slots, shift)
+def _rehash(old: UInt64Array, slots: UInt64Array, shift: int) -> None:
+    """Insert the strings of a table of slots into a larger one."""
+    mask = np.uint64(slots.size - 1)
+    for held in old:
+        if held != np.uint64(0):
+            slot = held >> np.uint64(shift)
+            while slots[slot] != np.uint64(0):
+                slot = (slot + _ONE) & mask
+            slots[slot] = held
 
 
 @kernel
@@ -182,22 +191,23 @@ class DictionaryNumbers:
 class StringInterner:
     """Numbers strings (or byte strings) from 0 on and keeps their bytes."""
 
-    __slots__ = ("count", "_slots", "_shift", "_arena", "_ends", "_numbers")
+    __slots__ = ("count", "_slots", "_shift", "_arena", "_ends", "_heads", "_numbers")
 
     def __init__(self) -> None:
         self.count = 0
         self._arena = np.empty(1024, dtype=np.uint8)
         self._ends = np.zeros(_FIRST_SLOTS // 2 + 1, dtype=np.int64)
+        self._heads = np.zeros(_FIRST_SLOTS // 2, dtype=np.uint64)
         self._numbers = DictionaryNumbers()
         self._make_slots(_FIRST_SLOTS)
 
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return self._arena.nbytes + self._ends.nbytes + self._slots.nbytes
+        return self._arena.nbytes + self._ends.nbytes + self._heads.nbytes + self._slots.nbytes
 
     def _make_slots(self, size: int) -> None:
-        self._slots: Int64Array = allocate_zeros(size, np.int64)
+        self._slots: UInt64Array = allocate_zeros(size, np.uint64)
         self._shift = 64 - (size.bit_length() - 1)
 
     def intern(self, column: pa.Array) -> Int64Array:
@@ -212,13 +222,18 @@ class StringInterner:
         row = 0
         while True:
             limit = self._slots.size // 2
-            row, self.count = _intern(
-                offsets, data, bitmap, skip, row,
-                self._slots, self._shift, self._arena, self._ends, self.count, limit, ids,
-            )  # fmt: skip
+            row, self.count = self._number(offsets, data, bitmap, skip, row, limit, 0, ids)
             if row == ids.size:
                 return ids
             self._grow()
+
+    def _number(
+        self, offsets: Int32Array, data: UInt8Array, bitmap: UInt8Array, skip: int, row: int, limit: int, missing: int,
+        ids: Int64Array,
+    ) -> tuple[int, int]:  # fmt: skip
+        """Call :func:`number_strings` on the table."""
+        table = (self._slots, self._shift, self._arena, self._ends, self._heads, self.count)
+        return number_strings(offsets, data, bitmap, skip, row, *table, limit, missing, ids)
 
     def _reserve_bytes(self, more: int) -> None:
         needed = int(self._ends[self.count]) + more
@@ -228,8 +243,10 @@ class StringInterner:
     def _grow(self) -> None:
         size = self._slots.size * 4
         self._ends = grown(self._ends, size // 2 + 1)
+        self._heads = grown(self._heads, size // 2)
+        old = self._slots
         self._make_slots(size)
-        _rehash(self._arena, self._ends, self.count, self._slots, self._shift)
+        _rehash(old, self._slots, self._shift)
 
     def strings(self, ids: Int64Array, valid: BoolArray, arrow_type: pa.DataType) -> pa.Array:
         """Build the column of the strings with the given numbers; NULL if ``valid`` (bool) is false."""

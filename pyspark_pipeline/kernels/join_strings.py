@@ -5,27 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.buffers import allocate, string_parts, validity
-from pyspark_pipeline.kernels.interning import DictionaryNumbers, StringInterner, hash_string, slot_of_string
-from pyspark_pipeline.kernels.jit import kernel
-from pyspark_pipeline.kernels.murmur3 import is_valid
-from pyspark_pipeline.kernels.tagged_slots import number_of
+from pyspark_pipeline.kernels.interning import DictionaryNumbers, StringInterner
 
-
-@kernel
-def find_strings(
-    offsets: Int32Array, data: UInt8Array, bitmap: UInt8Array, skip: int, slots: Int64Array, shift: int,
-    arena: UInt8Array, ends: Int64Array, ids: Int64Array,
-) -> None:  # fmt: skip
-    """Write the number of every string to ``ids``, −1 if it has none; write nothing else."""
-    for row in range(ids.size):
-        ids[row] = -1
-        if is_valid(bitmap, skip, row):
-            start = np.int64(offsets[row])
-            length = np.int64(offsets[row + 1]) - start
-            mixed = hash_string(data, start, start + length)
-            ids[row] = number_of(slots[slot_of_string(data, start, length, mixed, slots, shift, arena, ends)])
+#: The limit of a table that gets no more strings.
+_NEVER = -1
 
 
 class StringKeys(StringInterner):
@@ -37,7 +22,7 @@ class StringKeys(StringInterner):
         """Return the number of every row of a string or binary column: int64, shape (rows,), −1 if unknown."""
         ids = allocate(len(column), np.int64)
         offsets, data = string_parts(column)
-        find_strings(offsets, data, *validity(column), self._slots, self._shift, self._arena, self._ends, ids)
+        self._number(offsets, data, *validity(column), 0, _NEVER, -1, ids)
         return ids
 
 

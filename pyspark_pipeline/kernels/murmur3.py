@@ -105,16 +105,18 @@ def _fold_big_decimals(words: Int64Array, bitmap: UInt8Array, skip: int, hashes:
 
 @kernel(forceinline=True)
 def _hash_bytes(data: UInt8Array, start: int, end: int, seed: np.uint32) -> np.uint32:
+    """Hash the bytes ``start`` ≤ i < ``end``; unsigned indices never wrap around, so that four loads are combined."""
     h = seed
-    aligned = end - (end - start) % 4
-    for i in range(start, aligned, 4):
-        at = np.uint64(i)  # unsigned indices never wrap around, so the four loads are combined
+    at, stop, four = np.uint64(start), np.uint64(end), np.uint64(4)
+    while at + four <= stop:
         word = np.uint32(data[at]) | (np.uint32(data[at + np.uint64(1)]) << np.uint32(8))
         word = word | (np.uint32(data[at + np.uint64(2)]) << np.uint32(16))
         word = word | (np.uint32(data[at + np.uint64(3)]) << np.uint32(24))
         h = _mix_h(h, _mix_k(np.uint32(word)))
-    for i in range(aligned, end):
-        h = _mix_h(h, _mix_k(np.uint32(np.int64(np.int8(data[i])) & 0xFFFFFFFF)))
+        at += four
+    while at < stop:
+        h = _mix_h(h, _mix_k(np.uint32(np.int64(np.int8(data[at])) & 0xFFFFFFFF)))
+        at += np.uint64(1)
     return _finish(h, end - start)
 
 

@@ -19,7 +19,7 @@ from pyspark_pipeline.kernels.chosen_elements import count_chosen, first_chosen,
 from pyspark_pipeline.kernels.day_offsets import UNKNOWN, offsets_of
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.jit import frozen
-from pyspark_pipeline.kernels.join_pairs import flagged_rows, set_flags
+from pyspark_pipeline.kernels.join_pairs import flagged_rows, set_flags, set_new_flags
 from pyspark_pipeline.kernels.join_table import LARGE_DIRECT, RANKED_PER_ROW, JoinProber, JoinTable
 from pyspark_pipeline.kernels.key_filter import KeyFilter, KeyFilterProbe
 from pyspark_pipeline.kernels.murmur3 import driver_ids, hash_rows, partition_ids
@@ -120,6 +120,7 @@ def _joins() -> None:
                 pass
         flags = np.zeros(4, dtype=np.uint8)
         set_flags(entries, flags)
+        set_new_flags(np.zeros(2, dtype=np.int32), flags)
         flagged_rows(flags, 1, 0, np.zeros(4, dtype=np.int32))
     JoinProber(JoinTable([pa.string()], [[_STRINGS]], 4)).find([_STRINGS.dictionary_encode()], 4)
     thin = pa.array(range(0, 3 * LARGE_DIRECT, 3 * RANKED_PER_ROW // 4), pa.int64())

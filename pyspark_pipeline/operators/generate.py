@@ -8,8 +8,8 @@ error is raised.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from typing import Any, TypeAlias
+from functools import cached_property, partial
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -29,19 +29,57 @@ from pyspark_pipeline.plan.generates import Generate
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.properties import RequiredOutput
 
-#: The columns of generated rows, by the positions of the rows (int64) and those of their owners in the chunk.
-Columns: TypeAlias = Callable[[Int64Array, Int64Array, BoolArray | None], list[pa.Array]]
-
 #: The carried values of a chunk are repeated to about these many bytes at most.
 _MAX_CARRIED_BYTES = 32 << 20
 
 
-class Generated:
-    """The generated rows of a chunk: how many each row has, and their columns.
+class GeneratedRows:
+    """Successive rows of those that the rows of a chunk, their *owners*, generate: ``size`` from ``start`` on.
 
-    ``columns(places, owners, missing)`` returns the columns of the rows at ``places``, counted through all rows of the
-    chunk; ``missing`` is true for rows that an outer generator adds, whose place is any.
+    ``ends``: the number of rows that the chunk's rows up to each one have; ``empty``: which chunk rows only have a row
+    that an outer generator adds, None if it adds none.
     """
+
+    def __init__(self, ends: Int64Array, start: int, size: int, empty: BoolArray | None) -> None:
+        self.start = start
+        self.size = size
+        self._ends = ends
+        self._empty = empty
+
+    @cached_property
+    def owners(self) -> Int64Array:
+        """The positions of the owners in the chunk: int64, shape (size,)."""
+        stop = self.start + self.size
+        first, last = np.searchsorted(self._ends, [self.start, stop - 1], side="right")
+        ends = np.clip(self._ends[first : last + 1], self.start, stop)
+        owners: Int64Array = np.repeat(np.arange(first, last + 1), np.diff(ends, prepend=self.start))
+        return owners
+
+    @cached_property
+    def missing(self) -> BoolArray | None:
+        """Which rows an outer generator has added; None if it has added none."""
+        return None if self._empty is None else self._empty[self.owners]
+
+    @cached_property
+    def places(self) -> Int64Array:
+        """The positions of the rows without those that an outer generator has added, whose place is any: int64."""
+        places = np.arange(self.start, self.start + self.size)
+        if self._empty is None or self.missing is None:
+            return places
+        made: Int64Array = places - np.cumsum(self._empty)[self.owners] + self.missing
+        return made
+
+    def first(self, size: int) -> GeneratedRows:
+        """Return the first ``size`` of the rows."""
+        return GeneratedRows(self._ends, self.start, size, self._empty)
+
+
+#: The columns of generated rows.
+Columns: TypeAlias = Callable[[GeneratedRows], list[pa.Array]]
+
+
+class Generated:
+    """What a chunk generates: how many rows each row has, and a function that returns the columns of some of them."""
 
     __slots__ = ("counts", "columns")
 
@@ -60,16 +98,16 @@ def _exploded(array: pa.Array, parts: Sequence[pa.Array], has_position: bool = F
     before = np.cumsum(counts) - counts
     is_dense = bool((firsts[:1] + before == firsts).all())
 
-    def columns(places: Int64Array, owners: Int64Array, missing: BoolArray | None) -> list[pa.Array]:
-        is_slice = is_dense and missing is None
-        positions = places if is_slice and not has_position else places - before[owners]
-        if is_slice:
-            found = [part.slice(int(firsts[0] + places[0]), places.size) for part in parts]
+    def columns(rows: GeneratedRows) -> list[pa.Array]:
+        if is_dense and rows.missing is None:
+            found = [part.slice(int(firsts[0]) + rows.start, rows.size) for part in parts]
         else:
-            rows = pa.array(firsts[owners] + positions, mask=missing)
-            found = [part.take(rows) for part in parts]
-        numbers = [pa.array(positions.astype(np.int32), mask=missing)] if has_position else []
-        return [*numbers, *found]
+            elements = firsts[rows.owners] + rows.places - before[rows.owners]
+            found = [part.take(pa.array(elements, mask=rows.missing)) for part in parts]
+        if not has_position:
+            return found
+        positions = rows.places - before[rows.owners]
+        return [pa.array(positions.astype(np.int32), mask=rows.missing), *found]
 
     return Generated(counts, columns)
 
@@ -91,28 +129,29 @@ def _inline(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType]) -> Ge
 
 def _stack(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType]) -> Generated:
     """Generate as many rows as the first argument says, filled with the others; NULL where they end."""
-    rows, width = len(arguments[0]), len(outputs)
-    height = arguments[0][0].as_py() if rows else 0
+    count, width = len(arguments[0]), len(outputs)
+    height = arguments[0][0].as_py() if count else 0
     cells = list(arguments[1:])
 
-    def columns(places: Int64Array, owners: Int64Array, missing: BoolArray | None) -> list[pa.Array]:
+    def columns(rows: GeneratedRows) -> list[pa.Array]:
         made = []
+        places = pa.array(rows.places % height * count + rows.owners, mask=rows.missing)
         for column, kind in enumerate(outputs):
             parts = [
-                cells[at].cast(kind) if at < len(cells) else pa.nulls(rows, kind)
+                cells[at].cast(kind) if at < len(cells) else pa.nulls(count, kind)
                 for at in range(column, width * height, width)
             ]
-            made.append(pa.concat_arrays(parts).take(pa.array(places % height * rows + owners, mask=missing)))
+            made.append(pa.concat_arrays(parts).take(places))
         return made
 
-    return Generated(np.full(rows, height, dtype=np.int64), columns)
+    return Generated(np.full(count, height, dtype=np.int64), columns)
 
 
 def _replicate_rows(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType]) -> Generated:
     """Repeat the other arguments as often as the first one says."""
 
-    def columns(places: Int64Array, owners: Int64Array, missing: BoolArray | None) -> list[pa.Array]:
-        return [column.take(pa.array(owners, mask=missing)) for column in arguments[1:]]
+    def columns(rows: GeneratedRows) -> list[pa.Array]:
+        return [column.take(pa.array(rows.owners, mask=rows.missing)) for column in arguments[1:]]
 
     return Generated(values(pc.fill_null(arguments[0], 0)).astype(np.int64), columns)
 
@@ -136,8 +175,8 @@ def _json_tuple(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType], i
             inverse = pa.array(np.argsort(values(order)))
             made = [column.take(inverse) for column in made]
 
-    def columns(places: Int64Array, owners: Int64Array, missing: BoolArray | None) -> list[pa.Array]:
-        return [column.take(pa.array(owners)) for column in made]
+    def columns(rows: GeneratedRows) -> list[pa.Array]:
+        return [column.take(pa.array(rows.owners)) for column in made]
 
     return Generated(np.ones(len(documents), dtype=np.int64), columns)
 
@@ -211,6 +250,7 @@ class GenerateOperator(Operator):
         self._halves: list[Chunk] = []
         self._made: Generated | None = None
         self._ends: Int64Array = np.zeros(0, dtype=np.int64)
+        self._empty: BoolArray | None = None
         self._carried_bytes: Int32Array | None = None
         self._next = 0
         self._failure: SparkConditionError | None = None
@@ -248,9 +288,9 @@ class GenerateOperator(Operator):
         if start == total:
             self._end_chunk()
             return None
-        owners = self._owners(start, min(start + self._batch_rows, total))
-        self._next = start + owners.size
-        out = self._rows(chunk, made, start, owners)
+        rows = self._within_bytes(GeneratedRows(self._ends, start, min(self._batch_rows, total - start), self._empty))
+        self._next = start + rows.size
+        out = self._make(chunk, made, rows)
         if self._next == total:
             self._end_chunk()
         return out
@@ -262,37 +302,28 @@ class GenerateOperator(Operator):
         rows = chunk.num_rows
         plain = [plain_array(value, rows) for value in self._arguments.evaluate(chunk)]
         self._made = self._generator(plain, self._outputs)
-        counts = np.maximum(self._made.counts, 1) if self._node.is_outer else self._made.counts
-        self._ends = np.cumsum(counts)
+        counts = self._made.counts
+        self._empty = counts == 0 if self._node.is_outer else None
+        self._ends = np.cumsum(np.maximum(counts, 1) if self._node.is_outer else counts)
         carried = [place for output, place in enumerate(self._node.carried) if output not in self._unused]
         sizes = [size for place in carried if (size := _row_bytes(chunk.column(place))) is not None]
         self._carried_bytes = sum(sizes[1:], sizes[0]) if sizes else None
         return self._made
 
-    def _owners(self, start: int, stop: int) -> Int64Array:
-        """Return the owners of generated rows from ``start`` on: of those to ``stop``, or of fewer if they are long."""
-        first, last = np.searchsorted(self._ends, [start, stop - 1], side="right")
-        ends = np.clip(self._ends[first : last + 1], start, stop)
-        owners: Int64Array = np.repeat(np.arange(first, last + 1), np.diff(ends, prepend=start))
+    def _within_bytes(self, rows: GeneratedRows) -> GeneratedRows:
+        """Return the rows, or the first of them if the carried values are long."""
         if self._carried_bytes is None:
-            return owners
-        within = np.searchsorted(np.cumsum(self._carried_bytes[owners]), _MAX_CARRIED_BYTES, side="right")
-        return owners[: max(int(within), 1)]
+            return rows
+        within = np.searchsorted(np.cumsum(self._carried_bytes[rows.owners]), _MAX_CARRIED_BYTES, side="right")
+        return rows if within >= rows.size else rows.first(max(int(within), 1))
 
-    def _rows(self, chunk: Chunk, made: Generated, start: int, owners: Int64Array) -> Chunk:
-        """Return the generated rows of ``owners`` from ``start`` on."""
-        places = np.arange(start, start + owners.size)
-        missing: Any = None
-        if self._node.is_outer:
-            empty = made.counts == 0
-            missing = empty[owners]
-            places = places - np.cumsum(empty)[owners] + missing
-        rows = pa.array(owners)
+    def _make(self, chunk: Chunk, made: Generated, rows: GeneratedRows) -> Chunk:
+        """Return the generated rows with the carried columns of their owners."""
         carried = [
-            pa.nulls(owners.size) if output in self._unused else chunk.column(place).take(rows)
+            pa.nulls(rows.size) if output in self._unused else chunk.column(place).take(pa.array(rows.owners))
             for output, place in enumerate(self._node.carried)
         ]
-        return make_chunk([*carried, *made.columns(places, owners, missing)], owners.size)
+        return make_chunk([*carried, *made.columns(rows)], rows.size)
 
     def is_finished(self) -> bool:
         return self._finishing and self._chunk is None and self._failure is None
