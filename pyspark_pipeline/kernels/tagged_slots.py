@@ -56,7 +56,7 @@ def insert_new(mixed: np.uint64, number: int, slots: Int64Array, shift: int) -> 
 
 @kernel(forceinline=True)
 def hash_words(words: Int64Array, width: int, row: int) -> np.uint64:
-    """Hash the ``width`` words of a row to 64 bits. Unsigned indices save a third of the time: they never wrap around."""
+    """Hash the ``width`` words of a row to 64 bits. Unsigned indices, which never wrap around, are faster."""
     size = np.uint64(width)
     first = np.uint64(row) * size
     mixed = np.uint64(0x243F6A8885A308D3)

@@ -106,8 +106,9 @@ class RelationMaker(QueryMaker):
             return f"{self._random.choice(_RANKS if is_full else _PEER_RANKS)} OVER ({window})"
         if pick == 1 and is_full:
             kind = self._random.choice(self._kinds)
-            # A default is cast to the value's type, for which a decimal may be too large.
-            default = f", {self._of(kind, 0)}" if self._chance(0.4) and kind != "decimal" else ""
+            # A default is cast to the value's type, for which a decimal or a small integer may be too large.
+            has_default = self._chance(0.4) and kind not in ("decimal", "small")
+            default = f", {self._of(kind, 0)}" if has_default else ""
             name, distance = self._random.choice(["lag", "lead"]), self._random.choice([0, 1, 3])
             nulls = self._random.choice(["", " IGNORE NULLS"])
             return f"{name}({self._of(kind, 1)}, {distance}{default}){nulls} OVER ({window})"

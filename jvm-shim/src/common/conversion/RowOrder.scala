@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.{PythonFuncExpression, SortOrde
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Sort}
 import org.apache.spark.sql.execution.{SortExec, SparkPlan, TakeOrderedAndProjectExec}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DoubleType, FloatType}
 
 /** Matches any plan; one that sorts within partitions as what is below it. */
@@ -12,6 +13,17 @@ object WithoutSort {
     case SortExec(_, false, below, _) => Some(below)
     case other => Some(other)
   }
+}
+
+/**
+ * The rule of an operator that Spark runs over sorted rows, and the engine over rows in any order. An operator above that
+ * relied on the order gets a sort of its own.
+ */
+trait UnorderedRule[T <: SparkPlan] extends OperatorRule[T] {
+  override def finish(converted: PipelineOperatorExec, planned: T, isOrderRead: Boolean, conf: SQLConf): SparkPlan =
+    if (isOrderRead) RowOrder.sortAbove(converted, planned) else converted
+
+  override def keepsInputOrder(op: T): Boolean = false
 }
 
 /**

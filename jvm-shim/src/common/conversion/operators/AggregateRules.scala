@@ -6,7 +6,6 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{Complete, Final, Partial}
 import org.apache.spark.sql.execution.{ProjectExec, SparkPlan}
 import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, HashAggregateExec, ObjectHashAggregateExec, SortAggregateExec}
-import org.apache.spark.sql.internal.SQLConf
 
 /** The common part of the rules of aggregations. [[AggregateStages]] keeps the stages of one aggregation together. */
 trait AggregateRule[T <: BaseAggregateExec] extends OperatorRule[T] {
@@ -89,20 +88,13 @@ object ObjectHashAggregateRule extends AggregateRule[ObjectHashAggregateExec] {
     op.copy(resultExpressions = results)
 }
 
-/**
- * Spark sorts if a buffer does not fit its hash map (min of a string); the engine hashes, so the sort below is removed.
- * An operator above that relied on the order gets a sort of its own.
- */
-object SortAggregateRule extends AggregateRule[SortAggregateExec] {
+/** Spark sorts if a buffer does not fit its hash map (min of a string); the engine hashes, so the sort below is removed. */
+object SortAggregateRule extends AggregateRule[SortAggregateExec] with UnorderedRule[SortAggregateExec] {
 
   override protected def withResults(op: SortAggregateExec, results: Seq[NamedExpression]): SortAggregateExec =
     op.copy(resultExpressions = results)
 
   override def prepare(op: SortAggregateExec): SparkPlan = RowOrder.withoutSort(op)
-
-  override def finish(
-      converted: PipelineOperatorExec, planned: SortAggregateExec, isOrderRead: Boolean, conf: SQLConf): SparkPlan =
-    if (isOrderRead) RowOrder.sortAbove(converted, planned) else converted
 
   override def revert(op: SortAggregateExec): SparkPlan = RowOrder.supply(op)
 }

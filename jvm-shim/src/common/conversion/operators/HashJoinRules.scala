@@ -4,14 +4,13 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.joins._
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
 /**
  * Sort-merge joins become hash joins without the sorts below. The build side is the one that Spark's statistics (of
  * finished stages, if there are any) estimate to be smaller.
  */
-object SortMergeJoinRule extends OperatorRule[SortMergeJoinExec] {
+object SortMergeJoinRule extends UnorderedRule[SortMergeJoinExec] {
 
   /** Marks a hash join that Spark planned as a sort-merge join. */
   private val WasSorted: TreeNodeTag[Boolean] = TreeNodeTag[Boolean]("pysparkpipeline.wasSortMergeJoin")
@@ -28,12 +27,6 @@ object SortMergeJoinRule extends OperatorRule[SortMergeJoinExec] {
     decision.foreach(Decisions.add(hash, _))
     hash
   }
-
-  override def finish(
-      converted: PipelineOperatorExec, planned: SortMergeJoinExec, isOrderRead: Boolean, conf: SQLConf): SparkPlan =
-    if (isOrderRead) RowOrder.sortAbove(converted, planned) else converted
-
-  override def keepsInputOrder(op: SortMergeJoinExec): Boolean = false
 
   override def movesRows(op: SortMergeJoinExec): Boolean = true
 

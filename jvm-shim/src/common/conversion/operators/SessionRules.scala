@@ -4,7 +4,6 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.expressions.aggregate.PartialMerge
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.aggregate.{MergingSessionsExec, SortAggregateExec, UpdatingSessionsExec}
-import org.apache.spark.sql.internal.SQLConf
 
 /** Session windows: each row gets the session that its own one belongs to. The engine runs this as a window. */
 object UpdatingSessionsRule extends WindowLikeRule[UpdatingSessionsExec] {
@@ -26,7 +25,7 @@ object UpdatingSessionsRule extends WindowLikeRule[UpdatingSessionsExec] {
  * An aggregation that also joins the sessions of its rows. The engine gets it as two operators: the sessions
  * ([[UpdatingSessionsRule]]), and an aggregation. If both stay in Spark, they become one again.
  */
-object MergingSessionsRule extends OperatorRule[MergingSessionsExec] {
+object MergingSessionsRule extends UnorderedRule[MergingSessionsExec] {
 
   override def prepare(op: MergingSessionsExec): SparkPlan = op.sessionExpression match {
     case session: Attribute if !op.isStreaming && op.groupingExpressions.forall(_.isInstanceOf[Attribute]) =>
@@ -43,12 +42,6 @@ object MergingSessionsRule extends OperatorRule[MergingSessionsExec] {
 
   override def limitation(op: MergingSessionsExec): Option[String] =
     Some(if (op.isStreaming) "streaming aggregation is not supported" else "computed keys of sessions are not supported")
-
-  override def finish(
-      converted: PipelineOperatorExec, planned: MergingSessionsExec, isOrderRead: Boolean, conf: SQLConf): SparkPlan =
-    if (isOrderRead) RowOrder.sortAbove(converted, planned) else converted
-
-  override def keepsInputOrder(op: MergingSessionsExec): Boolean = false
 
   override def movesRows(op: MergingSessionsExec): Boolean = true
 
