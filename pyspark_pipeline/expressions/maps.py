@@ -22,6 +22,7 @@ from pyspark_pipeline.expressions.per_value import java_text
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, LazyKernel, Value, function
 from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.element_sets import first_places
+from pyspark_pipeline.kernels.partition import grouped_order
 from pyspark_pipeline.plan.expr import Call, constants
 
 _Builder: TypeAlias = Callable[[Call, bool], "Kernel | LazyKernel"]
@@ -169,7 +170,7 @@ def _concat(call: Call, last_wins: bool) -> Kernel:
         valid = np.all([np.asarray(array.is_valid()) for array in arrays], axis=0)
         maps = [Elements(array, valid) for array in arrays]
         owners = np.concatenate([part.owners for part in maps])
-        order = pa.array(np.argsort(owners, kind="stable"))
+        order = pa.array(grouped_order(owners))
         keys, items = (
             pa.concat_arrays(list(parts)).take(order)
             for parts in zip(*[part.keys_and_items() for part in maps], strict=True)

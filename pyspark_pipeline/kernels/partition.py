@@ -32,3 +32,8 @@ def group_rows(ids: Int32Array, count: int) -> tuple[Int64Array, Int32Array]:
     rows = allocate(ids.size, np.int32)
     _group_rows(ids, starts, rows)
     return starts, rows
+
+
+def grouped_order(groups: Int64Array) -> Int32Array:
+    """Return row numbers by group, in the order of rows within each: int32, shape (rows,). Groups are from 0 on."""
+    return group_rows(groups.astype(np.int32), int(groups.max(initial=-1)) + 1)[1]

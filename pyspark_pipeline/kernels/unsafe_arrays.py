@@ -18,6 +18,7 @@ from pyspark_pipeline.kernels.buffers import (
     allocate,
     allocate_zeros,
     bool_array,
+    copied,
     decimal_words,
     fixed_array,
     pack_validity,
@@ -83,25 +84,98 @@ def fixed_values(column: pa.Array) -> Array:
 
 def _write_fixed(data: Array, bounds: Int64Array) -> tuple[Int64Array, UInt8Array]:
     """Return the offsets and the bytes of lists of elements of up to 8 bytes."""
-    counts, width = np.diff(bounds), data.dtype.itemsize
-    heads = words_at(counts)
-    sizes = heads + ((counts * width + 7) & ~7)
-    offsets = np.append(0, np.cumsum(_ROW + sizes))
-    words = allocate_zeros(int(offsets[-1]) // 8, np.int64)
-    starts = offsets[:-1]
-    words[starts // 8 + 1] = (_ROW << 32) | sizes
-    words[starts // 8 + 2] = counts
-    words.view(data.dtype)[fixed_places(starts + _ROW + heads, counts, width)] = data
+    width = data.dtype.itemsize
+    offsets = allocate(bounds.size, np.int64)
+    words = allocate(int(_write_offsets(bounds, width, offsets)) // 8, np.int64)
+    kind = np.dtype(f"i{width}")
+    _write_elements(np.ascontiguousarray(data).view(kind), bounds, offsets, words, words.view(kind))
     return offsets, words.view(np.uint8)
+
+
+@kernel
+def _write_offsets(bounds: Int64Array, width: int, offsets: Int64Array) -> int:
+    """Write the offsets of lists of elements of ``width`` bytes; return the last."""
+    end = np.int64(0)
+    offsets[0] = 0
+    for group in range(bounds.size - 1):
+        count = bounds[group + 1] - bounds[group]
+        end += _ROW + 8 + 8 * ((count + 63) >> 6) + ((count * width + 7) & ~7)
+        offsets[group + 1] = end
+    return end
+
+
+@kernel
+def _write_elements(data: Array, bounds: Int64Array, offsets: Int64Array, words: Int64Array, elements: Array) -> None:
+    """Write lists, which are all of ``words``, also seen as ``elements`` of the width of ``data``."""
+    in_word = elements.size // max(words.size, 1)
+    at = np.uint64(0)
+    for group in range(bounds.size - 1):
+        first, count = bounds[group], bounds[group + 1] - bounds[group]
+        word, end = np.uint64(offsets[group] >> 3), np.uint64(offsets[group + 1] >> 3)
+        words[word] = 0
+        words[word + np.uint64(1)] = (np.int64(_ROW) << 32) | (8 * np.int64(end - word) - _ROW)
+        words[word + np.uint64(2)] = count
+        start = word + np.uint64(3 + ((count + 63) >> 6))
+        for place in range(word + np.uint64(3), start):
+            words[place] = 0
+        if end > start:
+            words[end - np.uint64(1)] = 0
+        at = start * np.uint64(in_word)
+        for place in range(np.uint64(count)):
+            elements[at + place] = data[np.uint64(first) + place]
+
+
+@kernel
+def _count_elements(words: Int64Array, offsets: Int32Array) -> int:
+    """Return the number of elements of lists, of which the first begins at the first word."""
+    total = np.int64(0)
+    for row in range(offsets.size - 1):
+        total += words[((offsets[row] - offsets[0]) >> 3) + 2]
+    return total
+
+
+@kernel
+def _read_elements(
+    words: Int64Array, elements: Array, offsets: Int32Array, groups: Int64Array, owners: Int64Array, out: Array
+) -> None:
+    """Write the elements of up to 8 bytes of lists to ``out``, and the group of each to ``owners``."""
+    in_word = np.uint64(elements.size // max(words.size, 1))
+    at = np.uint64(0)
+    for row in range(groups.size):
+        word = np.uint64((offsets[row] - offsets[0]) >> 3)
+        count = np.uint64(words[word + np.uint64(2)])
+        start = (word + np.uint64(3) + ((count + np.uint64(63)) >> np.uint64(6))) * in_word
+        for place in range(count):
+            out[at] = elements[start + place]
+            owners[at] = groups[row]
+            at += np.uint64(1)
+
+
+def _read_fixed_lists(
+    groups: Int64Array, offsets: Int32Array, words: Int64Array, kind: pa.DataType
+) -> tuple[Int64Array, pa.Array]:
+    """Return the group of each element of lists of elements of up to 8 bytes, and the elements."""
+    width = 1 if pa.types.is_boolean(kind) else 8 if pa.types.is_decimal(kind) else kind.bit_width // 8
+    total = int(_count_elements(words, offsets))
+    item = np.dtype(f"i{width}")
+    owners, found = allocate(total, np.int64), allocate(total, item)
+    _read_elements(words, words.view(item), offsets, groups, owners, found)
+    return owners, _array_of(found, kind)
+
+
+def _array_of(found: Array, kind: pa.DataType) -> pa.Array:
+    """Return the values that :func:`fixed_values` returned, as an array of ``kind``."""
+    if pa.types.is_boolean(kind):
+        return bool_array(found != 0)
+    return fixed_array(kind, np.stack([found, found >> 63], axis=1) if pa.types.is_decimal(kind) else found)
 
 
 def read_fixed(data: UInt8Array, firsts: Int64Array, counts: Int64Array, kind: pa.DataType) -> pa.Array:
     """Return the elements of up to 8 bytes of lists, whose first elements are at the bytes ``firsts``."""
     if pa.types.is_boolean(kind):
-        return bool_array(data[fixed_places(firsts, counts, 1)] != 0)
+        return _array_of(data[fixed_places(firsts, counts, 1)], kind)
     width = 8 if pa.types.is_decimal(kind) else kind.bit_width // 8
-    found = data.view(f"<i{width}")[fixed_places(firsts, counts, width)]
-    return fixed_array(kind, np.stack([found, found >> 63], axis=1) if pa.types.is_decimal(kind) else found)
+    return _array_of(data.view(f"<i{width}")[fixed_places(firsts, counts, width)], kind)
 
 
 def fixed_places(firsts: Int64Array, counts: Int64Array, width: int) -> Int64Array:
@@ -179,13 +253,15 @@ def read_lists(
     """
     are_rows = are_rows or len(types) > 1
     offsets, data = string_parts(lists)
-    starts = offsets[:-1].astype(np.int64) - int(offsets[0])
-    owned = allocate(int(offsets[-1]) - int(offsets[0]), np.uint8)
-    owned[:] = data[int(offsets[0]) : int(offsets[-1])]
+    owned = data[int(offsets[0]) : int(offsets[-1])]
+    if owned.ctypes.data % 8:
+        owned = copied(owned)
     words = owned.view(np.int64)
-    counts = words[starts // 8 + 2]
     if not are_rows and not is_text(types[0]):
-        return np.repeat(groups, counts), [read_fixed(owned, starts + _ROW + words_at(counts), counts, types[0])]
+        owners, elements = _read_fixed_lists(groups, offsets, words, types[0])
+        return owners, [elements]
+    starts = offsets[:-1].astype(np.int64) - int(offsets[0])
+    counts = words[starts // 8 + 2]
     first = np.append(0, np.cumsum(counts))
     numbers = np.arange(first[-1]) - np.repeat(first[:-1], counts)
     found = words[np.repeat(starts + _ROW + words_at(counts), counts) // 8 + numbers]

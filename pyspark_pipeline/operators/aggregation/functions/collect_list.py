@@ -56,7 +56,8 @@ class CollectList(ListFunction):
 
 @warm_up
 def _load_kernels() -> None:
-    for kind, items in (("bigint", [1, 2]), ("boolean", [True, False]), ("decimal(9,2)", [Decimal(1), Decimal(2)])):
+    integers = [(kind, [1, 2]) for kind in ("bigint", "int", "smallint")]
+    for kind, items in (*integers, ("boolean", [True, False]), ("decimal(9,2)", [Decimal(1), Decimal(2)])):
         state = ListState([parse_type(kind)])
         state.update(np.zeros(2, dtype=np.int64), [pa.array(items).cast(parse_type(kind).arrow)])
         state.merge(np.zeros(1, dtype=np.int64), state.buffers(0, 1))

@@ -18,6 +18,7 @@ from pyspark_pipeline.expressions.cases import FLOATING, ONE_CORE_A_TASK, ORDERE
 from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import values
 from pyspark_pipeline.kernels.group_table import GroupTable
+from pyspark_pipeline.kernels.partition import grouped_order
 from pyspark_pipeline.kernels.scala_sets import count_chains, set_order
 from pyspark_pipeline.kernels.unsafe_arrays import read_heads, read_lists
 from pyspark_pipeline.operators.aggregation.functions.hashed_rows import (
@@ -144,7 +145,7 @@ class SetState(CollectedState):
         """Return the groups of all elements, ascending, and the elements as Spark stores them."""
         if self._sets is None:
             numbers, keys = self._keys()
-            order = np.argsort(values(numbers), kind="stable")
+            order = grouped_order(values(numbers))
             owners, column = values(numbers)[order], self.elements.of_keys(keys.take(pa.array(order)))
             repeats = self.elements.repeats(owners, column)
             if repeats.size:

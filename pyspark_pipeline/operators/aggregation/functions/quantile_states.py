@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.kernels.arrays import Array, BoolArray, Float64Array, Int64Array
 from pyspark_pipeline.kernels.buffers import string_parts
+from pyspark_pipeline.kernels.partition import grouped_order
 from pyspark_pipeline.kernels.quantile_summaries import (
     COMPRESSED_FROM,
     HEAD_SIZE,
@@ -152,7 +153,7 @@ class SummaryState(State):
         """Return the columns of all pieces, sorted by group, each group in the order in which its rows came."""
         if not self._is_grouped:
             whole = [np.concatenate(columns) for columns in zip(*self._pieces, strict=True)]
-            order = np.argsort(whole[0], kind="stable")
+            order = grouped_order(whole[0])
             self._pieces = [tuple(column[order] for column in whole)]
             self._is_grouped = True
         return self._pieces[0] if self._pieces else self._no_rows()

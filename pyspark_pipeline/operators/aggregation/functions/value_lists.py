@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import ResourceExhaustedError
 from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
+from pyspark_pipeline.kernels.partition import grouped_order
 from pyspark_pipeline.kernels.unsafe_arrays import read_lists, write_lists
 from pyspark_pipeline.kernels.unsafe_values import of_stored, stored_type, to_stored
 from pyspark_pipeline.operators.aggregation.functions.registry import AggregateFunction
@@ -106,7 +107,7 @@ class ListState(CollectedState):
             return np.empty(0, dtype=np.int64), [pa.nulls(0, kind) for kind in self._types]
         if not self._is_grouped:
             owners = np.concatenate([groups for groups, _ in self._pieces])
-            order = np.argsort(owners, kind="stable")
+            order = grouped_order(owners)
             parts = zip(*(columns for _, columns in self._pieces), strict=True)
             self._pieces = [(owners[order], [pa.concat_arrays(part).take(pa.array(order)) for part in parts])]
             self._is_grouped = True
