@@ -2,7 +2,8 @@
 
 A narrow message is a header (magic, number of columns, the width of each column in bytes or 0 if it is plain, zeros to
 a whole word) and the record batch message of the narrow columns. The widths of a sink only grow, so that its buffered
-chunks differ rarely.
+chunks differ rarely. A binary column of lists of one value each (:mod:`~pyspark_pipeline.kernels.single_lists`) is
+narrow too: it has these values as integers, and its width the bit :data:`LISTS`.
 """
 
 from __future__ import annotations
@@ -16,12 +17,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyspark_pipeline.kernels.buffers import decimal_words, values
+from pyspark_pipeline.kernels.buffers import allocate, decimal_words, fixed_array, values
 from pyspark_pipeline.kernels.decimal_words import bitmap_of, decimal_array, new_words
 from pyspark_pipeline.kernels.narrow_words import long_bounds, narrow_decimals
 from pyspark_pipeline.kernels.row_ranges import widen_ints, widen_longs
+from pyspark_pipeline.kernels.single_lists import (
+    SINGLE_BYTES,
+    read_singles,
+    single_bounds,
+    singles_of,
+    words_of_singles,
+)
 
 MAGIC = 0x4E415252
+#: The bit in the width of a column of lists of one value.
+LISTS = 64
 _HEADER = struct.Struct("<II")
 _INTEGERS = {1: pa.int8(), 2: pa.int16(), 4: pa.int32(), 8: pa.int64()}
 _PLAIN_WIDTHS = {pa.int16(): 2, pa.int32(): 4, pa.int64(): 8, pa.date32(): 4}
@@ -46,7 +56,7 @@ class NarrowForm:
 
     def __init__(self, schema: pa.Schema) -> None:
         self._plain = schema
-        self._widths = [1 if _plain_width(field.type) else 0 for field in schema]
+        self._widths = [_first_width(field.type) for field in schema]
         self.schema = self._schema()
 
     def narrow(self, chunk: pa.RecordBatch) -> pa.RecordBatch:
@@ -57,7 +67,7 @@ class NarrowForm:
             self._widths = widths
             self.schema = self._schema()
         made = [
-            narrowed(column, _INTEGERS[width]) if width else column
+            narrowed(column, _integer(width)) if width else column
             for width, column in zip(widths, columns, strict=True)
         ]
         return pa.RecordBatch.from_arrays(made, names=self._plain.names)
@@ -73,7 +83,8 @@ class NarrowForm:
         widths = bytes(self._widths)
         header = _HEADER.pack(MAGIC, len(widths)) + widths
         message = chunk.serialize()
-        saved = sum(_plain_width(field.type) - width for field, width in zip(self._plain, widths, strict=True) if width)
+        pairs = zip(self._plain, widths, strict=True)
+        saved = sum(_plain_width(field.type) - (width & ~LISTS) for field, width in pairs if width)
         plain_bytes = message.size + saved * chunk.num_rows
         return NarrowMessage(header + bytes(-len(header) % 8), message, plain_bytes)
 
@@ -84,17 +95,33 @@ class NarrowForm:
 @lru_cache(maxsize=256)
 def _narrow_schema(plain: pa.Schema, widths: bytes) -> pa.Schema:
     return pa.schema(
-        [field.with_type(_INTEGERS[width]) if width else field for width, field in zip(widths, plain, strict=True)]
+        [field.with_type(_integer(width)) if width else field for width, field in zip(widths, plain, strict=True)]
     )
+
+
+def _integer(width: int) -> pa.DataType:
+    """Return the type of the values of a narrow column."""
+    return _INTEGERS[width & ~LISTS]
+
+
+def _first_width(kind: pa.DataType) -> int:
+    """Return the least width of a column of a type; 0 if it has no narrow form."""
+    return 1 | LISTS if pa.types.is_binary(kind) else 1 if _plain_width(kind) else 0
 
 
 def _plain_width(kind: pa.DataType) -> int:
     """Return the bytes of a plain value of a type that has narrow columns; else 0."""
+    if pa.types.is_binary(kind):
+        return SINGLE_BYTES + 4
     return 16 if pa.types.is_decimal128(kind) else _PLAIN_WIDTHS.get(kind, 0)
 
 
 def _wider(width: int, column: pa.Array) -> int:
     """Return the width that holds the column's values, at least ``width``; 0 if it is that of plain values."""
+    if pa.types.is_binary(column.type):
+        lists = words_of_singles(column)
+        fits, low, high = (False, 0, 0) if lists is None else single_bounds(*lists)
+        return LISTS | _fitting(width & ~LISTS, low, high) if fits else 0
     if pa.types.is_decimal128(column.type):
         fits, low, high = long_bounds(decimal_words(column))
         if not fits:
@@ -102,13 +129,25 @@ def _wider(width: int, column: pa.Array) -> int:
     else:
         found = pc.min_max(column.view(pa.int32()) if pa.types.is_date32(column.type) else column)
         low, high = found["min"].as_py() or 0, found["max"].as_py() or 0
-    while not -(1 << (8 * width - 1)) <= low <= high < 1 << (8 * width - 1):
-        width *= 2
+    width = _fitting(width, low, high)
     return width if width < _plain_width(column.type) else 0
 
 
+def _fitting(width: int, low: int, high: int) -> int:
+    """Return the first of ``width``, twice it, … bytes that hold the values from ``low`` to ``high``."""
+    while not -(1 << (8 * width - 1)) <= low <= high < 1 << (8 * width - 1):
+        width *= 2
+    return width
+
+
 def narrowed(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return integers, days or unscaled decimals as integers of a type that holds them."""
+    """Return integers, days, unscaled decimals or the values of lists of one as integers of a type that holds them."""
+    if pa.types.is_binary(column.type):
+        lists = words_of_singles(column)
+        assert lists is not None
+        found = allocate(len(column), kind.to_pandas_dtype())
+        read_singles(lists[1], found)
+        return fixed_array(kind, found)
     if not pa.types.is_decimal128(column.type):
         plain = column.view(pa.int32()) if pa.types.is_date32(column.type) else column
         return plain.cast(kind, safe=False)
@@ -142,7 +181,9 @@ def widen(chunk: pa.RecordBatch, plain: pa.Schema) -> pa.RecordBatch:
 
 
 def widened(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return a narrow column in the wider type ``kind``: integers, days, microseconds or decimals."""
+    """Return a narrow column in the wider type ``kind``: integers, days, microseconds, decimals or lists of one."""
+    if pa.types.is_binary(kind):
+        return singles_of(values(column.cast(pa.int64())))
     if not pa.types.is_decimal128(kind):
         width = pa.int32() if pa.types.is_date32(kind) else pa.int64() if pa.types.is_timestamp(kind) else kind
         return column.cast(width).view(kind)

@@ -6,6 +6,7 @@ import datetime as dt
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from pyspark_pipeline.exchange.codec import decode_result, payload_pieces, read_payload
 from pyspark_pipeline.exchange.narrow_form import NarrowForm
+from pyspark_pipeline.operators.aggregation.functions.value_lists import list_buffers
 
 _TYPES = {
     "tinyint": pa.int8(),
@@ -75,6 +77,29 @@ def test_widths_grow_and_older_chunks_are_widened() -> None:
     assert _returned(form, [small, large, small], plain).equals(pa.concat_batches([small, large, small]))
     assert [str(kind) for kind in form.schema.types] == ["int32", "int64", "date32[day]", "string"]
     assert _returned(form, [small], plain).equals(small)
+
+
+@pytest.mark.parametrize("size", [0, 7, 8, 31, 32, 63])
+def test_lists_of_one_value_are_narrow(size: int) -> None:
+    numbers = np.array([0, 2**size - 1, -(2**size)], dtype=np.int64)
+    chunk = pa.record_batch([list_buffers([pa.array(numbers)], np.arange(4))], names=["c0"])
+    for part in (chunk, chunk.slice(1), chunk.slice(0, 0)):
+        form = NarrowForm(chunk.schema)
+        assert _returned(form, [part, part], chunk.schema).equals(pa.concat_batches([part, part]))
+        assert pa.types.is_integer(form.schema.field(0).type)
+
+
+def test_other_bytes_are_not_narrow() -> None:
+    one, two = (list_buffers([pa.array([5, 6])], np.array(bounds)) for bounds in ([0, 1, 2], [0, 2]))
+    first = one[0].as_py()
+    others = [b"", b"x" * 40, first[:39], first + b"x", first[:8] + b"x" + first[9:], two[0].as_py()]
+    plain = pa.schema([("c0", pa.binary())])
+    uneven = [[b"a" * 39, b"b" * 41], [first[:-8], first + bytes(8)], [None, first]]
+    for other in (*uneven, *([value, first] for value in others)):
+        form = NarrowForm(plain)
+        small, chunk = (pa.record_batch([pa.array(column, pa.binary())], schema=plain) for column in ([first], other))
+        assert _returned(form, [small, chunk, small], plain).equals(pa.concat_batches([small, chunk, small]))
+        assert form.schema == plain
 
 
 def test_other_types_and_slices_stay_as_they_are() -> None:

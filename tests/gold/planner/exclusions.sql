@@ -17,3 +17,7 @@ SELECT k, count(*) FROM tame GROUP BY k;
 -- set: spark.pysparkPipeline.exclude=Sort
 -- expect: partly Sort.* is excluded
 SELECT k, row_number() OVER (PARTITION BY k ORDER BY id) AS n FROM tame SORT BY id;
+-- Spark reads bytes that are serialized lists of one value each, which an exchange of the engine narrows.
+-- set: spark.pysparkPipeline.exclude=crc32
+-- expect: partly crc32 is excluded
+SELECT id, crc32(b) FROM (SELECT /*+ REPARTITION(3, id) */ id, unhex(concat(repeat('0', 16), '18000000100000000100000000000000', repeat('0', 16), lpad(hex(id), 16, '0'))) AS b FROM tame);

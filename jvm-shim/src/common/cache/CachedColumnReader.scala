@@ -39,7 +39,7 @@ class CachedColumnReader(types: Array[DataType], allocator: BufferAllocator) ext
   }
 }
 
-/** A stored column in its own type: integers of any width, unscaled decimals, and strings of a dictionary. */
+/** A stored column in its own type: integers of any width, unscaled decimals, lists of one, and strings of a dictionary. */
 class CachedColumn(kind: DataType, vector: FieldVector, dictionary: Option[FieldVector]) extends ColumnVector(kind) {
   private val entries = new ArrowColumnVector(dictionary.getOrElse(vector))
   private val integers: BaseIntVector = vector match {
@@ -63,7 +63,8 @@ class CachedColumn(kind: DataType, vector: FieldVector, dictionary: Option[Field
   override def getFloat(row: Int): Float = entries.getFloat(row)
   override def getDouble(row: Int): Double = entries.getDouble(row)
   override def getUTF8String(row: Int): UTF8String = if (isNullAt(row)) null else entries.getUTF8String(entry(row))
-  override def getBinary(row: Int): Array[Byte] = entries.getBinary(row)
+  override def getBinary(row: Int): Array[Byte] =
+    if (integers == null) entries.getBinary(row) else if (isNullAt(row)) null else NarrowForm.listOf(integer(row))
 
   override def getDecimal(row: Int, precision: Int, scale: Int): Decimal =
     if (isNullAt(row)) null
