@@ -18,7 +18,7 @@ from pyspark_pipeline.kernels.jit import kernel
 #: The bytes of a list of one value.
 SINGLE_BYTES = 40
 _WORDS = SINGLE_BYTES // 8
-#: Where the array is, above its bytes.
+#: The place of the array, above its bytes.
 _PLACE = (16 << 32) | 24
 
 

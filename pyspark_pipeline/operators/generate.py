@@ -79,7 +79,7 @@ Columns: TypeAlias = Callable[[GeneratedRows], list[pa.Array]]
 
 
 class Generated:
-    """What a chunk generates: how many rows each row has, and a function that returns the columns of some of them."""
+    """The rows that a chunk generates: how many each row has, and a function that returns the columns of some of them."""
 
     __slots__ = ("counts", "columns")
 
