@@ -15,20 +15,19 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.by_constants import by_constants
-from pyspark_pipeline.expressions.per_value import by_distinct, map_distinct, per_value
+from pyspark_pipeline.expressions.per_value import by_distinct, per_value
 from pyspark_pipeline.expressions.registry import INTEGRAL, ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.text_arrays import string_array
 from pyspark_pipeline.expressions.text_search import NULL_TEXT
 from pyspark_pipeline.expressions.values import from_numbers, number_kernel, numbers, to_array
-from pyspark_pipeline.kernels import base64_text, byte_bits, crc32
+from pyspark_pipeline.kernels import base64_text, byte_bits, crc32, digit_texts
 from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.buffers import allocate
-from pyspark_pipeline.kernels.decimal_words import valid_flags, validity_of
+from pyspark_pipeline.kernels.decimal_words import pack_flags, valid_flags, validity_of
 from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
 
 _LOW_64 = (1 << 64) - 1
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _HEX_DIGITS = re.compile("[0-9a-fA-F]*", re.ASCII)
 
 
@@ -147,11 +146,19 @@ def _base64(call: Call, settings: ExpressionSettings) -> Kernel:
     """Encode, in lines of 76 characters if the second argument is true."""
     (in_lines,) = constants(call.args[1:])
 
-    def encode(data: bytes) -> str:
-        text = base64.b64encode(data).decode("ascii")
-        return "\r\n".join(text[start : start + 76] for start in range(0, len(text), 76)) if in_lines else text
+    def run(values: Sequence[Value], rows: int) -> Value:
+        array = to_array(values[0], rows)
+        validity = validity_of([array])
+        offsets, data = text_of(array.fill_null(b"") if array.null_count else array)
+        ends = allocate(rows + 1, np.int64)
+        base64_text.encoded_ends(offsets, in_lines, ends)
+        if ends[-1] > _MOST_BYTES:
+            raise pa.ArrowCapacityError(f"{ends[-1]} bytes of Base64 text")
+        out = allocate(int(ends[-1]), np.uint8)
+        base64_text.encode(offsets, data, base64_text.DIGITS, in_lines, out)
+        return string_array(ends.astype(np.int32), out, validity)
 
-    return per_value(encode, pa.string())
+    return Kernel(run=run, by_dictionary=True)
 
 
 @function("OctetLength", [case(["string", "binary"])])
@@ -232,41 +239,25 @@ def _conv(call: Call, settings: ExpressionSettings) -> Kernel:
         return NULL_TEXT
     fails = bool(call.fields["ansiEnabled"])
 
-    def convert(text: str) -> str | None:
-        text = text.strip(" ")
-        if not text:
-            return None
-        is_negative = text[0] == "-"
-        number = 0
-        for character in text[is_negative:]:
-            digit = _DIGITS.find(character.lower()) if character.isascii() else -1
-            if not 0 <= digit < source:
-                break
-            number = number * source + digit
-            if number > _LOW_64:
-                if fails:
-                    raise conditions.conv_overflow(call.context)
-                number = _LOW_64
-                break
-        if is_negative and target > 0:
-            number = _LOW_64 if number >> 63 else -number & _LOW_64
-        if target < 0 and number >> 63:
-            number = -number & _LOW_64
-            is_negative = True
-        digits = ""
-        while number or not digits:
-            number, digit = divmod(number, abs(target))
-            digits = _DIGITS[digit].upper() + digits
-        return "-" + digits if is_negative and target < 0 else digits
-
     def run(values: Sequence[Value], rows: int) -> Value:
-        return map_distinct(to_array(values[0], rows), convert, pa.string())
+        texts = to_array(values[0], rows)
+        valid = valid_flags(validity_of([texts]), rows).copy()
+        offsets, data = text_of(texts)
+        ends, out = allocate(rows + 1, np.int32), allocate(_LONGEST_NUMBER * rows, np.uint8)
+        overflow = digit_texts.write_in_base(offsets, data, source, target, valid, out, ends)
+        if fails and overflow >= 0:
+            error = conditions.conv_overflow(call.context)
+            error.rows_before = int(overflow)
+            raise error
+        return string_array(ends, out[: ends[-1]].copy(), pack_flags(valid))
 
     return Kernel(run=run, can_raise=fails)
 
 
 by_constants("Conv", [case(["string"], ["int"], ["int"])], [1, 2], can_raise=True)
 
+_MOST_BYTES = 2**31 - 1
+_LONGEST_NUMBER = 65
 _BASE64_FAULTS = {
     base64_text.WRONG_END: "Input byte array has wrong 4-byte ending unit",
     base64_text.FEW_BITS: "Last unit does not have enough valid bits",

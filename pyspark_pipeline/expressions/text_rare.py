@@ -27,7 +27,9 @@ from pyspark_pipeline.expressions.registry import (
 )
 from pyspark_pipeline.expressions.text_search import NULL_TEXT
 from pyspark_pipeline.expressions.values import from_numbers, numbers_or_zero, to_array
-from pyspark_pipeline.kernels.decimal_words import validity_of
+from pyspark_pipeline.kernels import digit_texts
+from pyspark_pipeline.kernels.buffers import bool_array
+from pyspark_pipeline.kernels.decimal_words import valid_flags, validity_of
 from pyspark_pipeline.kernels.text_distance import levenshtein
 from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
@@ -46,7 +48,15 @@ def _quote(call: Call, settings: ExpressionSettings) -> Kernel:
 
 @function("ExpressionImplUtils.isLuhnNumber", [case(["string"])])
 def _is_luhn_number(call: Call, settings: ExpressionSettings) -> Kernel:
-    return per_value(is_luhn_number, pa.bool_())
+    def run(values: Sequence[Value], rows: int) -> Value:
+        texts = to_array(values[0], rows)
+        found = np.empty(rows, dtype=np.uint8)
+        digit_texts.check_digits(*text_of(texts), found)
+        if (found == digit_texts.UNDECIDED).any():
+            return map_distinct(texts, is_luhn_number, pa.bool_())
+        return bool_array(found, valid_flags(validity_of([texts]), rows))
+
+    return Kernel(run=run, by_dictionary=True)
 
 
 def is_luhn_number(text: str) -> bool:

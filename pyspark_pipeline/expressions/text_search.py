@@ -141,8 +141,19 @@ _IN_BYTES: dict[str, Callable[[bytes, bytes], bool]] = {
     "ByteArrayMethods.endsWith": bytes.endswith,
 }
 
+_IN_BYTES_OF_ARROW: dict[str, Callable[[pa.Array, bytes], pa.Array]] = {
+    "ByteArrayMethods.contains": pc.match_substring,
+    "ByteArrayMethods.startsWith": pc.starts_with,
+    "ByteArrayMethods.endsWith": pc.ends_with,
+}
+
 for _name in _IN_BYTES:
 
     @function(_name, [case(["binary"], ["binary"])])
     def _in_bytes(call: Call, settings: ExpressionSettings) -> Kernel:
+        """Search bytes; Arrow searches for constant ones."""
+        wanted = call.args[1]
+        if isinstance(wanted, Literal) and wanted.value is not None:
+            search = _IN_BYTES_OF_ARROW[call.name]
+            return Kernel(run=lambda values, rows: search(to_array(values[0], rows), wanted.value))
         return per_row(_IN_BYTES[call.name], pa.bool_())

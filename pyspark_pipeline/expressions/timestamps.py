@@ -179,8 +179,15 @@ def _from_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
             raise conditions.java_error("ArithmeticException", "Overflow")
         return whole
 
+    factor = 10 ** (6 - type_.scale) if type_.scale <= 6 and type_.precision <= 18 else 0
+
     def run(values: Sequence[Value], rows: int) -> Value:
-        return map_distinct(to_array(values[0], rows), convert, pa.int64()).view(call.type.arrow)
+        array = to_array(values[0], rows)
+        if factor:
+            words = np.where(valid_flags(validity_of([array]), rows), words_of(array)[0][:, 0], 0)
+            if not rows or int(np.abs(words).max()) <= _LARGEST_LONG // factor:
+                return from_numbers(words * np.int64(factor), call.type.arrow, validity_of([array]))
+        return map_distinct(array, convert, pa.int64()).view(call.type.arrow)
 
     return Kernel(run=run, can_raise=True)
 

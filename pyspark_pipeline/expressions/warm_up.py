@@ -122,6 +122,11 @@ def _of_text() -> Iterator[Expr]:
     yield _call("Crc32", "bigint", _call("Cast", "binary", text))
     yield _call("BitmapExpressionUtils.bitmapCount", "bigint", _call("Cast", "binary", text))
     yield _call("UnBase64", "binary", _call("Concat", "string", text, _text("A")), failOnError=False)
+    in_lines = Literal(type=parse_type("boolean"), value=True)
+    yield _call("Base64.encode", "string", _call("Cast", "binary", text), in_lines)
+    bases = (Literal(type=parse_type("int"), value=base) for base in (10, 16))
+    yield _call("Conv", "string", text, *bases, ansiEnabled=False)
+    yield _call("ExpressionImplUtils.isLuhnNumber", "boolean", text)
 
 
 def _of_arrays() -> Iterator[Expr]:

@@ -79,7 +79,7 @@ Columns: TypeAlias = Callable[[GeneratedRows], list[pa.Array]]
 
 
 class Generated:
-    """The rows that a chunk generates: how many each row has, and a function that returns the columns of some of them."""
+    """The rows that a chunk generates: how many each row has, and a function that returns the columns of some."""
 
     __slots__ = ("counts", "columns")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -45,3 +46,16 @@ def test_bytes_return_from_their_text(values: list[bytes], between: str, padded:
 )
 def test_the_first_fault_is_returned(text: str, fault: int, position: int) -> None:
     assert _decode(["QQ==", text, "Q"])[1:] == (fault, position)
+
+
+@given(st.lists(st.binary(max_size=130), max_size=20), st.booleans())
+def test_encodes_as_python(values: list[bytes], in_lines: bool) -> None:
+    offsets, data = text_of(pa.array(values, pa.binary()))
+    ends = np.empty(len(values) + 1, dtype=np.int64)
+    base64_text.encoded_ends(offsets, in_lines, ends)
+    out = np.empty(int(ends[-1]), dtype=np.uint8)
+    base64_text.encode(offsets, data, base64_text.DIGITS, in_lines, out)
+    found = [out[start:end].tobytes() for start, end in pairwise(ends.tolist())]
+    plain = [base64.b64encode(value) for value in values]
+    lines = [b"\r\n".join(text[at : at + 76] for at in range(0, len(text), 76)) for text in plain]
+    assert found == (lines if in_lines else plain)
