@@ -246,9 +246,7 @@ def _conv(call: Call, settings: ExpressionSettings) -> Kernel:
         ends, out = allocate(rows + 1, np.int32), allocate(_LONGEST_NUMBER * rows, np.uint8)
         overflow = digit_texts.write_in_base(offsets, data, source, target, valid, out, ends)
         if fails and overflow >= 0:
-            error = conditions.conv_overflow(call.context)
-            error.rows_before = int(overflow)
-            raise error
+            raise conditions.conv_overflow(call.context)
         return string_array(ends, out[: ends[-1]].copy(), pack_flags(valid))
 
     return Kernel(run=run, can_raise=fails)

@@ -108,7 +108,6 @@ def _write_offsets(bounds: Int64Array, width: int, offsets: Int64Array) -> int:
 def _write_elements(data: Array, bounds: Int64Array, offsets: Int64Array, words: Int64Array, elements: Array) -> None:
     """Write lists, which are all of ``words``, also seen as ``elements`` of the width of ``data``."""
     in_word = elements.size // max(words.size, 1)
-    at = np.uint64(0)
     for group in range(bounds.size - 1):
         first, count = bounds[group], bounds[group + 1] - bounds[group]
         word, end = np.uint64(offsets[group] >> 3), np.uint64(offsets[group + 1] >> 3)
@@ -155,12 +154,16 @@ def _read_fixed_lists(
     groups: Int64Array, offsets: Int32Array, words: Int64Array, kind: pa.DataType
 ) -> tuple[Int64Array, pa.Array]:
     """Return the group of each element of lists of elements of up to 8 bytes, and the elements."""
-    width = 1 if pa.types.is_boolean(kind) else 8 if pa.types.is_decimal(kind) else kind.bit_width // 8
     total = int(_count_elements(words, offsets))
-    item = np.dtype(f"i{width}")
+    item = np.dtype(f"i{_width(kind)}")
     owners, found = allocate(total, np.int64), allocate(total, item)
     _read_elements(words, words.view(item), offsets, groups, owners, found)
     return owners, _array_of(found, kind)
+
+
+def _width(kind: pa.DataType) -> int:
+    """Return the bytes of an element of up to 8 bytes."""
+    return 1 if pa.types.is_boolean(kind) else 8 if pa.types.is_decimal(kind) else kind.bit_width // 8
 
 
 def _array_of(found: Array, kind: pa.DataType) -> pa.Array:
@@ -172,9 +175,7 @@ def _array_of(found: Array, kind: pa.DataType) -> pa.Array:
 
 def read_fixed(data: UInt8Array, firsts: Int64Array, counts: Int64Array, kind: pa.DataType) -> pa.Array:
     """Return the elements of up to 8 bytes of lists, whose first elements are at the bytes ``firsts``."""
-    if pa.types.is_boolean(kind):
-        return _array_of(data[fixed_places(firsts, counts, 1)], kind)
-    width = 8 if pa.types.is_decimal(kind) else kind.bit_width // 8
+    width = _width(kind)
     return _array_of(data.view(f"<i{width}")[fixed_places(firsts, counts, width)], kind)
 
 

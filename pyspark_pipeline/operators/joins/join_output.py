@@ -133,12 +133,9 @@ class PairOutput(JoinOutput):
         self, chunk: Chunk, entries: Int32Array, found: int, probe_matched: UInt8Array
     ) -> Iterator[Chunk | None]:
         for probe, build in self._pairs(chunk, entries, found):
-            repeated = -1
-            if self.shape.is_single:
-                repeated = set_new_flags(probe, probe_matched)
-            else:
+            if not self.shape.is_single:
                 set_flags(probe, probe_matched)
-            if repeated >= 0:
+            elif (repeated := set_new_flags(probe, probe_matched)) >= 0:
                 yield from self._pairs_of_rows_before(int(probe[repeated]), chunk, probe, build)
             yield self._joined(chunk, probe, row_numbers(build)) if probe.size else None
 
