@@ -117,8 +117,9 @@ class Session:
         """Return the names of the functions and operators in the fragments of the plan of ``sql``, sorted."""
         jvm: Any = self._spark.sparkContext._jvm
         plan: Any = self._spark.sql(sql)._jdf.queryExecution().executedPlan()
-        reports = jvm.org.apache.spark.sql.pysparkpipeline.PlanReport
-        return {"names": sorted(_classes(json.loads(reports.wire(plan))))}
+        shim = jvm.org.apache.spark.sql.pysparkpipeline
+        found = _classes(json.loads(shim.PlanReport.wire(plan)))
+        return {"names": sorted(name for name in found if shim.Exclusions.unknown(name).isEmpty())}
 
     def save(self, sql: str, path: str) -> dict[str, Any]:
         """Write the rows of ``sql`` as Parquet files, in order of their names."""

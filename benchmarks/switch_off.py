@@ -2,7 +2,7 @@
 
 Vanilla Spark runs each query; the engine runs it once for each name that its converted plan has, with this name
 excluded. ``ratio`` is Spark's median warm time divided by the engine's, so the worst shows what one unsupported
-function costs a query. Names that no plan has are listed as ``not_used``::
+function costs a query. Names that no plan has are listed as ``not_used``; the file is written after each name::
 
     python -m benchmarks.switch_off --suite tpcds --scale 1 --names stddev_samp,Window,CaseWhen
 """
@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from functools import partial
 from typing import Any
 
 from benchmarks import answers, report
-from benchmarks.command_line import configuration, emit_document, make_parser
+from benchmarks.command_line import configuration, emit_document, make_parser, write_document
 from benchmarks.engine import Engine
 from benchmarks.queries import Query
 from benchmarks.run import Measurement, run_once
@@ -58,35 +59,43 @@ def compare(query: Query, vanilla: Measurement, excluded: Measurement) -> dict[s
     }
 
 
-def run(suite: Suite, queries: Sequence[Query], engines: Mapping[str, Engine], words: Any) -> dict[str, Any]:
-    """Run the benchmark on started sessions; return its document."""
+def run(
+    suite: Suite, queries: Sequence[Query], engines: Mapping[str, Engine], words: Any, save: Callable[[Any], None]
+) -> dict[str, Any]:
+    """Run the benchmark on started sessions; ``save`` its document after each name, and return it."""
     by_name = {query.name: query for query in queries}
     pipeline = engines[PIPELINE]
     used = {name: pipeline.call("names", sql=query.sql)["names"] for name, query in by_name.items()}
     chosen = choose(used, words.names.split(",") if words.names else [], words.per_name)
+    meta = {"suite": suite.name, "scale": words.scale, "runs": words.runs, "versions": report.versions()}
     vanilla: dict[str, Measurement] = {}
     results: dict[str, dict[str, Any]] = {}
     for name, found in chosen.items():
         pipeline.call("configure", settings={_EXCLUDE: name})
+        results[name] = {}
         for number in found:
             query = by_name[number]
             if number not in vanilla:
                 vanilla[number] = measure(query, engines[SPARK], words.runs)
             part = compare(query, vanilla[number], measure(query, pipeline, words.runs))
-            results.setdefault(name, {})[number] = part
+            results[name][number] = part
             print(name, number, part, file=sys.stderr, flush=True)
+        save({"meta": meta, "names": results, "summary": summary(results, set(chosen) - set(results))})
+    return {"meta": meta, "names": results, "summary": summary(results, set())}
+
+
+def summary(results: Mapping[str, Mapping[str, Any]], not_run: Set[str]) -> dict[str, Any]:
+    """Return the worst ratios, and the names without a query and those that did not run."""
     pairs = [(part["ratio"], f"{name} in {query}") for name, found in results.items()
              for query, part in found.items() if part.get("ratio")]  # fmt: skip
     return {
-        "meta": {"suite": suite.name, "scale": words.scale, "runs": words.runs, "versions": report.versions()},
-        "names": results,
-        "summary": {
-            "runs_with_a_name_off": len(pairs),
-            "worst": {pair: ratio for ratio, pair in sorted(pairs)[:20]},
-            "below_0.95": sum(ratio < 0.95 for ratio, _ in pairs),
-            "not_used": [name for name, found in chosen.items() if not found],
-            "all_equal": all(part["equal"] for found in results.values() for part in found.values()),
-        },
+        "names": len(results),
+        "runs_with_a_name_off": len(pairs),
+        "worst": {pair: ratio for ratio, pair in sorted(pairs)[:20]},
+        "below_0.95": sum(ratio < 0.95 for ratio, _ in pairs),
+        "not_used": [name for name, found in results.items() if not found],
+        "not_run": sorted(not_run),
+        "all_equal": all(part["equal"] for found in results.values() for part in found.values()),
     }
 
 
@@ -106,7 +115,8 @@ def main(words: Sequence[str] | None = None) -> int:
         engines = {name: stack.enter_context(Engine(name, conf, log=arguments.log)) for name in (SPARK, PIPELINE)}
         for engine in engines.values():
             engine.call("views", tables=tables)
-        document = run(suite, suite.choose(arguments.queries, arguments.scale), engines, arguments)
+        chosen = suite.choose(arguments.queries, arguments.scale)
+        document = run(suite, chosen, engines, arguments, partial(write_document, path=arguments.json))
     emit_document(document, arguments.json)
     return 0 if document["summary"]["all_equal"] else 1
 

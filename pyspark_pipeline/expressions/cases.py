@@ -50,7 +50,7 @@ def case(*args: Sequence[str], **conditions: Any) -> Case:
     ``replacement``, and whether its matches are ``full``, never empty), without_nan (arguments without the
     constant NaN and without subqueries), settings (of Spark, with the values they may have), packages (that the
     workers' Python must have, by the extra of this package that installs them), frames (of a window), distinct (false:
-    not with DISTINCT), difference.
+    not with DISTINCT), difference, slower (Spark's own code is faster: if cost counts, it evaluates the function).
     """
     return {"args": [list(kinds) for kinds in args], **conditions}
 

@@ -24,10 +24,12 @@ from pyspark_pipeline.kernels import base64_text, byte_bits, crc32, digit_texts
 from pyspark_pipeline.kernels.arrays import Array
 from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.decimal_words import pack_flags, valid_flags, validity_of
+from pyspark_pipeline.kernels.message_digests import DIGESTS, MessageDigest
 from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
 
 _LOW_64 = (1 << 64) - 1
+_MOST_BYTES = 2**31 - 1
 _HEX_DIGITS = re.compile("[0-9a-fA-F]*", re.ASCII)
 
 
@@ -43,11 +45,30 @@ def hexadecimal(data: pa.Array) -> pa.StringArray:
 
 
 def _digest(name: str) -> Kernel:
-    """Build a kernel of the hexadecimal digits of a digest of hashlib; it copies an empty one, which is quicker."""
+    """Build a kernel of the hexadecimal digits of a digest of hashlib."""
+    function = DIGESTS.get(name)
+    digests = _of_hashlib(name) if function is None else _of_kernel(function)
+    return Kernel(run=lambda values, rows: by_distinct(to_array(values[0], rows), digests), by_dictionary=True)
+
+
+def _of_kernel(function: MessageDigest) -> Callable[[pa.Array], pa.Array]:
+    def digests(data: pa.Array) -> pa.Array:
+        size = len(data) * function.digits
+        if size > _MOST_BYTES:
+            raise pa.ArrowCapacityError(f"{size} hexadecimal digits of digests")
+        out = allocate(size, np.uint8)
+        function.write(*text_of(data), out)
+        ends = np.arange(0, size + 1, function.digits, dtype=np.int32)
+        return string_array(ends, out, validity_of([data]))
+
+    return digests
+
+
+def _of_hashlib(name: str) -> Callable[[pa.Array], pa.Array]:
     empty = hashlib.new(name, usedforsecurity=False)
 
     def digest(value: bytes) -> bytes:
-        copied = empty.copy()
+        copied = empty.copy()  # quicker than a new one
         copied.update(value)
         return copied.digest()
 
@@ -55,7 +76,7 @@ def _digest(name: str) -> Kernel:
         found = [None if value is None else digest(value) for value in data.to_pylist()]
         return hexadecimal(pa.array(found, pa.binary()))
 
-    return Kernel(run=lambda values, rows: by_distinct(to_array(values[0], rows), digests), by_dictionary=True)
+    return digests
 
 
 @function("Md5", [case(["binary"])])
@@ -254,7 +275,6 @@ def _conv(call: Call, settings: ExpressionSettings) -> Kernel:
 
 by_constants("Conv", [case(["string"], ["int"], ["int"])], [1, 2], can_raise=True)
 
-_MOST_BYTES = 2**31 - 1
 _LONGEST_NUMBER = 65
 _BASE64_FAULTS = {
     base64_text.WRONG_END: "Input byte array has wrong 4-byte ending unit",

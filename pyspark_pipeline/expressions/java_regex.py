@@ -410,6 +410,25 @@ def to_python(pattern: Pattern) -> re.Pattern[str]:
     return re.compile(_written(pattern.root, _PYTHON, groups))
 
 
+def as_class(pattern: Pattern) -> tuple[Ranges, bool] | None:
+    """Return the set of a pattern that is a set of characters, and whether its runs match as one; None if it is not."""
+    root = pattern.root
+    while isinstance(root, Sequence_) and len(root.parts) == 1:
+        (root,) = root.parts
+    is_run = isinstance(root, Repeat) and (root.low, root.high, root.is_lazy) == (1, None, False)
+    body = root.body if isinstance(root, Repeat) and is_run else root
+    return (body.ranges, is_run) if isinstance(body, Chars) else None
+
+
+def as_text(pattern: Pattern) -> str | None:
+    """Return the text that a pattern alone matches, at least one character; None if it is not a text."""
+    parts = pattern.root.parts if isinstance(pattern.root, Sequence_) else (pattern.root,)
+    codes = [part.ranges[0] for part in parts if isinstance(part, Chars) and len(part.ranges) == 1]
+    if not parts or len(codes) < len(parts) or any(low < high for low, high in codes):
+        return None
+    return "".join(chr(low) for low, _ in codes)
+
+
 def _has_one_length(node: Node) -> bool:
     """Return whether a node of a condition on the text before has one length, and no characters of two units."""
     if isinstance(node, Chars):

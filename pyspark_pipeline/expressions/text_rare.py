@@ -25,11 +25,15 @@ from pyspark_pipeline.expressions.registry import (
     case,
     function,
 )
+from pyspark_pipeline.expressions.text_arrays import string_array
 from pyspark_pipeline.expressions.text_search import NULL_TEXT
 from pyspark_pipeline.expressions.values import from_numbers, numbers_or_zero, to_array
-from pyspark_pipeline.kernels import digit_texts
-from pyspark_pipeline.kernels.buffers import bool_array
+from pyspark_pipeline.kernels import digit_texts, grouped_digits
+from pyspark_pipeline.kernels.arrays import BoolArray
+from pyspark_pipeline.kernels.buffers import allocate, bool_array, decimal_words
 from pyspark_pipeline.kernels.decimal_words import valid_flags, validity_of
+from pyspark_pipeline.kernels.jit import frozen
+from pyspark_pipeline.kernels.narrow_words import long_bounds, narrow_decimals
 from pyspark_pipeline.kernels.text_distance import levenshtein
 from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
@@ -169,6 +173,8 @@ for _name in ("ByteArray.lpad", "ByteArray.rpad"):
         return per_row(convert, pa.binary())
 
 
+#: The largest power of ten in an int64.
+_LARGEST_POWER = 18
 _EXACT = Context(prec=700, rounding=ROUND_HALF_EVEN)
 
 #: The releases of Java whose ``DecimalFormat`` shows the digits of FloatingDecimal.
@@ -185,8 +191,8 @@ def _number_cases(kind: str, **conditions: Any) -> list[Case]:
 
 def _rounded_texts(
     show: Callable[[Decimal], str], digits: int, multiplier: int = 1, affixes: tuple[str, str] = ("", "")
-) -> Kernel:
-    """Build a kernel that shows numbers times ``multiplier``, rounded half to even to ``digits`` after the point.
+) -> Callable[[pa.Array], pa.Array]:
+    """Return a function of numbers times ``multiplier``, rounded half to even to ``digits`` after the point.
 
     ``show`` gets them; ``affixes`` are written before and after infinity.
     """
@@ -218,13 +224,12 @@ def _rounded_texts(
         parts = zip(doubles.to_pylist(), found.digits.tolist(), (found.exponents - found.counts).tolist(), strict=True)
         return pa.array([None if part[0] is None else floating(*part) for part in parts], pa.string())
 
-    def run(values: Sequence[Value], rows: int) -> Value:
-        numbers = to_array(values[0], rows)
+    def texts(numbers: pa.Array) -> pa.Array:
         if pa.types.is_floating(numbers.type):
             return by_distinct(numbers, convert)
         return map_distinct(numbers, exact, pa.string())
 
-    return Kernel(run=run, by_dictionary=True)
+    return texts
 
 
 @function("FormatNumber", _number_cases("int", matches={"1": r"-?\d{1,2}"}))
@@ -233,7 +238,52 @@ def _format_number(call: Call, settings: ExpressionSettings) -> Kernel:
     (digits,) = constants(call.args[1:])
     if digits < 0:
         return NULL_TEXT
-    return _rounded_texts(lambda rounded: f"{rounded:,f}", digits)
+    exact = _rounded_texts(lambda rounded: f"{rounded:,f}", digits)
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        numbers = to_array(values[0], rows)
+        found = _grouped(numbers, digits)
+        if found is None:
+            return exact(numbers)
+        texts, sure = found
+        if sure.all():
+            return texts
+        others = pa.array(~sure)
+        return pc.replace_with_mask(texts, others, exact(numbers.filter(others)))
+
+    return Kernel(run=run, by_dictionary=True)
+
+
+def _grouped(numbers: pa.Array, digits: int) -> tuple[pa.Array, BoolArray] | None:
+    """Return the texts of numbers, and which of these are sure; None if the numbers may have more than 64 bits."""
+    rows = len(numbers)
+    magnitudes = allocate(rows, np.uint64)
+    sure = np.ones(rows, dtype=np.bool_)
+    fraction = 0
+    if pa.types.is_floating(numbers.type):
+        fraction = digits
+        is_negative = allocate(rows, np.bool_)
+        doubles = numbers_or_zero(numbers.cast(pa.float64()))
+        grouped_digits.round_scaled(frozen(doubles), 10.0 ** min(digits, 99), magnitudes, is_negative, sure)
+    else:
+        if pa.types.is_decimal(numbers.type):
+            words = decimal_words(numbers.fill_null(0) if numbers.null_count else numbers)
+            if not long_bounds(words)[0]:
+                return None
+            integers = allocate(rows, np.int64)
+            narrow_decimals(words, integers)
+            scale = numbers.type.scale
+            if scale - digits > _LARGEST_POWER:
+                return None
+            fraction = min(scale, digits)
+        else:
+            integers, scale = numbers_or_zero(numbers).astype(np.int64), 0
+        is_negative = integers < 0
+        grouped_digits.divide_half_even(frozen(integers), 10 ** max(scale - digits, 0), magnitudes)
+    out = allocate(rows * (grouped_digits.LONGEST_WHOLE + 1 + digits), np.uint8)
+    ends = allocate(rows + 1, np.int32)
+    grouped_digits.write_grouped(frozen(magnitudes), frozen(is_negative), fraction, digits - fraction, out, ends)
+    return string_array(ends, out[: ends[-1]].copy(), validity_of([numbers])), sure
 
 
 by_constants("FormatNumber", _number_cases("int"), [1], otherwise=_format_number)
@@ -272,4 +322,5 @@ def _format_by_pattern(call: Call, settings: ExpressionSettings) -> Kernel:
         sign = "-" if rounded.is_signed() else ""
         return f"{sign}{prefix}{','.join(reversed(parts))}{'.' if after else ''}{after}{suffix}"
 
-    return _rounded_texts(shown, len(fraction), multiplier, (prefix, suffix))
+    texts = _rounded_texts(shown, len(fraction), multiplier, (prefix, suffix))
+    return Kernel(run=lambda values, rows: texts(to_array(values[0], rows)), by_dictionary=True)

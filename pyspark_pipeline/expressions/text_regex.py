@@ -15,8 +15,13 @@ from pyspark_pipeline.expressions.by_constants import by_constants
 from pyspark_pipeline.expressions.java_words import marked_words
 from pyspark_pipeline.expressions.per_value import java_text, map_distinct
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
+from pyspark_pipeline.expressions.text_arrays import string_array
 from pyspark_pipeline.expressions.values import from_numbers, to_array
+from pyspark_pipeline.kernels import class_matches
+from pyspark_pipeline.kernels.arrays import BoolArray
+from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.decimal_words import validity_of
+from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
 
@@ -25,6 +30,8 @@ ByRe2: TypeAlias = Callable[[pa.Array, str], pa.Array]
 #: Computes the result of a text by its matches, of which only the positions count.
 ByPython: TypeAlias = Callable[[str, Iterator[re.Match[str]]], Any]
 
+_ASCII_LAST, _LAST_CHARACTER = 0x7F, 0x10FFFF
+_MOST_BYTES = 2**31 - 1
 _EMPTY_TEXT = pa.array([""])
 #: The last bytes of the line terminators in UTF-8, before which ``$`` matches.
 _LAST_BYTES = np.array([ord("\n"), ord("\r"), 0x85, 0xA8, 0xA9], dtype=np.uint8)
@@ -174,7 +181,47 @@ def _regexp_replace(call: Call, settings: ExpressionSettings) -> Kernel:
             by_python, pa.string(),
         )  # fmt: skip
 
+    direct = None if used else _without_regex(java_regex.parse(pattern), "".join(map(str, parts)))
+    if direct is not None:
+        return Kernel(run=lambda values, rows: direct(java_text(to_array(values[0], rows))), by_dictionary=True)
     return Kernel(run=run, by_dictionary=True)
+
+
+def _without_regex(pattern: java_regex.Pattern, by: str) -> Callable[[pa.Array], pa.Array] | None:
+    """Return a function that replaces the matches of a text or of a set of characters; None for another pattern."""
+    text = java_regex.as_text(pattern)
+    if text is not None:
+        return lambda texts: pc.replace_substring(texts, text, by)
+    found = java_regex.as_class(pattern)
+    in_set = None if found is None else _first_bytes(found[0])
+    if found is None or in_set is None:
+        return None
+    is_run = found[1]
+    replacement = frozen(np.frombuffer(by.encode(), dtype=np.uint8).copy())
+
+    def replaced(texts: pa.Array) -> pa.Array:
+        offsets, data = text_of(texts)
+        ends = allocate(len(texts) + 1, np.int64)
+        class_matches.replaced_ends(offsets, data, in_set, is_run, len(replacement), ends)
+        if ends[-1] > _MOST_BYTES:
+            raise pa.ArrowCapacityError(f"{ends[-1]} bytes of replaced text")
+        out = allocate(int(ends[-1]), np.uint8)
+        class_matches.replace(offsets, data, in_set, is_run, replacement, out)
+        return string_array(ends.astype(np.int32), out, validity_of([texts]))
+
+    return replaced
+
+
+def _first_bytes(ranges: java_regex.Ranges) -> BoolArray | None:
+    """Return which first bytes of UTF-8 start a character of a set; None if the set has only some above ASCII."""
+    in_set = np.zeros(256, dtype=np.bool_)
+    for low, high in ranges:
+        in_set[low : min(high, _ASCII_LAST) + 1] = True
+        if high > _ASCII_LAST:
+            if low > _ASCII_LAST + 1 or high < _LAST_CHARACTER:
+                return None
+            in_set[_ASCII_LAST + 1 :] = True
+    return frozen(in_set)
 
 
 @function("RegExpExtract", [case(["string"], ["string"], ["int"], regex={"pattern": 1, "group": 2})])

@@ -30,6 +30,17 @@ def test_properties_of_patterns() -> None:
     assert replacement_parts("$12", 12) == [12]
 
 
+@pytest.mark.parametrize(("pattern", "text", "is_class", "is_run"), [
+    ("abc", "abc", False, False), ("\\.", ".", True, False), ("[ab]", None, True, False), ("\\s+", None, True, True),
+    ("[ab]+?", None, False, False), ("a{2}", None, False, False), ("(a)", None, False, False),
+    ("^a", None, False, False), ("a|b", None, False, False), ("", None, False, False), ("(?i)a", None, True, False),
+])  # fmt: skip
+def test_texts_and_classes(pattern: str, text: str | None, is_class: bool, is_run: bool) -> None:
+    assert java_regex.as_text(parse(pattern)) == text
+    found = java_regex.as_class(parse(pattern))
+    assert (found is not None) == is_class and (found is None or found[1] == is_run)
+
+
 @pytest.mark.parametrize(("pattern", "texts"), [
     ("(?i)aB|\\x31", {"xAb": True, "1": True, "a": False, "ſ": False}),
     ("[^\\w\\s]", {"a_1 \x0b": False, "é": True}),

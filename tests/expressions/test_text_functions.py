@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import zlib
 from collections.abc import Callable
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -133,6 +135,8 @@ def test_digests(texts: list[str | None]) -> None:
     data = col(0, "binary")
     expected: list[tuple[Expr, Callable[[Any], Any]]] = [
         (call("Md5", "string", data), lambda value: hashlib.md5(value).hexdigest()),
+        (call("Sha1", "string", data), lambda value: hashlib.sha1(value).hexdigest()),
+        (call("Sha2", "string", data, lit(224, "int")), lambda value: hashlib.sha224(value).hexdigest()),
         (call("Sha2", "string", data, lit(512, "int")), lambda value: hashlib.sha512(value).hexdigest()),
         (call("Crc32", "bigint", data), zlib.crc32),
         (call("Hex", "string", data), lambda value: value.hex().upper()),
@@ -145,3 +149,48 @@ def test_digests(texts: list[str | None]) -> None:
 def test_split(texts: list[str | None], mark: str) -> None:
     expr = call("StringSplit", "array<string>", _TEXT, lit(mark, "string"), lit(-1, "int"))
     _check(expr, texts, lambda text: text.split(mark))
+
+
+_PATTERNS = ["a", "ab", "[ab]", "[ab]+", "[^a]", "[^a.]+", "\\.", "é", "[é€]+", "[^\\x00-\\x7f]", "\\W+", ".", "(?:a)+"]
+
+
+@pytest.mark.parametrize("pattern", _PATTERNS)
+@given(texts=_TEXTS, by=st.text("xé\U0001f600", max_size=2))
+def test_replacements_of_characters_and_texts(pattern: str, texts: list[str | None], by: str) -> None:
+    expr = call(
+        "RegExpReplace", "string", _TEXT, lit(pattern, "string"), lit(by, "string"), lit(1, "int")
+    )  # fmt: skip
+    _check(expr, texts, lambda text: re.sub(pattern, by, text, flags=re.ASCII))
+
+
+def _grouped(number: Decimal, digits: int) -> str:
+    return f"{number.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_EVEN, Context(prec=400)):,f}"
+
+
+_DIGITS = st.integers(0, 25)
+
+
+@given(numbers=st.lists(st.none() | st.integers(-(2**63), 2**63 - 1) | st.integers(-2000, 2000)), digits=_DIGITS)
+def test_integers_with_grouped_digits(numbers: list[int | None], digits: int) -> None:
+    expr = call("FormatNumber", "string", col(0, "bigint"), lit(digits, "int"))
+    expected = [None if number is None else _grouped(Decimal(number), digits) for number in numbers]
+    assert _values(expr, pa.array(numbers, pa.int64())) == expected
+
+
+@given(numbers=st.lists(st.none() | st.decimals(-(10**32), 10**32, places=5, allow_nan=False)), digits=_DIGITS)
+def test_decimals_with_grouped_digits(numbers: list[Decimal | None], digits: int) -> None:
+    expected = [None if number is None else _grouped(number, digits) for number in numbers]
+    for precision in (38, 18):
+        fits = [number is None or abs(number) < 10 ** (precision - 5) for number in numbers]
+        kept = pa.array([number for number, fit in zip(numbers, fits, strict=True) if fit], pa.decimal128(precision, 5))
+        expr = call("FormatNumber", "string", col(0, f"decimal({precision},5)"), lit(digits, "int"))
+        assert _values(expr, kept) == [text for text, fit in zip(expected, fits, strict=True) if fit]
+
+
+@given(numbers=st.lists(st.none() | st.integers(-(10**9), 10**9)), digits=_DIGITS, power=st.integers(0, 4))
+def test_doubles_with_grouped_digits(numbers: list[int | None], digits: int, power: int) -> None:
+    """Doubles of few digits round as the decimals that they print, but for exact halves, which go to even ones."""
+    doubles = [None if number is None else number / 2**power for number in numbers]
+    expr = call("FormatNumber", "string", col(0, "double"), lit(digits, "int"))
+    expected = [None if number is None else _grouped(Decimal(number), digits) for number in doubles]
+    assert _values(expr, pa.array(doubles, pa.float64())) == expected

@@ -157,6 +157,21 @@ def test_spark_evaluates_expressions_where_that_pays(decisions: Explain) -> None
     assert not any(evaluation in line for line in off)
 
 
+def test_spark_evaluates_functions_that_it_computes_faster(decisions: Explain) -> None:
+    settings = {_OPTION + "jvmExpressions": "true"}
+    faster = "Spark computes regexp_replace(string, string, string, int) faster"
+    pattern = "regexp_replace(CAST(k AS string), '(?<=1)2', '')"
+    grouped = f"SELECT {pattern} AS s, sum(v) FROM large GROUP BY 1"
+    assert any(f"evaluation of expressions by Spark, on chunks: {faster}" in line for line in decisions(grouped, settings))
+    without = {**settings, _OPTION + "cost.enabled": "false"}, {_OPTION + "jvmExpressions": "false"}
+    assert not any(faster in line for one in without for line in decisions(grouped, one))
+    at_the_top = decisions(f"SELECT {pattern.replace('k', 'l.k')} AS s FROM large l JOIN large r ON l.k = r.v", settings)
+    assert any(line.startswith(f"Project: {faster}") for line in at_the_top), at_the_top
+    joined = f"SELECT l.v FROM large l LEFT JOIN large r ON l.k = r.v AND {pattern.replace('k', 'l.k + r.k')} = '1'"
+    found = decisions(joined, settings)
+    assert not any(faster in line for line in found), found
+
+
 def test_side_that_reads_more_is_delayed(decisions: Explain) -> None:
     settings = {"spark.sql.adaptive.enabled": "true", _OPTION + "join.broadcastBytes": "1"}
     delays = "ShuffledHashJoin on l.k = r.k: delay of the"
@@ -263,6 +278,7 @@ def test_reason_has_the_line_of_a_python_program(spark: SparkSession, decisions:
     ("names", "query", "reason"),
     [
         ("UPPER", "SELECT upper(CAST(k AS string)) AS u FROM large", "Project: upper is excluded (KEY) (column u, "),
+        ("alias", "SELECT k + 1 AS u FROM (SELECT k FROM large SORT BY v)", "Project: Alias is excluded (KEY)"),
         ("upper, Add", "SELECT k + 1 AS u FROM large", "Project: Add is excluded (KEY) (column u, "),
         ("percentile", "SELECT median(k) FROM large", "ObjectHashAggregate: percentile is excluded (KEY) (line 1"),
         ("row_number", "SELECT row_number() OVER (ORDER BY k) FROM large", "Window: row_number is excluded (KEY) "),

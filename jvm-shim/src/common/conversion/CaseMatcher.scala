@@ -25,6 +25,14 @@ object CaseMatcher {
   def position(e: Expression): Option[Int] =
     Manifest.expressions.get(FunctionCall.of(e).name).map(_.indexWhere(fits(e, _))).filter(_ >= 0)
 
+  /** Return whether the engine computes `e`, which matches `c`, slower than Spark does. */
+  def isSlower(e: Expression, c: Manifest.Case): Boolean = c.slower || c.regex.exists { regex =>
+    FunctionCall.of(e).args.lift(regex.pattern).exists {
+      case Literal(pattern, _) if pattern != null => RegexSupport.parse(pattern.toString).exists(_.isByPython)
+      case _ => false
+    }
+  }
+
   private def fits(e: Expression, c: Manifest.Case): Boolean = isLike(e, c) && missing(c).isEmpty
 
   private def missing(c: Manifest.Case): Option[(String, String)] =

@@ -77,9 +77,11 @@ object Conversion {
 class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) {
 
   private val excluded = Exclusions.of(conf)
-  private val support = new Support(Settings.flag(conf, "allowDifferences"), excluded)
-  private val jvm = if (Settings.flag(conf, "jvmExpressions")) Some(new JvmExpressions(support)) else None
   private val model = new CostModel(conf)
+  private val support = new Support(Settings.flag(conf, "allowDifferences"), excluded)
+  /** The support of operators whose expressions Spark can evaluate: it does what it does faster. */
+  private val priced = new Support(Settings.flag(conf, "allowDifferences"), excluded, leavesSlower = model.isOn)
+  private val jvm = if (Settings.flag(conf, "jvmExpressions")) Some(new JvmExpressions(priced)) else None
   private val delaysStages = isAdaptive && conf.exchangeReuseEnabled && model.broadcastLimit > 0
 
   def apply(plan: SparkPlan): SparkPlan = {
@@ -136,7 +138,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
 
   /** Convert `plan`, whose inputs are converted, or set the reason why it stays in Spark. */
   private def decided(plan: SparkPlan): SparkPlan = reasonToKeep(plan) match {
-    case None => Convert(withBroadcasts(plan))
+    case None => slowerReason(plan).flatMap(withJvmExpressions(plan, _)).getOrElse(Convert(withBroadcasts(plan)))
     case Some(reason) => withJvmExpressions(plan, reason).getOrElse {
       split(plan).map(two => decided(two.mapChildren(decided))).getOrElse(stays(plan, reason))
     }
@@ -155,6 +157,9 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
       Convert(changed)
     }
 
+  /** Return why some expressions of `plan`, which the engine supports, are better left to Spark. */
+  private def slowerReason(plan: SparkPlan): Option[String] = if (model.isOn) jvm.flatMap(_.reason(plan)) else None
+
   private def isWorth(changed: SparkPlan): Boolean =
     !model.isOn || JvmExpressions.calls(changed).distinctBy(_.canonicalized).length <= CostModel.JvmExpressions
 
@@ -163,15 +168,16 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
     case op @ PipelineOperatorExec(_: ProjectExec | _: FilterExec) if JvmExpressions.calls(op.original).nonEmpty =>
       val plain = Revert.operator(op)
       Decisions.clear(plain)
-      val reason = reasonToKeep(plain).getOrElse("")
+      val reason = reasonToKeep(plain).orElse(slowerReason(plain)).getOrElse("")
       stays(split(plain).map(_.mapChildren(Convert(_))).getOrElse(plain), reason).mapChildren(withoutJvmTop)
     case other => other
   }
 
   /** Return `plan`, which stays in Spark, with the part of its work below it that the engine can do on its inputs. */
   private def split(plan: SparkPlan): Option[SparkPlan] =
-    if (plan.children.nonEmpty && plan.children.forall(canExtend)) OperatorRules.of(plan).split(plan, support)
-    else None
+    if (plan.children.isEmpty || !plan.children.forall(canExtend)) None
+    else OperatorRules.of(plan).split(plan, if (jvm.isEmpty) support else priced)
+      .filter(_.children.forall(reasonToKeep(_).isEmpty)) // the lower part may consist of excluded expressions again
 
   /** Return whether another operator of the engine can read `plan`. */
   private def canExtend(plan: SparkPlan): Boolean =

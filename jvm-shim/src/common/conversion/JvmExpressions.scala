@@ -76,9 +76,15 @@ object JvmAggregate {
   }
 }
 
-/** Finds the parts of an operator's expressions that the engine does not support and Spark can evaluate for it. */
+/** Finds the parts of an operator's expressions that `support` leaves to Spark and that Spark can evaluate for the engine. */
 class JvmExpressions(support: Support) {
   import JvmExpressions._
+
+  /** Return the reason why a part of the expressions of `plan` is better left to Spark. */
+  def reason(plan: SparkPlan): Option[String] =
+    if (isHost(plan) && plan.expressions.exists(_.exists(isNamedSlower))) support.every(plan.expressions) else None
+
+  private def isNamedSlower(e: Expression): Boolean = Manifest.slower(FunctionCall.of(e).name)
 
   /** Return `plan` with the unsupported parts of its expressions as [[JvmExpression]]s; None if there are none. */
   def within(plan: SparkPlan): Option[SparkPlan] =

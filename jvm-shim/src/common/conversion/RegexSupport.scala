@@ -9,10 +9,10 @@ import scala.util.control.NoStackTrace
 object RegexSupport {
 
   /**
-   * A supported pattern: the least length of a match, the number of its groups, and those whose text is known after a
-   * match.
+   * A supported pattern: the least length of a match, the number of its groups, those whose text is known after a match,
+   * and whether Python searches for it, which is slow, because RE2 has neither look-around nor references to groups.
    */
-  case class Parsed(leastLength: Int, groups: Int, extractable: Set[Int]) {
+  case class Parsed(leastLength: Int, groups: Int, extractable: Set[Int], isByPython: Boolean) {
 
     /** Return whether the engine extracts a group; 0 is the whole match. */
     def hasGroup(number: Int): Boolean = number == 0 || extractable(number)
@@ -75,11 +75,12 @@ object RegexSupport {
     private var needsNoPairs = false
     private var namesNoAscii = false
     private var hasBoundary = false
+    private var isByPython = false
 
     def parse(): Parsed = {
       val root = choice()
       if (at < text.length || (hasPairs && needsNoPairs) || (namesNoAscii && hasBoundary)) throw Unsupported
-      Parsed(root.least, groups, closed)
+      Parsed(root.least, groups, closed, isByPython)
     }
 
     private def starts(prefix: String): Boolean = text.startsWith(prefix, at)
@@ -168,6 +169,7 @@ object RegexSupport {
       }
       val kind = Seq("?=", "?!", "?<=", "?<!").find(accept)
       if (kind.nonEmpty) {
+        isByPython = true
         looks += 1
         if (kind.get.startsWith("?<")) {
           if (sequence().length < 0) throw Unsupported
@@ -200,6 +202,7 @@ object RegexSupport {
       if (at < text.length && text(at) >= '1' && text(at) <= '9') {
         val number = next() - '0'
         if (ignoresCase || (at < text.length && isDigit(text(at))) || !closed(number)) throw Unsupported
+        isByPython = true
         return Part(0, -1)
       }
       escaped() match {

@@ -6,8 +6,11 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, PartialMerge}
 import org.apache.spark.sql.types._
 
-/** Checks whether the engine supports an expression, by the manifest alone. A check returns the reason against it, or None. */
-class Support(allowDifferences: Boolean, excluded: Exclusions) {
+/**
+ * Checks whether the engine supports an expression, by the manifest alone. A check returns the reason against it, or None.
+ * If it `leavesSlower`, it supports no function that Spark computes faster.
+ */
+class Support(allowDifferences: Boolean, excluded: Exclusions, leavesSlower: Boolean = false) {
 
   /** Return the reason against `e`. Checks arguments before their call; uses an explicit stack instead of recursion. */
   def reason(e: Expression): Option[String] = typeReason(e).orElse(argumentReason(e))
@@ -135,7 +138,8 @@ class Support(allowDifferences: Boolean, excluded: Exclusions) {
         case None => Some(s"$written is not supported")
         case Some(cases) =>
           val fitting = CaseMatcher.matching(e, cases)
-          if (fitting.exists(_.difference.isEmpty)) None
+          if (leavesSlower && fitting.headOption.exists(CaseMatcher.isSlower(e, _))) Some(s"Spark computes $shape faster")
+          else if (fitting.exists(_.difference.isEmpty)) None
           else fitting.flatMap(_.difference).headOption match {
             case Some(_) if allowDifferences => None
             case Some(difference) =>

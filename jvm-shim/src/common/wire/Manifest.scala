@@ -57,6 +57,10 @@ object Manifest {
 
   lazy val expressions: Map[String, Seq[Case]] = cases(root.path("expressions"))
 
+  /** The functions of which the engine computes some forms slower than Spark. */
+  lazy val slower: Set[String] =
+    expressions.collect { case (name, known) if known.exists(c => c.slower || c.regex.nonEmpty) => name }.toSet
+
   lazy val aggregates: Map[String, Seq[Case]] = cases(root.path("aggregates"))
 
   /** The aggregate functions that the engine supports over distinct values. */
@@ -123,6 +127,8 @@ object Manifest {
     val regex: Option[Regex] = Option(json.path("regex")).filter(_.isObject).map(Regex(_))
     val withoutNaN: Seq[Int] = elements(json.path("without_nan")).map(_.asInt)
     val maxPrecision: Int = json.path("max_precision").asInt(Int.MaxValue)
+    /** Whether Spark's own code is faster. */
+    val slower: Boolean = json.path("slower").asBoolean(false)
     val difference: Option[String] = Option(json.path("difference").asText(null)).filter(_.nonEmpty)
   }
 }
