@@ -165,6 +165,8 @@ class FunctionMaker(QueryMaker):
         filtered = f" FILTER (WHERE {self._condition(1)})" if self._chance(0.2) else ""
         template = self._random.choice(re.split(r";\s+", _AGGREGATES.strip()))
         call = self._filled(template, 1)
+        if template.startswith("unix_"):
+            return f"{call[:-1]}{filtered})"
         return f"CAST({call}{filtered} AS STRING)" if "{months" in template else f"{call}{filtered}"
 
     def _shown(self, depth: int = 2) -> str:

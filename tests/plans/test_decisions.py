@@ -160,14 +160,16 @@ def test_spark_evaluates_expressions_where_that_pays(decisions: Explain) -> None
 def test_spark_evaluates_functions_that_it_computes_faster(decisions: Explain) -> None:
     settings = {_OPTION + "jvmExpressions": "true"}
     faster = "Spark computes regexp_replace(string, string, string, int) faster"
+    on_chunks = f"evaluation of expressions by Spark, on chunks: {faster}"
     pattern = "regexp_replace(CAST(k AS string), '(?<=1)2', '')"
     grouped = f"SELECT {pattern} AS s, sum(v) FROM large GROUP BY 1"
-    assert any(f"evaluation of expressions by Spark, on chunks: {faster}" in line for line in decisions(grouped, settings))
+    assert any(on_chunks in line for line in decisions(grouped, settings))
     without = {**settings, _OPTION + "cost.enabled": "false"}, {_OPTION + "jvmExpressions": "false"}
     assert not any(faster in line for one in without for line in decisions(grouped, one))
-    at_the_top = decisions(f"SELECT {pattern.replace('k', 'l.k')} AS s FROM large l JOIN large r ON l.k = r.v", settings)
+    of_left = pattern.replace("k", "l.k")
+    at_the_top = decisions(f"SELECT {of_left} AS s FROM large l JOIN large r ON l.k = r.v", settings)
     assert any(line.startswith(f"Project: {faster}") for line in at_the_top), at_the_top
-    joined = f"SELECT l.v FROM large l LEFT JOIN large r ON l.k = r.v AND {pattern.replace('k', 'l.k + r.k')} = '1'"
+    joined = f"SELECT l.v FROM large l FULL JOIN large r ON l.k = r.v AND {pattern.replace('k', 'l.k + r.k')} = '1'"
     found = decisions(joined, settings)
     assert not any(faster in line for line in found), found
 
