@@ -127,6 +127,11 @@ def _of_text() -> Iterator[Expr]:
     bases = (Literal(type=parse_type("int"), value=base) for base in (10, 16))
     yield _call("Conv", "string", text, *bases, ansiEnabled=False)
     yield _call("ExpressionImplUtils.isLuhnNumber", "boolean", text)
+    yield _call("Md5", "string", _call("Cast", "binary", text))
+    for column in (_column("small"), _call("Cast", "double", number)):
+        yield _call("FormatNumber", "string", column, two)
+    one = Literal(type=parse_type("int"), value=1)
+    yield _call("RegExpReplace", "string", text, _text("[.]+"), _text(","), one)
 
 
 def _of_arrays() -> Iterator[Expr]:
