@@ -42,7 +42,7 @@ hash({span}, {months})
 """
 _LONGS = """
 xxhash64({text}, {int}); crc32({text}); unix_micros({stamp}); unix_seconds({stamp}); {long} | {long}; {long} div 7;
-timestampdiff(HOUR, {stamp}, {stamp}); CAST({decimal} AS BIGINT); ceil({double}); floor({decimal});
+timestampdiff(HOUR, {stamp}, {stamp}); CAST({decimal} AS BIGINT); ceil({double}); CAST(floor({decimal}) AS BIGINT);
 xxhash64({double}, {stamp}); width_bucket({double}, -10.0, 10.0, 5); try_add({long}, {long});
 try_multiply({long}, {long})
 """

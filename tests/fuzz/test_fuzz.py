@@ -91,7 +91,7 @@ def test_random_nested_queries(spark: SparkSession, tmp_path: Path, vanilla_only
         settings = {**_settings(seed), "spark.sql.ansi.enabled": str(number % 2 == 0).lower()}
         oracles = [_SPARK, _ROW_READER, _INTERPRETED]
         converted += _compare(spark, query, settings, oracles, vanilla_only, may_raise=True, about=maker.schema)
-    assert vanilla_only or converted > 0, f"seed {seed}: nothing was converted"
+    assert vanilla_only or converted > 0 or rows == 0, f"seed {seed}: nothing was converted"
 
 
 def _settings(seed: int) -> dict[str, str]:

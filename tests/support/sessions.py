@@ -146,6 +146,6 @@ def run(spark: SparkSession, sql: str, *, pipeline: bool, settings: Mapping[str,
             return Outcome(rows=rows, conversion=summary_of(frame) if pipeline else None)
         conversion = None
         if pipeline and frame is not None:
-            with contextlib.suppress(PySparkException):  # it failed during planning
+            with contextlib.suppress(PySparkException, Py4JError):  # it failed during planning
                 conversion = summary_of(frame)
         return Outcome(error=failure, message=message, conversion=conversion)
