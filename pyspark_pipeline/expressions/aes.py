@@ -110,7 +110,8 @@ _LIKE_ASCII = str.maketrans("\u017f\u212a", "SK")
 
 
 @function("ExpressionImplUtils.aesEncrypt", [
-    case(["binary"], ["binary"], ["string"], ["string"], ["binary"], ["binary"], packages=_PACKAGES),
+    case(["binary"], ["binary"], ["string"], ["string"], ["binary"], ["binary"],
+         packages=_PACKAGES, slower=True),
 ])  # fmt: skip
 def _aes_encrypt(call: Call, settings: ExpressionSettings) -> Kernel:
     iv = call.args[4]
@@ -118,7 +119,7 @@ def _aes_encrypt(call: Call, settings: ExpressionSettings) -> Kernel:
 
 
 @function("ExpressionImplUtils.aesDecrypt", [
-    case(["binary"], ["binary"], ["string"], ["string"], ["binary"], packages=_PACKAGES),
+    case(["binary"], ["binary"], ["string"], ["string"], ["binary"], packages=_PACKAGES, slower=True),
 ])  # fmt: skip
 def _aes_decrypt(call: Call, settings: ExpressionSettings) -> Kernel:
     return _kernel(decrypt, is_random=False)

@@ -95,12 +95,12 @@ def _charset_kernel(call: Call, convert: Callable[..., object], function_name: s
     return Kernel(run=run, can_raise=True)
 
 
-@function(_ENCODE, [case(["string"], ["string"], ["boolean"], ["boolean"], literal=[1], matches=_STRICT)])
+@function(_ENCODE, [case(["string"], ["string"], ["boolean"], ["boolean"], literal=[1], matches=_STRICT, slower=True)])
 def _encode(call: Call, settings: ExpressionSettings) -> Kernel:
     return _charset_kernel(call, _encoded, "encode")
 
 
-@function(_DECODE, [case(["binary"], ["string"], ["boolean"], ["boolean"], literal=[1], matches=_STRICT)])
+@function(_DECODE, [case(["binary"], ["string"], ["boolean"], ["boolean"], literal=[1], matches=_STRICT, slower=True)])
 def _decode(call: Call, settings: ExpressionSettings) -> Kernel:
     return _charset_kernel(call, _decoded, "decode")
 

@@ -138,12 +138,12 @@ def bytes_of_digits(digits: str) -> bytes | None:
     return bytes.fromhex("0" * (len(digits) % 2) + digits)
 
 
-@function("Unhex", [case(["string"], fields={"failOnError": ["false"]})])
+@function("Unhex", [case(["string"], fields={"failOnError": ["false"]}, slower=True)])
 def _unhex(call: Call, settings: ExpressionSettings) -> Kernel:
     return per_value(bytes_of_digits, pa.binary())
 
 
-@function("Unhex", [case(["string"], fields={"failOnError": ["true"]})])
+@function("Unhex", [case(["string"], fields={"failOnError": ["true"]}, slower=True)])
 def _to_binary(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the bytes; raise for a text that is not of hexadecimal digits."""
 
@@ -283,7 +283,7 @@ _BASE64_FAULTS = {
 }
 
 
-@function("UnBase64", [case(["string"], fields={"failOnError": ["true"]})])
+@function("UnBase64", [case(["string"], fields={"failOnError": ["true"]}, slower=True)])
 def _to_binary_of_base64(call: Call, settings: ExpressionSettings) -> Kernel:
     """Decode; raise for a text that is not Base64, whose groups of four may be separated by white space."""
 

@@ -40,7 +40,7 @@ def _within(call: Call, number: int, error: Callable[[], Exception]) -> int:
     return number
 
 
-@function("MakeDTInterval", [case(["int"], ["int"], ["int"], ["decimal"])])
+@function("MakeDTInterval", [case(["int"], ["int"], ["int"], ["decimal"], slower=True)])
 def _make_day_time(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the interval of days, hours, minutes and seconds, decimal(18,6)."""
 
@@ -110,11 +110,11 @@ def _whole(call: Call, number: Decimal) -> int:
 
 for _name, _kind in (("MultiplyDTInterval", DAY_TIME), ("MultiplyYMInterval", YEAR_MONTH)):
 
-    @function(_name, [case([_kind], FLOATING)])
+    @function(_name, [case([_kind], FLOATING, slower=True)])
     def _multiply_fraction(call: Call, settings: ExpressionSettings) -> Kernel:
         return _raising(per_row(lambda interval, number: _nearest(call, interval * number), call.type.arrow))
 
-    @function(_name, [case([_kind], ["decimal"])])
+    @function(_name, [case([_kind], ["decimal"], slower=True)])
     def _multiply_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
         def multiply(interval: int, number: Decimal) -> int:
             return _whole(call, _PRODUCT.multiply(Decimal(interval), number))
@@ -131,7 +131,7 @@ def _halves_up(dividend: int, divisor: int) -> int:
 
 for _name, _kind in (("DivideDTInterval", DAY_TIME), ("DivideYMInterval", YEAR_MONTH)):
 
-    @function(_name, [case([_kind], [*INTEGRAL, *FLOATING, "decimal"])])
+    @function(_name, [case([_kind], [*INTEGRAL, *FLOATING, "decimal"], slower=True)])
     def _divide(call: Call, settings: ExpressionSettings) -> Kernel:
         """Divide by a number that is not 0."""
         is_integral, is_floating = call.args[1].type.is_integral, call.args[1].type.is_floating

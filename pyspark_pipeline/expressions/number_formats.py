@@ -201,7 +201,7 @@ _PARSED = r"(?![^09]*[.dD][09]{19}).*"
 
 for _name in ("ToNumber", "TryToNumber"):
 
-    @function(_name, [case(["string"], ["string"], matches={"1": _PARSED})])
+    @function(_name, [case(["string"], ["string"], matches={"1": _PARSED}, slower=True)])
     def _to_number(call: Call, settings: ExpressionSettings) -> Kernel:
         """Parse a number; raise Spark's error, or return NULL, for a text that does not match."""
         text = str(constants(call.args[1:])[0])
@@ -220,7 +220,7 @@ for _name in ("ToNumber", "TryToNumber"):
         return Kernel(run=kernel.run, can_raise=True, by_dictionary=True)
 
 
-@function("ToCharacter", [case(["decimal"], ["string"], matches={"1": ".*"})])
+@function("ToCharacter", [case(["decimal"], ["string"], matches={"1": ".*"}, slower=True)])
 def _to_character(call: Call, settings: ExpressionSettings) -> Kernel:
     """Show a number by a format."""
     return per_value(Format.of(str(constants(call.args[1:])[0])).show, call.type.arrow)

@@ -182,7 +182,7 @@ def _shown_numbers(array: pa.Array, settings: ExpressionSettings) -> list[Any]:
     return list(digits.texts(validity_of([array])).to_pylist())
 
 
-@function("FormatString", [case(["string"], [*_CLASSES, "void"], variadic=True, matches={"0": _FORMAT}),
+@function("FormatString", [case(["string"], [*_CLASSES, "void"], variadic=True, matches={"0": _FORMAT}, slower=True),
                            case(["string"], matches={"0": _FORMAT})])  # fmt: skip
 def _format_string(call: Call, settings: ExpressionSettings) -> Kernel:
     text, types = str(constants(call.args[:1])[0]), [arg.type for arg in call.args[1:]]

@@ -67,7 +67,7 @@ class _Masks(dict[int, str]):
         return found
 
 
-@function("Mask", [case(*[["string"]] * 5, literal=[1, 2, 3, 4], settings=_UNICODE_16)])
+@function("Mask", [case(*[["string"]] * 5, literal=[1, 2, 3, 4], settings=_UNICODE_16, slower=True)])
 def _mask(call: Call, settings: ExpressionSettings) -> Kernel:
     """Replace upper-case and lower-case letters, digits and others, each by a character; NULL keeps them."""
     masks = _Masks(dict(zip(("Lu", "Ll", "Nd", ""), constants(call.args[1:]), strict=True)), settings)

@@ -76,7 +76,7 @@ def is_luhn_number(text: str) -> bool:
 _SOUNDEX = "01230127022455012623017202"
 
 
-@function("SoundEx", [case(["string"])])
+@function("SoundEx", [case(["string"], slower=True)])
 def _soundex(call: Call, settings: ExpressionSettings) -> Kernel:
     return per_value(soundex, pa.string())
 
@@ -125,7 +125,8 @@ by_constants("Levenshtein", [case(["string"], ["string"], ["int"])], [2], otherw
 
 
 @function("Overlay", [
-    case(["string"], ["string"], ["int"], ["int"]), case(["binary"], ["binary"], ["int"], ["int"]),
+    case(["string"], ["string"], ["int"], ["int"], slower=True),
+    case(["binary"], ["binary"], ["int"], ["int"], slower=True),
 ])  # fmt: skip
 def _overlay(call: Call, settings: ExpressionSettings) -> Kernel:
     """Replace ``length`` characters, or as many as the replacement has if it is negative, from a position, from 1."""
@@ -159,7 +160,7 @@ def _substring(text: Any, position: int, length: int) -> Any:
 
 for _name in ("ByteArray.lpad", "ByteArray.rpad"):
 
-    @function(_name, [case(["binary"], ["int"], ["binary"])])
+    @function(_name, [case(["binary"], ["int"], ["binary"], slower=True)])
     def _pad(call: Call, settings: ExpressionSettings) -> Kernel:
         """Pad to a number of bytes, or cut to it; nothing is added if the padding is empty."""
         is_left = call.name == "ByteArray.lpad"
@@ -299,7 +300,7 @@ _DEFAULT_PATTERN = "#,###,###,###,###,###,##0"
 _MULTIPLIERS = {"%": 100, "\u2030": 1000}
 
 
-@function("FormatNumber", _number_cases("string", matches={"1": _PATTERN}))
+@function("FormatNumber", _number_cases("string", matches={"1": _PATTERN}, slower=True))
 def _format_by_pattern(call: Call, settings: ExpressionSettings) -> Kernel:
     """Show a number by a constant pattern, rounded half to even: ``0`` is a digit, ``#`` one that may be absent."""
     given = str(constants(call.args[1:])[0]) or _DEFAULT_PATTERN

@@ -129,7 +129,7 @@ def _index_in_set(text: str, members: str) -> int:
     return split.index(text) + 1 if text in split else 0
 
 
-@function("FindInSet", [case(["string"], ["string"])])
+@function("FindInSet", [case(["string"], ["string"], slower=True)])
 def _find_in_set(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return the 1-based index of a string in a list separated by commas; 0 if it is not there."""
     return per_row(_index_in_set, pa.int32())

@@ -277,7 +277,7 @@ for _short in _FROM_INTEGERS:
         return number_kernel(compute, call.type.arrow, read=numbers_or_zero, can_raise=True)
 
 
-@function("DateTimeUtils.timeFromSeconds", [case(["decimal"])])
+@function("DateTimeUtils.timeFromSeconds", [case(["decimal"], slower=True)])
 def _from_decimal(call: Call, settings: ExpressionSettings) -> Kernel:
     """Raise for a fraction of a nanosecond too."""
 

@@ -23,12 +23,12 @@ from pyspark_pipeline.expressions.values import set_null, to_array
 from pyspark_pipeline.plan.expr import Call, constants
 
 
-@function("UrlCodec.encode", [case(["string"])])
+@function("UrlCodec.encode", [case(["string"], slower=True)])
 def _url_encode(call: Call, settings: ExpressionSettings) -> Kernel:
     return per_value(lambda text: quote_plus(text, safe="*").replace("~", "%7E"), pa.string())
 
 
-@function("UrlCodec.decode", [case(["string"], ["boolean"], literal=[1])])
+@function("UrlCodec.decode", [case(["string"], ["boolean"], literal=[1], slower=True)])
 def _url_decode(call: Call, settings: ExpressionSettings) -> Kernel:
     """Decode; a wrong escape raises Spark's error, or is NULL."""
     (raises,) = constants(call.args[1:])
@@ -264,7 +264,7 @@ def _usual_part(found: pa.StructArray, name: str) -> pa.Array:
 _NAME = "ParseUrlEvaluator.evaluate"
 
 
-@function(_NAME, [case(["string"], ["string"], literal=[1])])
+@function(_NAME, [case(["string"], ["string"], literal=[1], slower=True)])
 def _parse_url(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return a part of a URL; NULL if it does not have it. A text that is not a URL raises, or is NULL."""
     (name,) = constants(call.args[1:])
