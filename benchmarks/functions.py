@@ -73,7 +73,14 @@ _EXPRESSIONS = r"""
     from_json(concat('{"key":', l_orderkey, ',"note":"', l_comment, '","n":[1,2.50]}'), 'key INT, note STRING').note;
     to_json(struct(l_orderkey, l_comment, l_extendedprice, l_shipdate));
     from_csv(concat(l_orderkey, ',"', l_comment, '",', l_extendedprice), 'k BIGINT, c STRING, p DECIMAL(12,2)').p;
-    to_csv(struct(l_orderkey, l_comment, l_extendedprice, l_shipdate))
+    to_csv(struct(l_orderkey, l_comment, l_extendedprice, l_shipdate));
+    regexp_replace(l_comment, '[^a-z]', ''); regexp_replace(l_comment, 'the', 'a'); sha1(l_comment);
+    format_number(l_extendedprice, 2); format_number(l_orderkey, 0); soundex(l_comment); url_encode(l_comment);
+    overlay(l_comment placing 'xyz' from 3); mask(l_comment); encode(l_comment, 'utf-16'); unhex(hex(l_comment));
+    find_in_set(l_shipmode, concat(l_comment, ',', l_shipmode)); printf('%05d %s', l_orderkey, l_shipmode);
+    parse_url(concat('http://a.b/', l_orderkey, '?x=', l_linenumber), 'QUERY'); to_char(l_extendedprice, '999,999.99');
+    make_dt_interval(l_linenumber, 2, 3, 4.5); (l_receiptdate - l_shipdate) * l_tax;
+    l_comment like concat('%', l_shipmode, '%'); replace(l_comment, l_returnflag, 'x')
 """
 EXPRESSIONS = tuple(text.strip() for text in _EXPRESSIONS.split(";"))
 
