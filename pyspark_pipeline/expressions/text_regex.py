@@ -159,8 +159,12 @@ _REPLACED = {"pattern": 1, "replacement": 2, "full": True}
 ])  # fmt: skip
 def _regexp_replace(call: Call, settings: ExpressionSettings) -> Kernel:
     pattern, by = (str(text) for text in constants(call.args[1:3]))
-    parts = java_regex.replacement_parts(by, java_regex.parse(pattern).groups)
+    parsed = java_regex.parse(pattern)
+    parts = java_regex.replacement_parts(by, parsed.groups)
     used = sorted({part for part in parts if isinstance(part, int)})
+    direct = None if used else _without_regex(parsed, "".join(map(str, parts)))
+    if direct is not None:
+        return Kernel(run=lambda values, rows: direct(java_text(to_array(values[0], rows))), by_dictionary=True)
     regex = Regex(pattern, used)
     # RE2 refers to the groups that it captures, of which the whole match is the first.
     re2_by = "".join(
@@ -181,9 +185,6 @@ def _regexp_replace(call: Call, settings: ExpressionSettings) -> Kernel:
             by_python, pa.string(),
         )  # fmt: skip
 
-    direct = None if used else _without_regex(java_regex.parse(pattern), "".join(map(str, parts)))
-    if direct is not None:
-        return Kernel(run=lambda values, rows: direct(java_text(to_array(values[0], rows))), by_dictionary=True)
     return Kernel(run=run, by_dictionary=True)
 
 

@@ -4,6 +4,7 @@
 
 SELECT id, md5(bin) AS a, sha1(bin) AS b, sha2(bin, 256) AS c, sha2(bin, 0) AS d, sha2(bin, 224) AS e, sha2(bin, 384) AS f, sha2(bin, 512) AS g, crc32(bin) AS h FROM texts;
 SELECT id, md5(s) AS a, sha(s) AS b, sha2(s, 256) AS c, crc32(s) AS d, md5(flag) AS e FROM texts;
+SELECT id, md5(repeat(s, 20)) AS a, sha1(repeat(s, 21)) AS b, sha2(repeat(s, 19), 256) AS c, sha2(repeat(s, 33), 224) AS d, md5(rpad('x', CAST(id AS int) + 40, 'yz')) AS e, sha2(rpad('x', CAST(id AS int) + 40, 'yz'), 256) AS f, sha1(rpad('x', CAST(id AS int) + 100, 'yz')) AS g FROM texts;
 SELECT id, hex(bin) AS a, hex(s) AS b, hex(flag) AS c, base64(bin) AS d, base64(s) AS e, base64(repeat(s, 40)) AS f FROM texts;
 SELECT id, hex(l) AS a, hex(i) AS b, bin(l) AS c, bin(t) AS d FROM numbers;
 SELECT id, unhex(hex(bin)) AS a, unhex(s) AS b, unhex('f' || hex(bin)) AS c, unhex(flag) AS d FROM texts;

@@ -17,6 +17,7 @@ SELECT id, format_number(CAST(id - 40 AS DECIMAL(9, 3)) / 8, '0.##') AS a, forma
 -- Percentages, texts before and after the digits, and the empty pattern.
 SELECT id, format_number(n18, '0.0%') AS a, format_number(n18, 'x0') AS b, format_number(l, '$#,##0.00') AS c, format_number(n38, '% #.## é') AS e, format_number(t, '(0)') AS f, format_number(i, '') AS g, format_number(n9, '+#,###.0 a\u2030b') AS h FROM numbers;
 SELECT id, d, format_number(d, '0.0%') AS a, format_number(d, '€ #,##0.00') AS b, format_number(f, '#.#x') AS c, format_number(d, '') AS e, format_number(f, '0.00\u2030') AS g, format_number(d, '%#,###') AS h FROM numbers;
+SELECT id, d, format_number(d, 0) AS a, format_number(d, 2) AS b, format_number(f, 3) AS c, format_number(l, 2) AS e, format_number(n18, 1) AS g, format_number(n38, 4) AS h, format_number(CAST(id - 40 AS DOUBLE) / 8, 2) AS i, format_number(CAST(id - 40 AS DECIMAL(9, 3)) / 8, 2) AS j, format_number(-d / 1e9D, 2) AS k, format_number(d, 30) AS m FROM numbers;
 -- expect: partly format_number
 SELECT id, format_number(d, '0.0E0') AS a FROM numbers WHERE id < 5;
 -- expect: partly format_number
