@@ -155,7 +155,7 @@ def test_manifest_has_only_documented_conditions() -> None:
     known = {
         "args", "variadic", "same_type", "children", "least_children", "result", "max_precision", "fields",
         "field_matches", "literal", "matches", "choices", "without_nan", "settings", "packages", "difference", "keys",
-        "nullable_elements", "regex",
+        "nullable_elements", "regex", "slower",
     }  # fmt: skip
     for name, entry in manifest().items():
         assert entry["cases"], name

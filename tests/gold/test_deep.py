@@ -57,7 +57,7 @@ def _negated(spark: SparkSession, levels: int) -> Any:
 
 def test_deeper_expressions_stay_in_spark(spark: SparkSession) -> None:
     shim = spark._jvm.org.apache.spark.sql.pysparkpipeline
-    support = shim.Support(False, shim.Exclusions.none())
+    support = shim.Support(False, shim.Exclusions.none(), False)
     assert support.reason(_negated(spark, _MOST_LEVELS)).isEmpty()
     reason = f"an expression is nested more than {_MOST_LEVELS} levels deep"
     for levels in (_MOST_LEVELS + 1, 5000):
