@@ -70,6 +70,7 @@ def run(
     meta = {"suite": suite.name, "scale": words.scale, "runs": words.runs, "versions": report.versions()}
     vanilla: dict[str, Measurement] = {}
     results: dict[str, dict[str, Any]] = {}
+    document: dict[str, Any] = {"meta": meta, "names": results, "summary": summary(results, set(chosen))}
     for name, found in chosen.items():
         pipeline.call("configure", settings={_EXCLUDE: name})
         results[name] = {}
@@ -80,8 +81,9 @@ def run(
             part = compare(query, vanilla[number], measure(query, pipeline, words.runs))
             results[name][number] = part
             print(name, number, part, file=sys.stderr, flush=True)
-        save({"meta": meta, "names": results, "summary": summary(results, set(chosen) - set(results))})
-    return {"meta": meta, "names": results, "summary": summary(results, set())}
+        document = {"meta": meta, "names": results, "summary": summary(results, set(chosen) - set(results))}
+        save(document)
+    return document
 
 
 def summary(results: Mapping[str, Mapping[str, Any]], not_run: Set[str]) -> dict[str, Any]:

@@ -17,11 +17,11 @@ from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.by_constants import by_constants
 from pyspark_pipeline.expressions.per_value import by_distinct, per_value
 from pyspark_pipeline.expressions.registry import INTEGRAL, ExpressionSettings, Kernel, Value, case, function
-from pyspark_pipeline.expressions.text_arrays import string_array
+from pyspark_pipeline.expressions.text_arrays import measured, string_array
 from pyspark_pipeline.expressions.text_search import NULL_TEXT
 from pyspark_pipeline.expressions.values import from_numbers, number_kernel, numbers, to_array
 from pyspark_pipeline.kernels import base64_text, byte_bits, crc32, digit_texts
-from pyspark_pipeline.kernels.arrays import Array
+from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.decimal_words import pack_flags, valid_flags, validity_of
 from pyspark_pipeline.kernels.message_digests import DIGESTS, MessageDigest
@@ -167,19 +167,13 @@ def _base64(call: Call, settings: ExpressionSettings) -> Kernel:
     """Encode, in lines of 76 characters if the second argument is true."""
     (in_lines,) = constants(call.args[1:])
 
-    def run(values: Sequence[Value], rows: int) -> Value:
-        array = to_array(values[0], rows)
-        validity = validity_of([array])
-        offsets, data = text_of(array.fill_null(b"") if array.null_count else array)
-        ends = allocate(rows + 1, np.int64)
+    def measure(offsets: Int32Array, data: UInt8Array, ends: Int64Array) -> None:
         base64_text.encoded_ends(offsets, in_lines, ends)
-        if ends[-1] > _MOST_BYTES:
-            raise pa.ArrowCapacityError(f"{ends[-1]} bytes of Base64 text")
-        out = allocate(int(ends[-1]), np.uint8)
-        base64_text.encode(offsets, data, base64_text.DIGITS, in_lines, out)
-        return string_array(ends.astype(np.int32), out, validity)
 
-    return Kernel(run=run, by_dictionary=True)
+    def write(offsets: Int32Array, data: UInt8Array, out: UInt8Array) -> None:
+        base64_text.encode(offsets, data, base64_text.DIGITS, in_lines, out)
+
+    return Kernel(run=lambda values, rows: measured(to_array(values[0], rows), measure, write), by_dictionary=True)
 
 
 @function("OctetLength", [case(["string", "binary"])])

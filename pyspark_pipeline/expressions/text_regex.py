@@ -15,11 +15,10 @@ from pyspark_pipeline.expressions.by_constants import by_constants
 from pyspark_pipeline.expressions.java_words import marked_words
 from pyspark_pipeline.expressions.per_value import java_text, map_distinct
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
-from pyspark_pipeline.expressions.text_arrays import string_array
+from pyspark_pipeline.expressions.text_arrays import measured
 from pyspark_pipeline.expressions.values import from_numbers, to_array
 from pyspark_pipeline.kernels import class_matches
-from pyspark_pipeline.kernels.arrays import BoolArray
-from pyspark_pipeline.kernels.buffers import allocate
+from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.decimal_words import validity_of
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.text_parse import text_of
@@ -31,7 +30,6 @@ ByRe2: TypeAlias = Callable[[pa.Array, str], pa.Array]
 ByPython: TypeAlias = Callable[[str, Iterator[re.Match[str]]], Any]
 
 _ASCII_LAST, _LAST_CHARACTER = 0x7F, 0x10FFFF
-_MOST_BYTES = 2**31 - 1
 _EMPTY_TEXT = pa.array([""])
 #: The last bytes of the line terminators in UTF-8, before which ``$`` matches.
 _LAST_BYTES = np.array([ord("\n"), ord("\r"), 0x85, 0xA8, 0xA9], dtype=np.uint8)
@@ -200,17 +198,13 @@ def _without_regex(pattern: java_regex.Pattern, by: str) -> Callable[[pa.Array],
     is_run = found[1]
     replacement = frozen(np.frombuffer(by.encode(), dtype=np.uint8).copy())
 
-    def replaced(texts: pa.Array) -> pa.Array:
-        offsets, data = text_of(texts)
-        ends = allocate(len(texts) + 1, np.int64)
+    def measure(offsets: Int32Array, data: UInt8Array, ends: Int64Array) -> None:
         class_matches.replaced_ends(offsets, data, in_set, is_run, len(replacement), ends)
-        if ends[-1] > _MOST_BYTES:
-            raise pa.ArrowCapacityError(f"{ends[-1]} bytes of replaced text")
-        out = allocate(int(ends[-1]), np.uint8)
-        class_matches.replace(offsets, data, in_set, is_run, replacement, out)
-        return string_array(ends.astype(np.int32), out, validity_of([texts]))
 
-    return replaced
+    def write(offsets: Int32Array, data: UInt8Array, out: UInt8Array) -> None:
+        class_matches.replace(offsets, data, in_set, is_run, replacement, out)
+
+    return lambda texts: measured(texts, measure, write)
 
 
 def _first_bytes(ranges: java_regex.Ranges) -> BoolArray | None:

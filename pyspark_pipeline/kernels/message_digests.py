@@ -12,6 +12,7 @@ import numpy as np
 
 from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array, UInt32Array
 from pyspark_pipeline.kernels.jit import frozen, kernel
+from pyspark_pipeline.kernels.xxhash32 import rotated
 
 _BLOCK = 64
 _ROUNDS = 64
@@ -52,13 +53,8 @@ _SHA224_START = _words([isqrt(prime << 128) for prime in _primes(16)[8:]])
 
 
 @kernel(forceinline=True)
-def _left(word: np.uint32, by: int) -> np.uint32:
-    return np.uint32((word << np.uint32(by)) | (word >> np.uint32(32 - by)))
-
-
-@kernel(forceinline=True)
 def _swapped(word: np.uint32) -> np.uint32:
-    return np.uint32((_left(word, 8) & np.uint32(0x00FF00FF)) | (_left(word, 24) & np.uint32(0xFF00FF00)))
+    return np.uint32((rotated(word, 8) & np.uint32(0x00FF00FF)) | (rotated(word, 24) & np.uint32(0xFF00FF00)))
 
 
 @kernel
@@ -88,25 +84,25 @@ def _write(state: UInt32Array, words: int, swaps: bool, digits: UInt8Array, out:
 def _md5_block(state: UInt32Array, w: UInt32Array, k: UInt32Array) -> None:
     a, b, c, d = state[0], state[1], state[2], state[3]
     for i in range(0, 16, 4):
-        a = np.uint32(b + _left(np.uint32(a + (d ^ (b & (c ^ d))) + k[i] + w[i]), 7))
-        d = np.uint32(a + _left(np.uint32(d + (c ^ (a & (b ^ c))) + k[i + 1] + w[i + 1]), 12))
-        c = np.uint32(d + _left(np.uint32(c + (b ^ (d & (a ^ b))) + k[i + 2] + w[i + 2]), 17))
-        b = np.uint32(c + _left(np.uint32(b + (a ^ (c & (d ^ a))) + k[i + 3] + w[i + 3]), 22))
+        a = np.uint32(b + rotated(np.uint32(a + (d ^ (b & (c ^ d))) + k[i] + w[i]), 7))
+        d = np.uint32(a + rotated(np.uint32(d + (c ^ (a & (b ^ c))) + k[i + 1] + w[i + 1]), 12))
+        c = np.uint32(d + rotated(np.uint32(c + (b ^ (d & (a ^ b))) + k[i + 2] + w[i + 2]), 17))
+        b = np.uint32(c + rotated(np.uint32(b + (a ^ (c & (d ^ a))) + k[i + 3] + w[i + 3]), 22))
     for i in range(16, 32, 4):
-        a = np.uint32(b + _left(np.uint32(a + (c ^ (d & (b ^ c))) + k[i] + w[(5 * i + 1) & 15]), 5))
-        d = np.uint32(a + _left(np.uint32(d + (b ^ (c & (a ^ b))) + k[i + 1] + w[(5 * i + 6) & 15]), 9))
-        c = np.uint32(d + _left(np.uint32(c + (a ^ (b & (d ^ a))) + k[i + 2] + w[(5 * i + 11) & 15]), 14))
-        b = np.uint32(c + _left(np.uint32(b + (d ^ (a & (c ^ d))) + k[i + 3] + w[(5 * i) & 15]), 20))
+        a = np.uint32(b + rotated(np.uint32(a + (c ^ (d & (b ^ c))) + k[i] + w[(5 * i + 1) & 15]), 5))
+        d = np.uint32(a + rotated(np.uint32(d + (b ^ (c & (a ^ b))) + k[i + 1] + w[(5 * i + 6) & 15]), 9))
+        c = np.uint32(d + rotated(np.uint32(c + (a ^ (b & (d ^ a))) + k[i + 2] + w[(5 * i + 11) & 15]), 14))
+        b = np.uint32(c + rotated(np.uint32(b + (d ^ (a & (c ^ d))) + k[i + 3] + w[(5 * i) & 15]), 20))
     for i in range(32, 48, 4):
-        a = np.uint32(b + _left(np.uint32(a + (b ^ c ^ d) + k[i] + w[(3 * i + 5) & 15]), 4))
-        d = np.uint32(a + _left(np.uint32(d + (a ^ b ^ c) + k[i + 1] + w[(3 * i + 8) & 15]), 11))
-        c = np.uint32(d + _left(np.uint32(c + (d ^ a ^ b) + k[i + 2] + w[(3 * i + 11) & 15]), 16))
-        b = np.uint32(c + _left(np.uint32(b + (c ^ d ^ a) + k[i + 3] + w[(3 * i + 14) & 15]), 23))
+        a = np.uint32(b + rotated(np.uint32(a + (b ^ c ^ d) + k[i] + w[(3 * i + 5) & 15]), 4))
+        d = np.uint32(a + rotated(np.uint32(d + (a ^ b ^ c) + k[i + 1] + w[(3 * i + 8) & 15]), 11))
+        c = np.uint32(d + rotated(np.uint32(c + (d ^ a ^ b) + k[i + 2] + w[(3 * i + 11) & 15]), 16))
+        b = np.uint32(c + rotated(np.uint32(b + (c ^ d ^ a) + k[i + 3] + w[(3 * i + 14) & 15]), 23))
     for i in range(48, 64, 4):
-        a = np.uint32(b + _left(np.uint32(a + (c ^ np.uint32(b | ~d)) + k[i] + w[(7 * i) & 15]), 6))
-        d = np.uint32(a + _left(np.uint32(d + (b ^ np.uint32(a | ~c)) + k[i + 1] + w[(7 * i + 7) & 15]), 10))
-        c = np.uint32(d + _left(np.uint32(c + (a ^ np.uint32(d | ~b)) + k[i + 2] + w[(7 * i + 14) & 15]), 15))
-        b = np.uint32(c + _left(np.uint32(b + (d ^ np.uint32(c | ~a)) + k[i + 3] + w[(7 * i + 5) & 15]), 21))
+        a = np.uint32(b + rotated(np.uint32(a + (c ^ np.uint32(b | ~d)) + k[i] + w[(7 * i) & 15]), 6))
+        d = np.uint32(a + rotated(np.uint32(d + (b ^ np.uint32(a | ~c)) + k[i + 1] + w[(7 * i + 7) & 15]), 10))
+        c = np.uint32(d + rotated(np.uint32(c + (a ^ np.uint32(d | ~b)) + k[i + 2] + w[(7 * i + 14) & 15]), 15))
+        b = np.uint32(c + rotated(np.uint32(b + (d ^ np.uint32(c | ~a)) + k[i + 3] + w[(7 * i + 5) & 15]), 21))
     state[0] = np.uint32(state[0] + a)
     state[1] = np.uint32(state[1] + b)
     state[2] = np.uint32(state[2] + c)
@@ -116,7 +112,7 @@ def _md5_block(state: UInt32Array, w: UInt32Array, k: UInt32Array) -> None:
 @kernel
 def _sha1_block(state: UInt32Array, w: UInt32Array) -> None:
     for i in range(16, 80):
-        w[i] = _left(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1)
+        w[i] = rotated(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1)
     a, b, c, d, e = state[0], state[1], state[2], state[3], state[4]
     for i in range(80):
         if i < 20:
@@ -127,8 +123,8 @@ def _sha1_block(state: UInt32Array, w: UInt32Array) -> None:
             mixed = np.uint32(((b & c) | (d & (b | c))) + np.uint32(0x8F1BBCDC))
         else:
             mixed = np.uint32((b ^ c ^ d) + np.uint32(0xCA62C1D6))
-        mixed = np.uint32(_left(a, 5) + mixed + e + w[i])
-        a, b, c, d, e = mixed, a, _left(b, 30), c, d
+        mixed = np.uint32(rotated(a, 5) + mixed + e + w[i])
+        a, b, c, d, e = mixed, a, rotated(b, 30), c, d
     state[0] = np.uint32(state[0] + a)
     state[1] = np.uint32(state[1] + b)
     state[2] = np.uint32(state[2] + c)
@@ -140,14 +136,14 @@ def _sha1_block(state: UInt32Array, w: UInt32Array) -> None:
 def _sha256_block(state: UInt32Array, w: UInt32Array, k: UInt32Array) -> None:
     for i in range(16, 64):
         low, high = w[i - 15], w[i - 2]
-        low = _left(low, 25) ^ _left(low, 14) ^ (low >> np.uint32(3))
-        high = _left(high, 15) ^ _left(high, 13) ^ (high >> np.uint32(10))
+        low = rotated(low, 25) ^ rotated(low, 14) ^ (low >> np.uint32(3))
+        high = rotated(high, 15) ^ rotated(high, 13) ^ (high >> np.uint32(10))
         w[i] = np.uint32(w[i - 16] + low + w[i - 7] + high)
     a, b, c, d = state[0], state[1], state[2], state[3]
     e, f, g, h = state[4], state[5], state[6], state[7]
     for i in range(64):
-        mixed = np.uint32(h + (_left(e, 26) ^ _left(e, 21) ^ _left(e, 7)) + (g ^ (e & (f ^ g))) + k[i] + w[i])
-        other = np.uint32((_left(a, 30) ^ _left(a, 19) ^ _left(a, 10)) + ((a & b) | (c & (a | b))))
+        mixed = np.uint32(h + (rotated(e, 26) ^ rotated(e, 21) ^ rotated(e, 7)) + (g ^ (e & (f ^ g))) + k[i] + w[i])
+        other = np.uint32((rotated(a, 30) ^ rotated(a, 19) ^ rotated(a, 10)) + ((a & b) | (c & (a | b))))
         h, g, f, e = g, f, e, np.uint32(d + mixed)
         d, c, b, a = c, b, a, np.uint32(mixed + other)
     state[0] = np.uint32(state[0] + a)
@@ -219,7 +215,7 @@ class MessageDigest:
         _digests(offsets, data, self.kind, self.start, self.constants, self.words, _DIGITS, out)
 
 
-#: The functions by their names in hashlib.
+#: The functions by their names in hashlib; SHA-1 reads no table of constants.
 DIGESTS = {
     "md5": MessageDigest(kind=_MD5, start=_MD5_START, words=4, constants=_MD5_WORDS),
     "sha1": MessageDigest(kind=_SHA1, start=_SHA1_START, words=5, constants=_SHA256_WORDS),

@@ -18,13 +18,14 @@ _PRIME_5 = np.uint32(0x165667B1)
 
 
 @kernel(forceinline=True)
-def _rotated(word: np.uint32, by: int) -> np.uint32:
+def rotated(word: np.uint32, by: int) -> np.uint32:
+    """Rotate 32 bits to the left."""
     return np.uint32((word << np.uint32(by)) | (word >> np.uint32(32 - by)))
 
 
 @kernel(forceinline=True)
 def _round(lane: np.uint32, word: np.uint32) -> np.uint32:
-    return np.uint32(_rotated(np.uint32(lane + word * _PRIME_2), 13) * _PRIME_1)
+    return np.uint32(rotated(np.uint32(lane + word * _PRIME_2), 13) * _PRIME_1)
 
 
 @kernel
@@ -44,14 +45,14 @@ def xxhash32(words: UInt32Array, rest: UInt8Array, seed: np.uint32) -> np.uint32
             second = _round(second, words[at + 1])
             third = _round(third, words[at + 2])
             fourth = _round(fourth, words[at + 3])
-        h = np.uint32(_rotated(first, 1) + _rotated(second, 7) + _rotated(third, 12) + _rotated(fourth, 18))
+        h = np.uint32(rotated(first, 1) + rotated(second, 7) + rotated(third, 12) + rotated(fourth, 18))
     else:
         h = np.uint32(seed + _PRIME_5)
     h = np.uint32(h + np.uint32(size))
     for at in range(stripes * 4, count):
-        h = np.uint32(_rotated(np.uint32(h + words[at] * _PRIME_3), 17) * _PRIME_4)
+        h = np.uint32(rotated(np.uint32(h + words[at] * _PRIME_3), 17) * _PRIME_4)
     for at in range(rest.shape[0]):
-        h = np.uint32(_rotated(np.uint32(h + np.uint32(rest[at]) * _PRIME_5), 11) * _PRIME_1)
+        h = np.uint32(rotated(np.uint32(h + np.uint32(rest[at]) * _PRIME_5), 11) * _PRIME_1)
     h = np.uint32((h ^ (h >> np.uint32(15))) * _PRIME_2)
     h = np.uint32((h ^ (h >> np.uint32(13))) * _PRIME_3)
     return np.uint32(h ^ (h >> np.uint32(16)))

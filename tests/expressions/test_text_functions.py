@@ -157,9 +157,7 @@ _PATTERNS = ["a", "ab", "[ab]", "[ab]+", "[^a]", "[^a.]+", "\\.", "é", "[é€]
 @pytest.mark.parametrize("pattern", _PATTERNS)
 @given(texts=_TEXTS, by=st.text("xé\U0001f600", max_size=2))
 def test_replacements_of_characters_and_texts(pattern: str, texts: list[str | None], by: str) -> None:
-    expr = call(
-        "RegExpReplace", "string", _TEXT, lit(pattern, "string"), lit(by, "string"), lit(1, "int")
-    )  # fmt: skip
+    expr = call("RegExpReplace", "string", _TEXT, lit(pattern, "string"), lit(by, "string"), lit(1, "int"))
     _check(expr, texts, lambda text: re.sub(pattern, by, text, flags=re.ASCII))
 
 

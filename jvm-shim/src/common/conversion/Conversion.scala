@@ -79,9 +79,10 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
   private val excluded = Exclusions.of(conf)
   private val model = new CostModel(conf)
   private val support = new Support(Settings.flag(conf, "allowDifferences"), excluded)
-  /** The support of operators whose expressions Spark can evaluate: it does what it does faster. */
-  private val priced = new Support(Settings.flag(conf, "allowDifferences"), excluded, leavesSlower = model.isOn)
-  private val jvm = if (Settings.flag(conf, "jvmExpressions")) Some(new JvmExpressions(priced)) else None
+  private val usesJvm = Settings.flag(conf, "jvmExpressions")
+  /** The support of operators whose expressions Spark can evaluate: what it computes faster is left to it. */
+  private val priced = new Support(Settings.flag(conf, "allowDifferences"), excluded, leavesSlower = usesJvm && model.isOn)
+  private val jvm = if (usesJvm) Some(new JvmExpressions(priced)) else None
   private val delaysStages = isAdaptive && conf.exchangeReuseEnabled && model.broadcastLimit > 0
 
   def apply(plan: SparkPlan): SparkPlan = {
@@ -138,7 +139,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
 
   /** Convert `plan`, whose inputs are converted, or set the reason why it stays in Spark. */
   private def decided(plan: SparkPlan): SparkPlan = reasonToKeep(plan) match {
-    case None => slowerReason(plan).flatMap(withJvmExpressions(plan, _)).getOrElse(Convert(withBroadcasts(plan)))
+    case None => jvm.flatMap(_.slowerReason(plan)).flatMap(withJvmExpressions(plan, _)).getOrElse(Convert(withBroadcasts(plan)))
     case Some(reason) => withJvmExpressions(plan, reason).getOrElse {
       split(plan).map(two => decided(two.mapChildren(decided))).getOrElse(stays(plan, reason))
     }
@@ -157,9 +158,6 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
       Convert(changed)
     }
 
-  /** Return why some expressions of `plan`, which the engine supports, are better left to Spark. */
-  private def slowerReason(plan: SparkPlan): Option[String] = if (model.isOn) jvm.flatMap(_.reason(plan)) else None
-
   private def isWorth(changed: SparkPlan): Boolean =
     !model.isOn || JvmExpressions.calls(changed).distinctBy(_.canonicalized).length <= CostModel.JvmExpressions
 
@@ -168,7 +166,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
     case op @ PipelineOperatorExec(_: ProjectExec | _: FilterExec) if JvmExpressions.calls(op.original).nonEmpty =>
       val plain = Revert.operator(op)
       Decisions.clear(plain)
-      val reason = reasonToKeep(plain).orElse(slowerReason(plain)).getOrElse("")
+      val reason = reasonToKeep(plain).orElse(jvm.flatMap(_.slowerReason(plain))).getOrElse("")
       stays(split(plain).map(_.mapChildren(Convert(_))).getOrElse(plain), reason).mapChildren(withoutJvmTop)
     case other => other
   }
@@ -176,7 +174,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
   /** Return `plan`, which stays in Spark, with the part of its work below it that the engine can do on its inputs. */
   private def split(plan: SparkPlan): Option[SparkPlan] =
     if (plan.children.isEmpty || !plan.children.forall(canExtend)) None
-    else OperatorRules.of(plan).split(plan, if (jvm.isEmpty) support else priced)
+    else OperatorRules.of(plan).split(plan, priced)
       .filter(_.children.forall(reasonToKeep(_).isEmpty)) // the lower part may consist of excluded expressions again
 
   /** Return whether another operator of the engine can read `plan`. */

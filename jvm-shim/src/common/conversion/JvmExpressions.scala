@@ -80,11 +80,11 @@ object JvmAggregate {
 class JvmExpressions(support: Support) {
   import JvmExpressions._
 
-  /** Return the reason why a part of the expressions of `plan` is better left to Spark. */
-  def reason(plan: SparkPlan): Option[String] =
-    if (isHost(plan) && plan.expressions.exists(_.exists(isNamedSlower))) support.every(plan.expressions) else None
+  /** Return why Spark computes a part of the expressions of `plan`, which the engine supports, faster. */
+  def slowerReason(plan: SparkPlan): Option[String] =
+    if (isHost(plan) && plan.expressions.exists(_.exists(mayBeSlower))) support.every(plan.expressions) else None
 
-  private def isNamedSlower(e: Expression): Boolean = Manifest.slower(FunctionCall.of(e).name)
+  private def mayBeSlower(e: Expression): Boolean = Manifest.slower(FunctionCall.of(e).name)
 
   /** Return `plan` with the unsupported parts of its expressions as [[JvmExpression]]s; None if there are none. */
   def within(plan: SparkPlan): Option[SparkPlan] =
