@@ -2,7 +2,7 @@
 
 The shim wraps an expression that no case of the manifest matches, if its value and the columns that it reads have types
 of the engine. The call's arguments are these columns. It is evaluated over chunks, for distinct values where one column
-repeats values.
+repeats values. A call of several expressions (``results``) returns a struct of their values.
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ def build_jvm_expression(call: Call, settings: ExpressionSettings) -> Kernel:
     number: int = call.fields["number"]
     types = [arg.type.arrow for arg in call.args]
     evaluate = settings.evaluate_in_jvm
+    is_struct = "results" in call.fields
 
     def evaluated(values: Sequence[Value], rows: int) -> pa.Array:
         if evaluate is None:
             raise EngineBugError("a fragment with expressions that Spark evaluates runs without Spark")
         columns = [to_array(value, rows).cast(kind) for value, kind in zip(values, types, strict=True)]
-        return evaluate(number, make_chunk(columns, rows), call.type)
+        values_of = evaluate(number, make_chunk(columns, rows), call.type.children if is_struct else [call.type])
+        return pa.StructArray.from_arrays(values_of, fields=list(call.type.arrow)) if is_struct else values_of[0]
 
     def run(values: Sequence[Value], rows: int) -> Value:
         arrays = [place for place, value in enumerate(values) if isinstance(value, pa.Array)]

@@ -6,7 +6,7 @@ Column references are bound: an expression of a node refers to columns of its ch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -239,7 +239,7 @@ class RoundRobinExchange(Sink):
     num_partitions: int
 
 
-EvaluateInJvm: TypeAlias = Callable[[int, pa.RecordBatch, DataType], pa.Array]
+EvaluateInJvm: TypeAlias = Callable[[int, pa.RecordBatch, Sequence[DataType]], list[pa.Array]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,8 +247,8 @@ class Settings:
     """The session settings of an instance: ANSI mode, the session time zone, the engine's options, versions.
 
     ``spark`` is Spark's version, empty for the first supported one; ``java`` is the release of the driver's Java.
-    ``evaluate_in_jvm`` returns the values of an expression that Spark evaluates, by its number, for the rows of a chunk
-    of the columns that it reads; None outside of Spark's tasks.
+    ``evaluate_in_jvm`` returns the values, of the given types, of a call that Spark evaluates, by its number, for the
+    rows of a chunk of the columns that it reads; None outside of Spark's tasks.
     """
 
     ansi: bool

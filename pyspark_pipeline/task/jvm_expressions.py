@@ -8,7 +8,7 @@ from __future__ import annotations
 import socket
 import struct
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -32,14 +32,15 @@ class JvmExpressions:
         self._lock = threading.Lock()
         self._connections: list[socket.socket] = []
 
-    def evaluate(self, number: int, chunk: pa.RecordBatch, type_: DataType) -> pa.Array:
-        """Return the values, of type ``type_``, of expression ``number`` for the rows of ``chunk``, its columns.
+    def evaluate(self, number: int, chunk: pa.RecordBatch, types: Sequence[DataType]) -> list[pa.Array]:
+        """Return the values, of ``types``, of call ``number`` for the rows of ``chunk``, its columns.
 
         Raise :class:`SparkFailureError` if Spark raises for a row.
         """
         if chunk.nbytes > _MAX_BYTES and chunk.num_rows > 1:
             half = chunk.num_rows // 2
-            return pa.concat_arrays([self.evaluate(number, part, type_) for part in (chunk[:half], chunk[half:])])
+            parts = [self.evaluate(number, part, types) for part in (chunk[:half], chunk[half:])]
+            return [pa.concat_arrays(columns) for columns in zip(*parts, strict=True)]
         connection = self._connection()
         message = encode_chunk(chunk)
         connection.sendall(_REQUEST.pack(number, message.size))
@@ -47,7 +48,8 @@ class JvmExpressions:
         status, size = _ANSWER.unpack(_received(connection, _ANSWER.size))
         if status:
             raise SparkFailureError(size)
-        return decode_chunk(_received(connection, size), plain_schema([type_])).column(0)
+        values: list[pa.Array] = decode_chunk(_received(connection, size), plain_schema(types)).columns
+        return values
 
     def close(self) -> None:
         """Close all connections. Repeatable."""

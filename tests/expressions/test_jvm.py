@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -17,16 +18,16 @@ _STRING, _INT = parse_type("string"), parse_type("int")
 
 @dataclass
 class _Jvm:
-    """Returns the texts of rows; raises for a row with the text ``bad``."""
+    """Returns the texts of rows, with the number of each result; raises for a row with the text ``bad``."""
 
     sent: list[pa.RecordBatch] = field(default_factory=list)
 
-    def evaluate(self, number: int, chunk: pa.RecordBatch, type_: DataType) -> pa.Array:
+    def evaluate(self, number: int, chunk: pa.RecordBatch, types: Sequence[DataType]) -> list[pa.Array]:
         self.sent.append(chunk)
         rows = list(zip(*(column.to_pylist() for column in chunk.columns), strict=True)) or [()] * chunk.num_rows
         if any("bad" in row for row in rows):
             raise SparkFailureError(len(self.sent))
-        return pa.array([str(row) for row in rows], type_.arrow)
+        return [pa.array([str(row) + "+" * place for row in rows], kind.arrow) for place, kind in enumerate(types)]
 
 
 def _call(*args: Expr) -> Call:
@@ -59,6 +60,20 @@ def test_several_columns_are_sent_as_they_are() -> None:
     chunk = _chunk(pa.array(["a", "a"]).dictionary_encode(), pa.array([1, None], pa.int32()))
     assert _evaluate(jvm, _call(_TEXT, _NUMBER), chunk) == ["('a', 1)", "('a', None)"]
     assert jvm.sent[0].schema.types == [pa.string(), pa.int32()]
+
+
+@pytest.mark.parametrize("args", [(0,), (0, 1)])
+def test_one_call_has_several_results(args: tuple[int, ...]) -> None:
+    jvm, both = _Jvm(), parse_type('struct<"c0":string,"c1":string>')
+    columns = [(_TEXT, _NUMBER)[place] for place in args]
+    call = Call(type=both, name="JvmExpression", args=tuple(columns), fields={"number": 0, "results": 2})
+    fields = [Call(type=_STRING, name="GetStructField", args=(call,), fields={"ordinal": place}) for place in (1, 0)]
+    chunk = _chunk(pa.array(["a", None, "a"]), pa.array([1, None, 1], pa.int32()))
+    compiled = compile_expressions(fields, ExpressionSettings(evaluate_in_jvm=jvm.evaluate))
+    second, first = (array.to_pylist() for array in compiled.evaluate(chunk))
+    assert first == [str(row) for row in zip(*(chunk.column(place).to_pylist() for place in args), strict=True)]
+    assert second == [text + "+" for text in first]
+    assert len(jvm.sent) == 1
 
 
 def test_constants_are_one_row() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -32,19 +33,19 @@ class _Jvm:
         self.buffers: dict[int, str] = {}
         self.most = 0
 
-    def evaluate(self, step: int, chunk: pa.RecordBatch, type_: DataType) -> pa.Array:
+    def evaluate(self, step: int, chunk: pa.RecordBatch, types: Sequence[DataType]) -> list[pa.Array]:
         numbers, others = chunk.column(0).to_pylist(), chunk.column(1).to_pylist()
         if step - _FIRST_STEP in (0, 1):
             for number, other in zip(numbers, others, strict=True):
                 text = f"({other.decode()})" if step - _FIRST_STEP else str(other)
                 self.buffers[number] = self.buffers.get(number, "") + text
             self.most = max(self.most, len(self.buffers))
-            return pa.nulls(0, pa.int64())
+            return [pa.nulls(0, pa.int64())]
         results = []
         for number, merged in zip(numbers, others, strict=True):
             own = self.buffers.get(number, "") if number >= 0 else self.buffers.pop(number, "")
             results.append(own if merged is None else f"{own}[{self.buffers.get(merged, '')}]")
-        return pa.array(results, pa.string()).cast(type_.arrow)
+        return [pa.array(results, pa.string()).cast(types[0].arrow)]
 
 
 def _call(mode: str) -> AggregateCall:

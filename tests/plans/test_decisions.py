@@ -151,7 +151,9 @@ def test_spark_evaluates_expressions_where_that_pays(decisions: Explain) -> None
     at_the_top = decisions("SELECT reverse(l.k) FROM large l JOIN large r ON l.k = r.v", settings)
     assert not any(evaluation in line for line in at_the_top), at_the_top
     assert any(line.startswith("Project: reverse is excluded") for line in at_the_top)
-    many = ", ".join(f"max(reverse(k + {n}))" for n in range(5))
+    in_one_call = ", ".join(f"max(reverse(k + {n}))" for n in range(5))
+    assert any(evaluation in line for line in decisions(f"SELECT v, {in_one_call} FROM large GROUP BY v", settings))
+    many = ", ".join(f"max(reverse(k + {n})) FILTER (WHERE v > {n})" for n in range(5))
     assert not any(evaluation in line for line in decisions(f"SELECT v, {many} FROM large GROUP BY v", settings))
     off = decisions("SELECT reverse(k) AS s, sum(v) FROM large GROUP BY 1", {_OPTION + "exclude": "reverse"})
     assert not any(evaluation in line for line in off)
@@ -321,3 +323,28 @@ def test_inputs_of_a_union_are_coalesced(spark: SparkSession, tmp_path: Path, de
         plan = jvm_frame.queryExecution().executedPlan().toString()
     final = plan[: plan.index("Initial Plan")]
     assert "Union" in final and final.count("AQEShuffleRead coalesced") == 2
+
+
+def test_a_filter_that_spark_evaluates_knows_which_columns_are_not_null(
+    spark: SparkSession, tmp_path: Path, decisions: Explain
+) -> None:
+    """A broadcast of another type than its join expects would keep AQE from coalescing partitions."""
+    with configured(spark, {_OPTION + "enabled": "false"}):
+        spark.range(1000).selectExpr("id % 7 AS k", "id AS v").write.parquet(str(tmp_path / "rows"))
+    spark.read.parquet(str(tmp_path / "rows")).createOrReplaceTempView("rows")
+    settings = {
+        **_SETTINGS,
+        _OPTION + "cost.enabled": "false",
+        _OPTION + "exclude": "IsNotNull",
+        "spark.sql.adaptive.enabled": "true",
+        "spark.sql.shuffle.partitions": "50",
+    }
+    grouped = "SELECT k, sum(v) AS s FROM rows GROUP BY k"
+    query = f"SELECT r.k, sum(r.v + t.s) FROM rows r JOIN ({grouped}) t USING (k) GROUP BY 1"
+    with configured(spark, settings):
+        frame = spark.sql(query)
+        assert len(frame.collect()) == 7
+        jvm_frame: Any = frame._jdf
+        plan = jvm_frame.queryExecution().executedPlan().toString()
+    final = plan[: plan.index("Initial Plan")]
+    assert "jvm(isnotnull(" in final and "AQEShuffleRead coalesced" in final, final

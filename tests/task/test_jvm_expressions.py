@@ -66,8 +66,8 @@ def _server(answer: Answer, served: list[str]) -> Iterator[JvmExpressions]:
 def test_values_return() -> None:
     served: list[str] = []
     with _server(_negated, served) as client:
-        assert client.evaluate(2, _CHUNK, _BIGINT).to_pylist() == [-2, None, -6]
-        assert client.evaluate(1, _CHUNK.slice(2), _BIGINT).to_pylist() == [-3]
+        assert client.evaluate(2, _CHUNK, [_BIGINT])[0].to_pylist() == [-2, None, -6]
+        assert client.evaluate(1, _CHUNK.slice(2), [_BIGINT])[0].to_pylist() == [-3]
     assert served == ["connected"]
 
 
@@ -82,9 +82,21 @@ def test_large_chunks_are_sent_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
     values = pa.array(range(50), pa.int64())
     with _server(counted, []) as client:
         chunk = pa.RecordBatch.from_arrays([values], schema=plain_schema([_BIGINT]))
-        assert client.evaluate(1, chunk, _BIGINT).to_pylist() == [-value for value in range(50)]
+        assert client.evaluate(1, chunk, [_BIGINT])[0].to_pylist() == [-value for value in range(50)]
     assert sum(sizes) == 50
     assert max(sizes) <= 12
+
+
+def test_a_call_has_several_results() -> None:
+    def both(number: int, chunk: pa.RecordBatch) -> bytes:
+        values = chunk.column(0)
+        answer = pa.RecordBatch.from_arrays([values, values[::-1]], schema=plain_schema([_BIGINT, _BIGINT]))
+        message = encode_chunk(answer).to_pybytes()
+        return struct.pack(">bi", 0, len(message)) + message
+
+    with _server(both, []) as client:
+        results = client.evaluate(0, _CHUNK, [_BIGINT, _BIGINT])
+        assert [values.to_pylist() for values in results] == [[1, None, 3], [3, None, 1]]
 
 
 def test_each_thread_has_a_connection() -> None:
@@ -92,7 +104,7 @@ def test_each_thread_has_a_connection() -> None:
     found: list[list[int | None]] = []
     with _server(_negated, served) as client:
         threads = [
-            threading.Thread(target=lambda n=n: found.append(client.evaluate(n, _CHUNK, _BIGINT).to_pylist()))
+            threading.Thread(target=lambda n=n: found.append(client.evaluate(n, _CHUNK, [_BIGINT])[0].to_pylist()))
             for n in (1, 2, 3)
         ]
         for thread in threads:
@@ -106,10 +118,10 @@ def test_each_thread_has_a_connection() -> None:
 def test_failures_have_numbers() -> None:
     with _server(lambda number, chunk: struct.pack(">bi", 1, 7), []) as client:
         with pytest.raises(SparkFailureError) as raised:
-            client.evaluate(0, _CHUNK, _BIGINT)
+            client.evaluate(0, _CHUNK, [_BIGINT])
         assert raised.value.number == 7
 
 
 def test_a_closed_connection_is_an_error() -> None:
     with _server(lambda number, chunk: b"", []) as client, pytest.raises(ConnectionError, match="executor closed"):
-        client.evaluate(0, _CHUNK, _BIGINT)
+        client.evaluate(0, _CHUNK, [_BIGINT])

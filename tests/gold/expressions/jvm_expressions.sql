@@ -32,6 +32,21 @@ SELECT id, transform(at, x -> concat(x, k)) AS a, reverse(transform(at, x -> rev
 SELECT count(reverse(s)), max(-id) FROM texts WHERE id < 0;
 SELECT id, reverse(s) AS a FROM texts WHERE id > 1000000;
 SELECT reverse('abc') AS a, -5 AS b, id FROM tame;
+-- Several expressions over the same columns in one call: values of each type, in projections, aggregates, sorts, conditions.
+SELECT id, nvl2(t, 1Y, t) AS a, nvl2(t, s, 2S) AS b, nvl2(t, i, -1) AS c, nvl2(s, l, 3L) AS d, nvl2(s, f, 1.5F) AS e, nvl2(s, d, 0.5D) AS f, nvl2(t, n9, n9) AS g, nvl2(s, n18, n18) AS h, nvl2(t, n38, n38) AS j FROM numbers;
+SELECT id, nvl2(n9, 1, 2) AS a, nvl2(n9, n9, 0.00) AS b, nvl2(n9, cast(n9 AS string), 'x') AS c, nvl2(n9, n9 > 1, b) AS d, nvl2(b, n9, 1) AS e FROM numbers;
+SELECT id, nvl2(n18, n38, NULL) AS a, nvl2(n38, n18, NULL) AS b, nvl2(n38, cast(n18 AS string), 'é') AS c FROM numbers;
+SELECT id, reverse(s) AS a, nvl2(s, 1, 2) AS b, nvl2(s, cast(s AS binary), X'00') AS c, nvl2(s, array(s, NULL), NULL) AS d, nvl2(s, named_struct('x', s), NULL) AS e FROM texts;
+SELECT id, nvl2(d, ts, NULL) AS a, nvl2(ts, d, DATE'2020-02-29') AS b, nvl2(ts, datediff(d, ts), -1) AS c, nvl2(d2, ntz, NULL) AS e, nvl2(ntz, d2, NULL) AS f FROM times;
+SELECT flag, sum(nvl2(id, 1, id)) AS a, sum(nvl2(id, id, 0)) AS b, max(nvl2(id, cast(id AS string), '')) AS c, avg(nvl2(id, id % 7, 0)) AS e, count(nvl2(id, NULL, id)) FILTER (WHERE id > 3) AS f FROM texts GROUP BY flag;
+SELECT nvl2(n15, n15, 0) AS k, nvl2(n15, 1, 2) AS k2, sum(nvl2(n15, n15, 1)) AS a, max(-n15) AS b, count(*) AS c FROM tame GROUP BY 1, 2;
+SELECT id, nvl2(i, i, 0) AS a, nvl2(i, -i, 1) AS b FROM tame ORDER BY nvl2(i, i, 0), -i, id LIMIT 9;
+SELECT id FROM tame WHERE (nvl2(i, i, 0) > 2 AND -i < -3) OR (nvl2(z, i, 1) > 0 AND -z < 0) OR (reverse(k) > 'b' AND nvl2(k, true, false));
+SELECT id, CASE WHEN z > 0 THEN nvl2(z, -z, 0) ELSE -z END AS a, nvl2(z, z, 1) AS b, -z AS c FROM tame;
+-- expect[ansi=true]: error DIVIDE_BY_ZERO
+-- errors: exact
+-- set: spark.pysparkPipeline.exclude=div,negative
+SELECT id, -z AS a, 10 div z AS b FROM tame WHERE id < 40;
 -- Rows that Spark does not evaluate, and the first row that raises.
 SELECT id, CASE WHEN z <> 0 THEN 10 div z END AS a, IF(z > 0, 5 div z, -1) AS b, coalesce(i, 10 div z) AS c FROM tame WHERE i IS NOT NULL OR z <> 0;
 SELECT id FROM tame WHERE z <> 0 AND 10 div z > 4;

@@ -159,7 +159,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
     }
 
   private def isWorth(changed: SparkPlan): Boolean =
-    !model.isOn || JvmExpressions.calls(changed).distinctBy(_.canonicalized).length <= CostModel.JvmExpressions
+    !model.isOn || JvmExpressions.countCalls(changed) <= CostModel.JvmCalls
 
   /** Leave the top operators of a region to Spark whose expressions Spark evaluates, and whose rows Spark reads. */
   private def withoutJvmTop(region: SparkPlan): SparkPlan = region match {

@@ -1,80 +1,14 @@
 package org.apache.spark.sql.pysparkpipeline
 
-import org.apache.spark.sql.catalyst.InternalRow
+import java.util.IdentityHashMap
+
+import scala.annotation.tailrec
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction, TypedImperativeAggregate}
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
-import org.apache.spark.sql.types.{DataType, LongType, StructField, StructType}
-
-/**
- * An expression of a converted operator that Spark's own code evaluates, in the executor's JVM, over chunks of the columns
- * that it reads ([[ExpressionServer]]).
- */
-case class JvmExpression(child: Expression) extends UnaryExpression {
-  override def dataType: DataType = child.dataType
-  override def nullable: Boolean = child.nullable
-  override def eval(input: InternalRow): Any = child.eval(input)
-  override def genCode(ctx: CodegenContext): ExprCode = child.genCode(ctx)
-  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = child.genCode(ctx)
-  override def prettyName: String = child.prettyName
-  override def sql: String = child.sql
-  override def toString: String = s"jvm($child)"
-  override protected def withNewChildInternal(newChild: Expression): JvmExpression = copy(child = newChild)
-
-  /** The columns that it reads, in a fixed order: the arguments of the call in the engine. */
-  lazy val columns: Seq[Attribute] = child.references.toSeq
-
-  def call: JvmExpressionCall = JvmExpressionCall(child, columns)
-}
-
-/** What an executor needs to evaluate a [[JvmExpression]]: the expression, and the columns that it reads. */
-case class JvmExpressionCall(expression: Expression, columns: Seq[Attribute]) extends JvmCall {
-
-  override def inputs: StructType = JvmExpressions.fields(columns)
-
-  override def result: StructType = JvmCall.result(expression.dataType, expression.nullable)
-
-  /** Return the expression over rows of the columns. The executor calls it: transient fields are set in copies. */
-  def bound: Expression = BindReferences.bindReference(expression, AttributeSeq(columns))
-}
-
-/**
- * An aggregate function that Spark's own code computes for the engine, which groups the rows: each stage updates or merges
- * buffers in the executor's JVM ([[AggregateBuffers]]). `function` is bound to rows of the number of a buffer and `columns`.
- */
-case class JvmAggregate(function: TypedImperativeAggregate[_], columns: Seq[Expression]) extends AggregateFunction {
-  override def children: Seq[Expression] = columns
-  override def dataType: DataType = function.dataType
-  override def nullable: Boolean = function.nullable
-  override def aggBufferSchema: StructType = function.aggBufferSchema
-  override def aggBufferAttributes: Seq[AttributeReference] = function.aggBufferAttributes
-  override def inputAggBufferAttributes: Seq[AttributeReference] = function.inputAggBufferAttributes
-  override def eval(input: InternalRow): Any = function.eval(input)
-  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = function.genCode(ctx)
-  override def prettyName: String = function.prettyName
-  override def toString: String = s"jvm($original)"
-  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): JvmAggregate =
-    copy(columns = newChildren)
-
-  /** The function over the columns, as Spark planned it. */
-  def original: AggregateFunction =
-    function.transform { case r: BoundReference => columns(r.ordinal - 1) }.asInstanceOf[AggregateFunction]
-
-  def call: JvmAggregateCall = JvmAggregateCall(function, columns.zipWithIndex.map { case (c, i) =>
-    StructField(s"c$i", c.dataType, c.nullable)
-  })
-}
-
-object JvmAggregate {
-
-  def apply(function: TypedImperativeAggregate[_]): JvmAggregate = {
-    val columns = function.references.toSeq
-    val row = AttributeReference("buffer", LongType, nullable = false)() +: columns
-    JvmAggregate(BindReferences.bindReference(function: Expression, AttributeSeq(row)).asInstanceOf[TypedImperativeAggregate[_]], columns)
-  }
-}
+import org.apache.spark.sql.types.{BinaryType, StringType, StructField, StructType}
 
 /** Finds the parts of an operator's expressions that `support` leaves to Spark and that Spark can evaluate for the engine. */
 class JvmExpressions(support: Support) {
@@ -91,7 +25,7 @@ class JvmExpressions(support: Support) {
     if (!isHost(plan) || plan.expressions.exists(depth(_) > MaxLevels)) None
     else {
       val changed = plan.mapExpressions(wrapped)
-      if (calls(changed).isEmpty) None else Some(changed)
+      if (calls(changed).isEmpty) None else Some(joined(changed))
     }
 
   /**
@@ -109,7 +43,7 @@ class JvmExpressions(support: Support) {
     case _: HigherOrderFunction | _: TryEval => if (isEvaluable(e)) JvmExpression(e) else e
     case other =>
       val inner = other.mapChildren(wrapped)
-      if (support.argumentReason(inner).nonEmpty && isEvaluable(other)) JvmExpression(other) else inner
+      if ((isOneCondition(inner) || support.argumentReason(inner).nonEmpty) && isEvaluable(other)) JvmExpression(other) else inner
   }
 
   /** Return `a` with its function as [[JvmAggregate]]; one of distinct values reads them in the order of a hash map. */
@@ -140,7 +74,13 @@ object JvmExpressions {
   /** Return `plan` with the expressions and functions themselves in their place. */
   def without(plan: SparkPlan): SparkPlan =
     if (calls(plan).isEmpty) plan
-    else plan.transformExpressions { case JvmExpression(child) => child; case function: JvmAggregate => function.original }
+    else plan.transformExpressions { case j: JvmExpression => j.child; case function: JvmAggregate => function.original }
+
+  /** Return the number of calls that evaluate what Spark evaluates for the engine. */
+  def countCalls(plan: SparkPlan): Int = {
+    val (shared, alone) = calls(plan).partition { case j: JvmExpression => j.shared.nonEmpty case _ => false }
+    shared.collect { case j: JvmExpression => j.together }.distinct.length + alone.distinctBy(_.canonicalized).length
+  }
 
   def fields(columns: Seq[Attribute]): StructType = StructType(columns.map(c => StructField(c.name, c.dataType, c.nullable)))
 
@@ -159,5 +99,53 @@ object JvmExpressions {
       levels += 1
     }
     levels
+  }
+
+  /**
+   * Return `plan` with one call for the expressions that are evaluated for the same rows and read the same columns. One
+   * that occurs in two lists keeps its own call, which the lists share.
+   */
+  private def joined(plan: SparkPlan): SparkPlan = {
+    val lists = ofSameRows(plan).map(_.flatMap(ofEachRow(_)))
+    val together = new IdentityHashMap[JvmExpression, Seq[Expression]]
+    lists.foreach { list =>
+      val elsewhere = lists.filterNot(_ eq list).flatten.map(_.canonicalized).toSet
+      val own = list.filter(j => j.columns.nonEmpty && !elsewhere(j.canonicalized))
+      own.groupBy(_.child.references).values.foreach { group =>
+        val expressions = group.map(_.child).distinct
+        if (expressions.length > 1) group.foreach(together.put(_, expressions))
+      }
+    }
+    plan.transformExpressions { case j: JvmExpression if together.containsKey(j) => j.copy(together = together.get(j)) }
+  }
+
+  /** Return the lists of expressions that `plan` evaluates for the same rows. */
+  private def ofSameRows(plan: SparkPlan): Seq[Seq[Expression]] = plan match {
+    case p: ProjectExec => Seq(p.projectList)
+    case a: BaseAggregateExec => Seq(a.groupingExpressions, a.aggregateExpressions, a.resultExpressions)
+    case t: TakeOrderedAndProjectExec => Seq(t.sortOrder, t.projectList)
+    case s: SortExec => Seq(s.sortOrder)
+    case _ => Nil
+  }
+
+  /** Return the expression at the end of a chain of single arguments: it is evaluated for each row that the chain is. */
+  @tailrec private def ofEachRow(e: Expression): Option[JvmExpression] = e match {
+    case j: JvmExpression => Some(j)
+    case other => other.children match {
+      case Seq(child) => ofEachRow(child)
+      case _ => None
+    }
+  }
+
+  /** Return whether `e` joins two conditions that Spark evaluates. One over a text is cheaper alone, for distinct texts. */
+  private def isOneCondition(e: Expression): Boolean = e match {
+    case And(left: JvmExpression, right: JvmExpression) => !isOfText(left) && !isOfText(right)
+    case Or(left: JvmExpression, right: JvmExpression) => !isOfText(left) && !isOfText(right)
+    case _ => false
+  }
+
+  private def isOfText(j: JvmExpression): Boolean = j.columns match {
+    case Seq(column) => column.dataType == BinaryType || column.dataType.isInstanceOf[StringType]
+    case _ => false
   }
 }

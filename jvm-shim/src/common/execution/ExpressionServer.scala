@@ -16,21 +16,23 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.{SparkEnv, TaskContext}
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{MutableProjection, SpecificInternalRow}
+import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow, MutableProjection, SpecificInternalRow}
 import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DataType, StructField, StructType}
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-/** What the worker of a task may ask the JVM to compute over chunks of `inputs`: a chunk with one column. */
+/** What the worker of a task may ask the JVM to compute over chunks of `inputs`: a chunk of `result`. */
 trait JvmCall extends Serializable {
   def inputs: StructType
   def result: StructType
 }
 
 object JvmCall {
-  def result(t: DataType, nullable: Boolean = true): StructType = StructType(Seq(StructField("value", t, nullable)))
+  def result(t: DataType): StructType = StructType(Seq(StructField("value", t)))
+
+  def result(of: Seq[Expression]): StructType = StructType(of.map(e => StructField("value", e.dataType, e.nullable)))
 }
 
 /**
@@ -108,7 +110,7 @@ class ExpressionServer(
         try {
           if (evaluators(number) == null) evaluators(number) = evaluator(calls(number))
           val (count, result) = evaluators(number).evaluate(message)
-          evaluated.add(count)
+          evaluated.add(count.toLong * calls(number).result.length)
           out.writeByte(0)
           out.writeInt(result.length)
           out.write(result)
@@ -188,22 +190,26 @@ private abstract class ChunkEvaluator(call: JvmCall) extends AutoCloseable {
 }
 
 private class ExpressionEvaluator(call: JvmExpressionCall) extends ChunkEvaluator(call) {
+  private val arguments = new GenericInternalRow(call.columns.length)
+  private val readers = call.columns.map(c => InternalRow.getAccessor(c.dataType, c.nullable)).toArray
   private val result = new SpecificInternalRow(call.result)
-  private val projection = MutableProjection.create(Seq(call.bound)).target(result)
+  private val projection = MutableProjection.create(call.bound).target(result)
 
   override protected def results(batch: ColumnarBatch): Iterator[InternalRow] =
-    new Iterator[InternalRow] {
-      private val count = batch.numRows()
-      private var position = 0
-
-      override def hasNext: Boolean = position < count
-
-      override def next(): InternalRow = {
-        projection(copied(batch.getRow(position)))
-        position += 1
-        result
-      }
+    Iterator.range(0, batch.numRows()).map { position =>
+      read(copied(batch.getRow(position)))
+      projection(arguments)
+      result
     }
+
+  /** Read each argument once, however many expressions read it. */
+  private def read(row: InternalRow): Unit = {
+    var i = 0
+    while (i < readers.length) {
+      arguments.update(i, readers(i)(row, i))
+      i += 1
+    }
+  }
 }
 
 private class StepEvaluator(step: JvmStep, buffers: AggregateBuffers) extends ChunkEvaluator(step) {

@@ -15,7 +15,8 @@ case class PipelineOperatorExec(original: SparkPlan) extends SparkPlan {
 
   override def children: Seq[SparkPlan] = original.children
 
-  override def output: Seq[Attribute] = original.output
+  /** A filter drops the NULLs of `isnotnull(x)` also if Spark evaluates it for the engine. */
+  override lazy val output: Seq[Attribute] = JvmExpressions.without(original).output
 
   override def outputPartitioning: Partitioning = original.outputPartitioning
 

@@ -67,8 +67,8 @@ object CostModel {
   /** An outer join builds the preserved side only if the other side is this many times larger. */
   val PreservedFactor = 4
 
-  /** Spark evaluates at most this many expressions of an operator for the engine: each is a call of its own. */
-  val JvmExpressions = 4
+  /** Spark evaluates expressions of an operator for the engine in at most this many calls. */
+  val JvmCalls = 4
 
   private def workerBytes: Long =
     Option(SparkEnv.get).flatMap(_.conf.get(PYSPARK_EXECUTOR_MEMORY)).map(_ << 20).getOrElse(Long.MaxValue)

@@ -15,7 +15,6 @@ import org.apache.spark.{Partition, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, InterpretedUnsafeProjection, UnsafeProjection, UnsafeRow}
-import org.apache.spark.sql.execution.arrow.ArrowWriter
 import org.apache.spark.sql.types.{StructField, StructType}
 import org.apache.spark.sql.util.ArrowUtils
 import org.apache.spark.sql.vectorized.{ArrowColumnVector, ColumnarBatch, ColumnVector}
@@ -121,17 +120,17 @@ class ChunkReader(schema: StructType, allocator: BufferAllocator) extends AutoCl
 /** Encodes rows as record batch messages. Owns `allocator`. */
 class RowEncoder(schema: StructType, allocator: BufferAllocator) extends AutoCloseable {
   private val root = VectorSchemaRoot.create(ArrowChunks.arrowSchema(schema), allocator)
-  private val arrow = ArrowWriter.create(root)
+  private val writer = new ChunkWriter(root, schema)
 
   /** Return the number of the next rows, at most `maxRows`, and their message. */
   def encode(rows: Iterator[InternalRow], maxRows: Int): (Int, Array[Byte]) = {
-    arrow.reset()
+    writer.begin()
     var count = 0
     while (count < maxRows && rows.hasNext) {
-      arrow.write(rows.next())
+      writer.write(rows.next(), count)
       count += 1
     }
-    arrow.finish()
+    writer.finish(count)
     val batch = new VectorUnloader(root).getRecordBatch
     val out = new ByteArrayOutputStream()
     try MessageSerializer.serialize(new WriteChannel(Channels.newChannel(out)), batch) finally batch.close()

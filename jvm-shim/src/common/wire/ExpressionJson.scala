@@ -1,5 +1,7 @@
 package org.apache.spark.sql.pysparkpipeline
 
+import java.util.IdentityHashMap
+
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
@@ -33,6 +35,9 @@ class ExpressionJson(withContexts: Boolean = true) {
   /** What Spark evaluates for the engine, expressions and steps of aggregate functions; calls refer to them by number (`number`). */
   val jvmCalls: ArrayBuffer[JvmCall] = ArrayBuffer.empty
 
+  /** The numbers of calls that several expressions share, by the list of these. */
+  private val shared = new IdentityHashMap[Seq[Expression], Int]
+
   /** The number of levels of the deepest written expression. */
   var depth: Int = 0
 
@@ -56,6 +61,7 @@ class ExpressionJson(withContexts: Boolean = true) {
       node.set[ObjectNode]("function", function)
       node
     case w: WindowExpression => WindowExpressions.write(w, call(_, level))
+    case j: JvmExpression if j.shared.nonEmpty => nested(ExpressionJson.plain(j), level)
     case other if level > ExpressionJson.NestedLevels => postorder(other, level)
     case other => call(other, level)
   }
@@ -66,7 +72,8 @@ class ExpressionJson(withContexts: Boolean = true) {
     val positions = mutable.Stack.empty[Int]
     val pending = mutable.Stack((root, rootLevel, false))
     while (pending.nonEmpty) {
-      val (e, level, areArgumentsWritten) = pending.pop()
+      val (next, level, areArgumentsWritten) = pending.pop()
+      val e = ExpressionJson.plain(next)
       if (!areArgumentsWritten && !ExpressionJson.isLeaf(e)) {
         pending.push((e, level, true))
         FunctionCall.of(e).args.reverseIterator.foreach(arg => pending.push((arg, level + 1, false)))
@@ -107,6 +114,12 @@ class ExpressionJson(withContexts: Boolean = true) {
       case j: JvmExpression =>
         fields.put("number", jvmCalls.length)
         jvmCalls += j.call
+      case results: JvmResults =>
+        fields.put("results", results.expressions.length)
+        fields.put("number", shared.computeIfAbsent(results.expressions, _ => {
+          jvmCalls += results.call
+          jvmCalls.length - 1
+        }))
       case function: JvmAggregate =>
         fields.put("number", jvmCalls.length)
         jvmCalls ++= function.call.steps
@@ -126,6 +139,12 @@ object ExpressionJson {
   import Json._
 
   private val NestedLevels = 64
+
+  /** Return `e` as plans have it: an expression that Spark evaluates with others is a field of their results. */
+  private def plain(e: Expression): Expression = e match {
+    case j: JvmExpression => j.shared.map(_.value(j.child)).getOrElse(j)
+    case other => other
+  }
 
   private def isLeaf(e: Expression): Boolean = e.children.isEmpty || isSubquery(e) || FunctionCall.of(e).args.isEmpty
 

@@ -30,6 +30,7 @@ object FunctionCall {
 
   def of(e: Expression): FunctionCall = e match {
     case j: JvmExpression => FunctionCall(ExpressionJson.name(j), j.columns, Nil)
+    case r: JvmResults => FunctionCall("JvmExpression", r.arguments, Nil)
     case a: JvmAggregate => FunctionCall(ExpressionJson.name(a), a.columns, Nil)
     case i: Invoke => method(i)
     case c: Cast if isUnheld(c) && isSameType(c.child, c) => FunctionCall("Alias", Seq(c.child), Nil)

@@ -127,7 +127,7 @@ class JvmBuffers(State):
     def _ask(self, step: _Step, columns: list[pa.Array], kind: DataType) -> pa.Array:
         if self._evaluate is None:
             raise EngineBugError("a fragment with functions that Spark computes runs without Spark")
-        return self._evaluate(self._first_step + step, make_chunk(columns, len(columns[0])), kind)
+        return self._evaluate(self._first_step + step, make_chunk(columns, len(columns[0])), [kind])[0]
 
 
 _PLANNED = {**ONE_CORE_A_TASK, **OBJECT_HASH_AGGREGATION}
