@@ -336,15 +336,16 @@ def test_a_filter_that_spark_evaluates_knows_which_columns_are_not_null(
         **_SETTINGS,
         _OPTION + "cost.enabled": "false",
         _OPTION + "exclude": "IsNotNull",
+        _OPTION + "jvmExpressions": "true",
         "spark.sql.adaptive.enabled": "true",
         "spark.sql.shuffle.partitions": "50",
     }
-    grouped = "SELECT k, sum(v) AS s FROM rows GROUP BY k"
-    query = f"SELECT r.k, sum(r.v + t.s) FROM rows r JOIN ({grouped}) t USING (k) GROUP BY 1"
+    left, right = (f"(SELECT v % {n} AS k, max(v) AS m FROM rows GROUP BY 1)" for n in (70, 7))
+    query = f"SELECT /*+ BROADCAST(b) */ a.k, b.k FROM {left} a JOIN {right} b ON a.m = b.m"
     with configured(spark, settings):
         frame = spark.sql(query)
         assert len(frame.collect()) == 7
         jvm_frame: Any = frame._jdf
         plan = jvm_frame.queryExecution().executedPlan().toString()
     final = plan[: plan.index("Initial Plan")]
-    assert "jvm(isnotnull(" in final and "AQEShuffleRead coalesced" in final, final
+    assert "jvm(isnotnull(" in final and final.count("AQEShuffleRead coalesced") == 2, final
