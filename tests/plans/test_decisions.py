@@ -349,3 +349,68 @@ def test_a_filter_that_spark_evaluates_knows_which_columns_are_not_null(
         plan = jvm_frame.queryExecution().executedPlan().toString()
     final = plan[: plan.index("Initial Plan")]
     assert "jvm(isnotnull(" in final and final.count("AQEShuffleRead coalesced") == 2, final
+
+
+@pytest.fixture
+def totals(spark: SparkSession, _tables: None, tmp_path: Path) -> Iterator[Callable[..., tuple[int, int]]]:
+    """Return a function that runs a query over the table ``facts``, and returns how many exchanges are reused, and how
+    many functions of groups the total is computed from.
+    """
+    columns = ("id AS k", "id % 7 AS g", "CAST(id % 5 AS int) AS v", "CAST(id AS decimal(12, 2)) AS p", "id / 7D AS d")
+    with configured(spark, {_OPTION + "enabled": "false"}):
+        spark.range(1000).selectExpr(*columns).write.parquet(str(tmp_path / "facts"))
+        spark.read.parquet(str(tmp_path / "facts")).createOrReplaceTempView("facts")
+
+    def run(query: str, settings: Mapping[str, str] | None = None) -> tuple[int, int]:
+        mode = spark._jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted")  # type: ignore[union-attr]
+        with configured(spark, {**_SETTINGS, **(settings or {})}):
+            frame = spark.sql(query)
+            frame.collect()
+            execution: Any = frame._jdf.queryExecution()  # type: ignore[operator]
+            reused = execution.explainString(mode).count("ReusedExchange [Reuses")
+            return reused, execution.optimizedPlan().toString().count("AS group#")
+
+    with time_limit(spark):
+        yield run
+
+
+_PAIRS = "FROM facts l JOIN facts r ON l.k = r.k WHERE r.v > 1"
+
+
+def _share(groups: str, total: str, rows: str = _PAIRS) -> str:
+    return f"SELECT l.g, {groups} AS x {_PAIRS} GROUP BY l.g HAVING {groups} > (SELECT {total} {rows})"
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
+@pytest.mark.parametrize("reduction", ["always", "never"])
+@pytest.mark.parametrize("function", ["sum(l.p * r.v)", "sum(r.v)", "count(*)", "max(l.p)"])
+def test_a_global_aggregation_over_joins_comes_from_the_groups(
+    totals: Callable[..., tuple[int, int]], aqe: str, reduction: str, function: str
+) -> None:
+    settings = {"spark.sql.adaptive.enabled": aqe, _OPTION + "join.reduction": reduction}
+    reused, functions = totals(_share(function, f"{function} / 9"), settings)
+    assert reused >= 1 and functions == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "settings"),
+    [
+        (_share("sum(r.v)", "sum(r.v)"), {"spark.sql.exchange.reuse": "false"}),
+        (_share("sum(r.v)", "sum(r.v)"), {_OPTION + "enabled": "false"}),
+        (_share("sum(r.v)", "sum(r.v)", _PAIRS.replace("> 1", "> 2")), {}),
+        (_share("sum(l.v)", "sum(l.v)", "FROM facts l LEFT SEMI JOIN facts r ON l.k = r.k AND r.v > 1"), {}),
+        (_share("sum(r.v)", "sum(l.v)"), {}),
+        (_share("sum(r.v)", "max(r.v)"), {}),
+        (_share("sum(l.k)", "sum(l.k)"), {}),
+        (_share("sum(l.d)", "sum(l.d)"), {}),
+        (_share("max(l.d)", "max(l.d)"), {}),
+        (_share("avg(r.v)", "avg(r.v)"), {}),
+        (_share("count(DISTINCT r.v)", "count(DISTINCT r.v)"), {}),
+        (_share("count(*) + max(l.v DIV r.v)", "count(*)"), {}),
+        ("SELECT g, max(v) AS x FROM facts GROUP BY g HAVING max(v) < (SELECT max(v) FROM facts)", {}),
+    ],
+)  # fmt: skip
+def test_a_global_aggregation_reads_rows_unless_groups_give_its_value(
+    totals: Callable[..., tuple[int, int]], query: str, settings: Mapping[str, str]
+) -> None:
+    assert totals(query, settings)[1] == 0
