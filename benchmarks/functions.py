@@ -25,6 +25,7 @@ _EXPRESSIONS = r"""
     initcap(l_comment); length(l_comment); ascii(l_comment); reverse(l_comment); trim(l_comment);
     concat(l_comment, l_shipmode); concat_ws('-', l_comment, l_shipmode); instr(l_comment, 'the');
     locate('the', l_comment, 3); replace(l_comment, 'the', 'a'); translate(l_comment, 'aeiou', '12345');
+    translate(l_comment, 'aeiou', 'áéíóú');
     substring_index(l_comment, ' ', 2); lpad(l_comment, 40, '*'); rpad(l_comment, 10, '*'); repeat(l_shipmode, 3);
     left(l_comment, 4); right(l_comment, 4); l_comment like '%the%a%'; contains(l_comment, 'the');
     startswith(l_comment, 'the'); l_comment rlike '[a-c]+ing'; regexp_replace(l_comment, '[aeiou]+', '-');
@@ -32,6 +33,7 @@ _EXPRESSIONS = r"""
     format_number(cast(l_extendedprice as double), 2);
     regexp_extract(l_comment, '([a-z]+) ([a-z]+)', 2); md5(l_comment); sha2(l_comment, 256); crc32(l_comment);
     base64(encode(l_comment, 'utf-8')); unbase64(base64(encode(l_comment, 'utf-8'))); hex(l_orderkey);
+    hex(l_orderkey * l_partkey); bin(l_orderkey * l_partkey);
     conv(cast(l_orderkey as string), 10, 16); luhn_check(cast(l_orderkey as string)); regexp_instr(l_comment, '[x-z]');
     elt(l_linenumber % 3 + 1, l_comment, l_shipmode, l_returnflag); contains(encode(l_comment, 'utf-8'), X'74');
     bit_get(l_orderkey, l_linenumber); bitmap_bucket_number(l_orderkey); bitmap_bit_position(l_orderkey);

@@ -28,7 +28,6 @@ from pyspark_pipeline.kernels.message_digests import DIGESTS, MessageDigest
 from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
 
-_LOW_64 = (1 << 64) - 1
 _MOST_BYTES = 2**31 - 1
 _HEX_DIGITS = re.compile("[0-9a-fA-F]*", re.ASCII)
 
@@ -117,10 +116,21 @@ def _crc32(call: Call, settings: ExpressionSettings) -> Kernel:
     return _number_of_bytes(crc32.checksums, crc32.TABLE)
 
 
+def _digits_of_bits(width: int) -> Kernel:
+    """Build the kernel of the digits, of ``width`` bits, of the two's complement, without leading zeros."""
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        column = to_array(values[0], rows)
+        ends, out = allocate(rows + 1, np.int32), allocate(64 // width * rows, np.uint8)
+        digit_texts.write_bits(numbers(column), width, out, ends)
+        return string_array(ends, out[: ends[-1]].copy(), validity_of([column]))
+
+    return Kernel(run=run)
+
+
 @function("Hex", [case(["bigint"])])
 def _hex_number(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Return the hexadecimal digits of the two's complement, without leading zeros."""
-    return per_value(lambda number: f"{number & _LOW_64:X}", pa.string())
+    return _digits_of_bits(4)
 
 
 @function("Hex", [case(["string", "binary"])])
@@ -158,8 +168,7 @@ def _to_binary(call: Call, settings: ExpressionSettings) -> Kernel:
 
 @function("Bin", [case(["bigint"])])
 def _bin(call: Call, settings: ExpressionSettings) -> Kernel:
-    """Return the binary digits of the two's complement, without leading zeros."""
-    return per_value(lambda number: f"{number & _LOW_64:b}", pa.string())
+    return _digits_of_bits(1)
 
 
 @function("Base64.encode", [case(["binary"], ["boolean"], literal=[1])])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -54,10 +55,16 @@ def sliced(texts: pa.Array, find: Find, validity: pa.Buffer | None) -> pa.String
     return string_array(ends, out, validity)
 
 
-def mapped(texts: pa.Array, write: Write) -> pa.StringArray:
-    """Map the bytes of each string: ``write(offsets, bytes, ends, out)`` writes at most as many bytes as it reads."""
+def mapped(texts: pa.Array, write: Write, growth: float = 1) -> pa.StringArray:
+    """Map the bytes of each string; raise ``ArrowCapacityError`` beyond 2 GiB.
+
+    ``write(offsets, bytes, ends, out)`` writes at most ``growth`` times as many bytes as it reads.
+    """
     offsets, data = text_of(texts)
     ends = np.empty(len(texts) + 1, dtype=np.int32)
-    out = allocate(int(offsets[-1]) - int(offsets[0]), np.uint8)
+    room = math.ceil(growth * (int(offsets[-1]) - int(offsets[0])))
+    if room > _MOST_BYTES:
+        raise pa.ArrowCapacityError(f"{room} bytes of strings")
+    out = allocate(room, np.uint8)
     write(offsets, data, ends, out)
     return string_array(ends, out[: ends[-1]], validity_of([texts]))

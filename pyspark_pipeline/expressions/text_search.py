@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from pyspark_pipeline.expressions.per_value import per_row, per_value
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.text_arrays import mapped, sliced
 from pyspark_pipeline.expressions.values import from_numbers, to_array
-from pyspark_pipeline.kernels import text_slices
+from pyspark_pipeline.kernels import text_slices, text_translate
 from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array
 from pyspark_pipeline.kernels.decimal_words import EACH_ROW, ONE_ROW, validity_of
 from pyspark_pipeline.kernels.jit import frozen
@@ -108,7 +108,7 @@ def _translate(call: Call, settings: ExpressionSettings) -> Kernel:
         to = by[position] if position < len(by) else "\0"
         table.setdefault(ord(character), None if to == "\0" else to)
     if not (search + by).isascii():
-        return per_value(lambda text: text.translate(table), pa.string())
+        return _translation(table)
     entries = np.arange(256, dtype=np.int16)
     for code, to in table.items():
         entries[code] = -1 if to is None else ord(to)
@@ -117,6 +117,21 @@ def _translate(call: Call, settings: ExpressionSettings) -> Kernel:
         text_slices.map_bytes(offsets, data, entries, ends, out)
 
     return Kernel(run=lambda values, rows: mapped(to_array(values[0], rows), write), by_dictionary=True)
+
+
+def _translation(table: Mapping[int, str | None]) -> Kernel:
+    """Build the kernel that replaces the characters of ``table``, by code point, by strings."""
+    codes = sorted(table)
+    texts = [(table[code] or "").encode() for code in codes]
+    places = frozen(np.array(codes, dtype=np.int32))
+    starts = frozen(np.cumsum([0, *map(len, texts)], dtype=np.int32))
+    data = frozen(np.frombuffer(b"".join(texts) or b"\0", dtype=np.uint8))
+    growth = max(1, *(len(text) / len(chr(code).encode()) for code, text in zip(codes, texts, strict=True)))
+
+    def write(offsets: Int32Array, read: UInt8Array, ends: Int32Array, out: UInt8Array) -> None:
+        text_translate.translate(offsets, read, places, starts, data, ends, out)
+
+    return Kernel(run=lambda values, rows: mapped(to_array(values[0], rows), write, growth), by_dictionary=True)
 
 
 by_constants("StringTranslate", [case(["string"], ["string"], ["string"])], [1, 2])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 
 #: Whether a text has a correct check digit; one that is not of ASCII characters is not decided.
@@ -98,3 +98,27 @@ def write_in_base(
             to += size
         ends[row + 1] = to
     return overflow
+
+
+@kernel
+def write_bits(numbers: Int64Array, width: int, out: UInt8Array, ends: Int32Array) -> None:
+    """Write the two's complement of numbers in digits of ``width`` bits, without leading zeros.
+
+    ``out`` has room for 64 / ``width`` bytes a row; ``ends`` has shape (rows + 1,).
+    """
+    to = np.int64(0)
+    ends[0] = 0
+    step, mask = np.uint64(width), np.uint64((1 << width) - 1)
+    for row in range(numbers.shape[0]):
+        left = np.uint64(numbers[row]) >> step
+        size = 1
+        while left != np.uint64(0):
+            left >>= step
+            size += 1
+        left = np.uint64(numbers[row])
+        for place in range(to + size - 1, to - 1, -1):
+            digit = np.int64(left & mask)
+            left >>= step
+            out[place] = digit + (_ZERO if digit < 10 else _UPPER - 10)
+        to += size
+        ends[row + 1] = to

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyspark_pipeline.expressions.text_rare import is_luhn_number
-from pyspark_pipeline.kernels.digit_texts import UNDECIDED, check_digits, write_in_base
+from pyspark_pipeline.kernels.digit_texts import UNDECIDED, check_digits, write_bits, write_in_base
+from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.text_parse import text_of
 
 _ALL = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -60,3 +61,11 @@ def test_check_digits(texts: list[str]) -> None:
     check_digits(*text_of(pa.array(texts, pa.string())), found)
     for text, verdict in zip(texts, found.tolist(), strict=True):
         assert verdict == UNDECIDED if not text.isascii() else verdict == is_luhn_number(text)
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 300), max_size=20), st.sampled_from([1, 4]))
+def test_digits_of_bits(numbers: list[int], width: int) -> None:
+    ends, out = np.empty(len(numbers) + 1, dtype=np.int32), np.empty(64 * len(numbers), dtype=np.uint8)
+    write_bits(frozen(np.array(numbers, dtype=np.int64)), width, out, ends)
+    found = [out[start:end].tobytes().decode() for start, end in pairwise(ends.tolist())]
+    assert found == [f"{number % 2**64:{'b' if width == 1 else 'X'}}" for number in numbers]

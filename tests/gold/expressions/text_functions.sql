@@ -9,7 +9,7 @@ SELECT id, locate('a', s, pos) AS a, locate('a', s, NULL) AS b FROM texts;
 SELECT id, substring_index(s, 'a', 1) AS a, substring_index(s, 'a', -1) AS b, substring_index(s, 'a', 2) AS c, substring_index(s, 'a', -2) AS d, substring_index(s, '', 1) AS e, substring_index(s, 'b', 0) AS f, substring_index(s, ' ', 1) AS g, substring_index(flag, 'R', -1) AS h FROM texts;
 SELECT id, substring_index(repeat(s, 5), 'aa', 2) AS a, substring_index(repeat('a', 5) || s, 'aa', -3) AS b, substring_index(repeat('a', 5) || s, 'aa', 3) AS c, substring_index(repeat('ab', 3) || s, 'ab', -2) AS d FROM texts;
 SELECT id, replace(s, 'a', 'xyz') AS a, replace(s, 'a') AS b, replace(s, '', 'x') AS c, replace(s, 'ab', '') AS d, replace(s, s2, '-') AS e, replace(s, '本', '木') AS f, replace(flag, 'R', NULL) AS g FROM texts;
-SELECT id, translate(s, 'abc', 'xy') AS a, translate(s, 'aab', 'xyz') AS b, translate(s, '', 'x') AS c, translate(s, '日本😀', 'x日') AS d FROM texts;
+SELECT id, translate(s, 'abc', 'xy') AS a, translate(s, 'aab', 'xyz') AS b, translate(s, '', 'x') AS c, translate(s, '日本😀', 'x日') AS d, translate(s, 'abc é', '日😀é') AS e, translate(s, 'é本b', '') AS f FROM texts;
 SELECT id, find_in_set(s, 'a,b,abc,,日本') AS a, find_in_set(s, s2) AS b, find_in_set(flag, 'A,R') AS c FROM texts;
 SELECT id, contains(s, s2) AS a, startswith(s, s2) AS b, endswith(s, s2) AS c, contains(s, flag) AS d FROM texts;
 SELECT id, lpad(s, 5, 'xy') AS a, rpad(s, 5, 'xy') AS b, lpad(s, 0, 'x') AS c, rpad(s, -1, 'x') AS d, lpad(s, 3, '') AS e, rpad(s, 7) AS f, lpad(s, 12, '日本') AS g, lpad(flag, 2, '-') AS h FROM texts;
