@@ -33,10 +33,10 @@ object Exclusions {
   def of(conf: SQLConf): Exclusions = new Exclusions(parsed(Settings.text(conf, "exclude")).map(lower).toSet)
 
   /** Return the names in `value` that neither a function nor an operator has. */
-  def unknown(value: String): Seq[String] = {
-    val known = this.known.map(lower).toSet
-    parsed(value).filterNot(name => known(lower(name)))
-  }
+  def unknown(value: String): Seq[String] = parsed(value).filterNot(name => lowerKnown(lower(name)))
+
+  /** Made once: options are checked in every step of planning. */
+  private lazy val lowerKnown: Set[String] = known.map(lower).toSet
 
   /** Return all names that the option takes: of functions in SQL and in the manifest, and of operators. */
   def known: Seq[String] = {
