@@ -126,7 +126,7 @@ def _translation(table: Mapping[int, str | None]) -> Kernel:
     places = frozen(np.array(codes, dtype=np.int32))
     starts = frozen(np.cumsum([0, *map(len, texts)], dtype=np.int32))
     data = frozen(np.frombuffer(b"".join(texts) or b"\0", dtype=np.uint8))
-    growth = max(1, *(len(text) / len(chr(code).encode()) for code, text in zip(codes, texts, strict=True)))
+    growth = max([1, *(len(text) / len(chr(code).encode()) for code, text in zip(codes, texts, strict=True))])
 
     def write(offsets: Int32Array, read: UInt8Array, ends: Int32Array, out: UInt8Array) -> None:
         text_translate.translate(offsets, read, places, starts, data, ends, out)
