@@ -1,7 +1,7 @@
 """Times queries while one function or operator at a time stays in Spark (option ``exclude``).
 
-Vanilla Spark runs each query; the engine runs it once for each name that its converted plan has, with this name
-excluded. ``ratio`` is Spark's median warm time divided by the engine's, so the worst shows what one unsupported
+For each name that the converted plan of a query has, vanilla Spark and the engine with this name excluded run the query
+alternately. ``ratio`` is Spark's median warm time divided by the engine's, so the worst shows what one unsupported
 function costs a query. Names that no plan has are listed as ``not_used``; the file is written after each name::
 
     python -m benchmarks.switch_off --suite tpcds --scale 1 --names stddev_samp,Window,CaseWhen
@@ -38,13 +38,14 @@ def choose(used: Mapping[str, Sequence[str]], names: Sequence[str], per_name: in
     return {name: [query for query, found in used.items() if name in found][:per_name] for name in wanted}
 
 
-def measure(query: Query, engine: Engine, runs: int) -> Measurement:
-    """Run ``query`` ``runs`` times, the first cold."""
-    result = Measurement()
+def measure(query: Query, engines: Mapping[str, Engine], runs: int) -> dict[str, Measurement]:
+    """Run ``query`` ``runs`` times on each engine, alternately, the first cold."""
+    measured = {name: Measurement() for name in engines}
     for number in range(runs):
-        if result.error is None:
-            run_once(query, engine, result, is_first=number == 0)
-    return result
+        for name, engine in engines.items():
+            if measured[name].error is None:
+                run_once(query, engine, measured[name], is_first=number == 0)
+    return measured
 
 
 def compare(query: Query, vanilla: Measurement, excluded: Measurement) -> dict[str, Any]:
@@ -68,7 +69,6 @@ def run(
     used = {name: pipeline.call("names", sql=query.sql)["names"] for name, query in by_name.items()}
     chosen = choose(used, words.names.split(",") if words.names else [], words.per_name)
     meta = {"suite": suite.name, "scale": words.scale, "runs": words.runs, "versions": report.versions()}
-    vanilla: dict[str, Measurement] = {}
     results: dict[str, dict[str, Any]] = {}
     document: dict[str, Any] = {"meta": meta, "names": results, "summary": summary(results, set(chosen))}
     for name, found in chosen.items():
@@ -76,9 +76,8 @@ def run(
         results[name] = {}
         for number in found:
             query = by_name[number]
-            if number not in vanilla:
-                vanilla[number] = measure(query, engines[SPARK], words.runs)
-            part = compare(query, vanilla[number], measure(query, pipeline, words.runs))
+            measured = measure(query, engines, words.runs)
+            part = compare(query, measured[SPARK], measured[PIPELINE])
             results[name][number] = part
             print(name, number, part, file=sys.stderr, flush=True)
         document = {"meta": meta, "names": results, "summary": summary(results, set(chosen) - set(results))}

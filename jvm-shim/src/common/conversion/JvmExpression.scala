@@ -29,7 +29,9 @@ case class JvmExpression(child: Expression, together: Seq[Expression] = Nil) ext
   def call: JvmExpressionCall = JvmExpressionCall(Seq(child), columns)
 
   /** The call that evaluates it with others; None if it has its own, as after a change of its columns. */
-  def shared: Option[JvmResults] = if (together.contains(child)) Some(JvmResults(together)) else None
+  def shared: Option[JvmResults] = if (isShared) Some(JvmResults(together)) else None
+
+  def isShared: Boolean = together.contains(child)
 }
 
 /**
@@ -45,9 +47,7 @@ case class JvmResults(expressions: Seq[Expression]) extends LeafExpression with 
 
   override def nullable: Boolean = false
 
-  override lazy val dataType: StructType = StructType(results.zipWithIndex.map { case (result, i) =>
-    StructField(s"c$i", result.dataType, result.nullable)
-  })
+  override lazy val dataType: StructType = JvmCall.fields(results)
 
   /** The arguments of the call in the engine. */
   def arguments: Seq[Expression] = columns.map(unscaled)
@@ -83,9 +83,9 @@ object JvmResults {
 /** What an executor needs to evaluate expressions for the engine: these, and the columns that they read. */
 case class JvmExpressionCall(expressions: Seq[Expression], columns: Seq[Attribute]) extends JvmCall {
 
-  override def inputs: StructType = JvmExpressions.fields(columns)
+  override def inputs: StructType = JvmCall.fields(columns)
 
-  override def result: StructType = JvmCall.result(expressions)
+  override def result: StructType = JvmCall.fields(expressions)
 
   /** Return the expressions over rows of the columns. The executor calls it: transient fields are set in copies. */
   def bound: Seq[Expression] = expressions.map(BindReferences.bindReference(_, AttributeSeq(columns)))
@@ -113,9 +113,7 @@ case class JvmAggregate(function: TypedImperativeAggregate[_], columns: Seq[Expr
   def original: AggregateFunction =
     function.transform { case r: BoundReference => columns(r.ordinal - 1) }.asInstanceOf[AggregateFunction]
 
-  def call: JvmAggregateCall = JvmAggregateCall(function, columns.zipWithIndex.map { case (c, i) =>
-    StructField(s"c$i", c.dataType, c.nullable)
-  })
+  def call: JvmAggregateCall = JvmAggregateCall(function, JvmCall.fields(columns))
 }
 
 object JvmAggregate {

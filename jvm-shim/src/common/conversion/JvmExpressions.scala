@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, AggregateFunction, TypedImperativeAggregate}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
-import org.apache.spark.sql.types.{BinaryType, StringType, StructField, StructType}
+import org.apache.spark.sql.types.{BinaryType, StringType}
 
 /** Finds the parts of an operator's expressions that `support` leaves to Spark and that Spark can evaluate for the engine. */
 class JvmExpressions(support: Support) {
@@ -78,11 +78,9 @@ object JvmExpressions {
 
   /** Return the number of calls that evaluate what Spark evaluates for the engine. */
   def countCalls(plan: SparkPlan): Int = {
-    val (shared, alone) = calls(plan).partition { case j: JvmExpression => j.shared.nonEmpty case _ => false }
+    val (shared, alone) = calls(plan).partition { case j: JvmExpression => j.isShared case _ => false }
     shared.collect { case j: JvmExpression => j.together }.distinct.length + alone.distinctBy(_.canonicalized).length
   }
-
-  def fields(columns: Seq[Attribute]): StructType = StructType(columns.map(c => StructField(c.name, c.dataType, c.nullable)))
 
   /** Return whether only the rows that `plan` reads, and not those of another input, are what its expressions read. */
   private def isHost(plan: SparkPlan): Boolean = plan match {

@@ -32,7 +32,10 @@ trait JvmCall extends Serializable {
 object JvmCall {
   def result(t: DataType): StructType = StructType(Seq(StructField("value", t)))
 
-  def result(of: Seq[Expression]): StructType = StructType(of.map(e => StructField("value", e.dataType, e.nullable)))
+  /** Return the schema of the values of `expressions`. */
+  def fields(expressions: Seq[Expression]): StructType = StructType(expressions.zipWithIndex.map { case (e, i) =>
+    StructField(s"c$i", e.dataType, e.nullable)
+  })
 }
 
 /**

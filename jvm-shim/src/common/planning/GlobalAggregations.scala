@@ -21,8 +21,7 @@ object GlobalAggregations extends Rule[LogicalPlan] {
     val totals = scalarSubqueries(plan).flatMap(_.collect { case a: Aggregate if isTotal(a) => a })
     val groups = if (totals.isEmpty) Nil else plan.collectWithSubqueries { case a: Aggregate if isGrouped(a) => a }
     // Options are read only where they matter: a command with an invalid option must run.
-    if (groups.isEmpty || !Settings.flag(conf, "enabled") || !conf.exchangeReuseEnabled ||
-        Readiness.obstacle.nonEmpty) plan
+    if (groups.isEmpty || !SharedAggregations.canReuse(conf)) plan
     else {
       val isWorthwhile = !new CostModel(conf).isOn || (_: Aggregate).exists(_.isInstanceOf[Join])
       val changed = totals.filter(isWorthwhile).flatMap { total =>

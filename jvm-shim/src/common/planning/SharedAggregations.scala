@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.{FilterExec, SparkPlan, SparkStrategy}
+import org.apache.spark.sql.internal.SQLConf
 
 /**
  * Lets two uses of one aggregation share its shuffle (optimizer). A view that a query reads twice, once in a join and once
@@ -23,8 +24,7 @@ object SharedAggregations extends Rule[LogicalPlan] with PredicateHelper {
     val (filtered, whole) = plan.collectWithSubqueries { case a: Aggregate if isCandidate(a) => new Use(a) }
       .partition(_.filteredKeys.nonEmpty)
     // Options are read only where they matter: a command with an invalid option must run.
-    if (filtered.isEmpty || whole.isEmpty || !Settings.flag(conf, "enabled") || !conf.exchangeReuseEnabled ||
-        Readiness.obstacle.nonEmpty) plan
+    if (filtered.isEmpty || whole.isEmpty || !canReuse(conf)) plan
     else {
       val known = whole.map(_.unfiltered).toSet
       val shared = filtered.filter(use => use.hasKeys && known(use.unfiltered))
@@ -32,6 +32,10 @@ object SharedAggregations extends Rule[LogicalPlan] with PredicateHelper {
       else plan.transformWithSubqueries { case a: Aggregate => shared.find(_.of eq a).map(_.filteredAbove).getOrElse(a) }
     }
   }
+
+  /** Return whether fragments that read the same rows can share an exchange. */
+  def canReuse(conf: SQLConf): Boolean =
+    Settings.flag(conf, "enabled") && conf.exchangeReuseEnabled && Readiness.obstacle.isEmpty
 
   private def isCandidate(a: Aggregate): Boolean =
     a.groupingExpressions.nonEmpty && a.groupingExpressions.forall(_.isInstanceOf[Attribute]) && a.deterministic &&

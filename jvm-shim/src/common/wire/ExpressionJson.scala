@@ -43,7 +43,7 @@ class ExpressionJson(withContexts: Boolean = true) {
 
   def write(e: Expression): ObjectNode = nested(e, level = 1)
 
-  private def nested(e: Expression, level: Int): ObjectNode = e match {
+  private def nested(e: Expression, level: Int): ObjectNode = ExpressionJson.plain(e) match {
     case a: Attribute =>
       obj().put("ref", a.exprId.id).put("type", Support.wireName(a.dataType)).put("nullable", a.nullable)
     case v: NamedLambdaVariable =>
@@ -61,7 +61,6 @@ class ExpressionJson(withContexts: Boolean = true) {
       node.set[ObjectNode]("function", function)
       node
     case w: WindowExpression => WindowExpressions.write(w, call(_, level))
-    case j: JvmExpression if j.shared.nonEmpty => nested(ExpressionJson.plain(j), level)
     case other if level > ExpressionJson.NestedLevels => postorder(other, level)
     case other => call(other, level)
   }
