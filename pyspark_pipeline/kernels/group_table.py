@@ -49,6 +49,10 @@ class GroupTable:
 
     def group_ids(self, keys: Sequence[pa.Array]) -> Int64Array:
         """Return the group of every row, found or inserted: int64, shape (rows,). At least one key column."""
+        return self.find(keys)[0]
+
+    def find(self, keys: Sequence[pa.Array]) -> tuple[Int64Array, Int64Array]:
+        """Return what :meth:`group_ids` does, and the first row of every inserted group: int64."""
         rows = len(keys[0])
         parts = [part for column, key in zip(self.columns, keys, strict=True) for part in column.encode(key)]
         bits = [_key_validity(key) for key in keys]
@@ -57,7 +61,7 @@ class GroupTable:
         found = self._find(parts, bits, groups, firsts)
         if found:
             self._store(parts, bits, firsts[:found])
-        return groups
+        return groups, firsts[:found]
 
     def _find(self, parts: list[Int64Array], bits: list[Bitmap], groups: Int64Array, firsts: Int64Array) -> int:
         found = self._index.find(parts, bits, self.count, groups, firsts)

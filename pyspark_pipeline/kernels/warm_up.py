@@ -17,6 +17,7 @@ from pyspark_pipeline.kernels.bloom import BloomFilter
 from pyspark_pipeline.kernels.buffers import decimal_words, validity, values
 from pyspark_pipeline.kernels.chosen_elements import count_chosen, first_chosen, has_chosen
 from pyspark_pipeline.kernels.day_offsets import UNKNOWN, offsets_of
+from pyspark_pipeline.kernels.dependent_keys import DependentKeyTable
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.join_pairs import flagged_rows, set_flags, set_new_flags
@@ -92,6 +93,9 @@ def _groups() -> None:
         table = GroupTable([key.type for key in keys])
         table.group_ids(keys)
         table.keys(0, table.count)
+    dependent = DependentKeyTable([pa.int64(), pa.string()])
+    dependent.group_ids([_LONGS, _STRINGS])
+    dependent.keys(0, dependent.count)
     encoded = _STRINGS.dictionary_encode()
     table = GroupTable([pa.string()])
     for _ in range(2):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyspark_pipeline.kernels.dependent_keys import DependentKeyTable
 from pyspark_pipeline.kernels.group_table import GroupTable
 
 EXTREMES = [0, 1, -1, 2**63 - 1, -(2**63), 2**62, 7, 8, 9, 2**32, -(2**31)]
@@ -17,6 +18,13 @@ EXTREMES = [0, 1, -1, 2**63 - 1, -(2**63), 2**62, 7, 8, 9, 2**32, -(2**31)]
 
 def check(types: list[pa.DataType], chunks: list[list[pa.Array]]) -> GroupTable:
     table = GroupTable(types)
+    number_all(table, chunks)
+    number_all(DependentKeyTable(types), chunks)
+    return table
+
+
+def number_all(table: GroupTable | DependentKeyTable, chunks: list[list[pa.Array]]) -> None:
+    """Assert that the rows of all chunks are numbered in the order of their first occurrence, and found again."""
     known: dict[tuple[Any, ...], int] = {}
     for keys in chunks:
         ids = table.group_ids(keys).tolist()
@@ -25,7 +33,6 @@ def check(types: list[pa.DataType], chunks: list[list[pa.Array]]) -> GroupTable:
     assert table.count == len(known)
     made = list(zip(*(key.to_pylist() for key in table.keys(0, table.count)), strict=True))
     assert made == list(known)
-    return table
 
 
 def chunked(*columns: pa.Array, rows: int) -> list[list[pa.Array]]:

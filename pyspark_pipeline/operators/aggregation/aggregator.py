@@ -18,7 +18,7 @@ from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import count_nulls, make_chunk
-from pyspark_pipeline.kernels.group_table import GroupTable
+from pyspark_pipeline.kernels.dependent_keys import DependentKeyTable
 from pyspark_pipeline.kernels.key_runs import run_starts
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators.aggregation.functions import build_function
@@ -138,7 +138,7 @@ class Aggregator:
             for condition, compiled, arguments in program.filters
         ]
         self._results = program.results
-        self.table = GroupTable([expr.type.arrow for expr in node.grouping]) if node.grouping else None
+        self.table = DependentKeyTable([expr.type.arrow for expr in node.grouping]) if node.grouping else None
         self.rows = 0
         #: Runs of rows with equal keys, as far as they were counted; see :meth:`add`.
         self.runs = 0
