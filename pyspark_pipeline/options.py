@@ -125,6 +125,9 @@ class Options:
     join_broadcast_bytes: int = _declare("join.broadcastBytes", "int", "67108864", minimum=0,
         doc="A join side of at most this many bytes (by Spark's statistics), and at most a 64th of"
             " spark.executor.pyspark.memory, is broadcast if that saves a shuffle.")
+    join_order: str = _declare("join.order", "choice", "auto", choices=("auto", "always", "never"),
+        doc="Whether inner joins change their order, so that a wide table whose key the query groups by is joined last:"
+            " if sizes suggest a gain, if possible, never.")
     join_reduction: str = _declare("join.reduction", "choice", "auto", choices=("auto", "always", "never"),
         doc="Whether a semi join drops rows early that a later join would drop: if sizes suggest a gain, if"
             " possible, never.")

@@ -17,6 +17,8 @@ class CostModel(conf: SQLConf) {
 
   private def reduction: String = Settings.text(conf, "join.reduction")
 
+  private def order: String = Settings.text(conf, "join.order")
+
   /** The maximum bytes of rows to broadcast; 0 if the user disabled broadcasts without a hint. */
   lazy val broadcastLimit: Long =
     if (conf.autoBroadcastJoinThreshold < 0) 0L
@@ -38,6 +40,12 @@ class CostModel(conf: SQLConf) {
 
   /** Return whether semi joins may drop rows early. */
   def canReduce: Boolean = canBroadcast && reduction != "never"
+
+  /** Return whether a rule may change the order of joins. */
+  def canOrder: Boolean = Settings.flag(conf, "enabled") && order != "never" && Readiness.obstacle.isEmpty
+
+  /** Return whether to change the order of joins regardless of sizes. */
+  lazy val forcesOrder: Boolean = order == "always"
 
   /** Return whether to drop rows early regardless of sizes. */
   lazy val forcesReduction: Boolean = reduction == "always"
@@ -66,6 +74,9 @@ object CostModel {
 
   /** An outer join builds the preserved side only if the other side is this many times larger. */
   val PreservedFactor = 4
+
+  /** Rows of at least this many bytes are wide, where Spark takes a text for 20: joins by other keys should not shuffle them. */
+  val WideBytes = 64
 
   /** Spark evaluates expressions of an operator for the engine in at most this many calls. */
   val JvmCalls = 4

@@ -24,6 +24,8 @@ case class Decision[+A](choice: A, what: String, figures: Seq[Figure], why: Stri
 object Decisions {
   private val Tag = TreeNodeTag[Seq[Decision[_]]]("pysparkpipeline.decisions")
 
+  private val OrderTag = TreeNodeTag[Decision[_]]("pysparkpipeline.order")
+
   def of(plan: QueryPlan[_]): Seq[Decision[_]] = plan.getTagValue(Tag).getOrElse(Nil)
 
   def add(plan: QueryPlan[_], decision: Decision[_]): Unit = plan.setTagValue(Tag, of(plan) :+ decision)
@@ -32,12 +34,15 @@ object Decisions {
   def set(join: Join, decision: Option[Decision[_]]): Unit =
     decision.fold(join.unsetTagValue(Tag))(one => join.setTagValue(Tag, Seq(one)))
 
+  /** Set the decision to join the right side of a logical join after the other tables. */
+  def setOrder(join: Join, decision: Decision[_]): Unit = join.setTagValue(OrderTag, decision)
+
   def clear(plan: SparkPlan): Unit = plan.unsetTagValue(Tag)
 
   /** Add the decision about the logical join to its converted operator. Spark may broadcast a side of its own accord. */
   def addLogical(plan: SparkPlan): Unit = plan match {
     case PipelineOperatorExec(join: BaseJoinExec) =>
-      plan.logicalLink.collect { case logical: Join => of(logical) }.toSeq.flatten
+      plan.logicalLink.collect { case logical: Join => logical.getTagValue(OrderTag).toSeq ++ of(logical) }.toSeq.flatten
         .filter(_.choice != false || !join.isInstanceOf[BroadcastHashJoinExec])
         .foreach(add(plan, _))
     case _ =>

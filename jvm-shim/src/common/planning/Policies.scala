@@ -98,6 +98,13 @@ object Policies {
     Decision(isForced || isWorth, s"reduction of the scan by $source", Seq(Figure("scan", scan), Figure("keys", keys)), why)
   }
 
+  /** Join a table after the others if its rows are wide and cannot be broadcast, so that each join before would shuffle them. */
+  def joinLast(width: Int, table: BigInt, limit: BigInt, isForced: Boolean): Decision[Boolean] = {
+    val figures = Seq(Figure("width", width), Figure("estimated", table), Figure("broadcast limit", limit))
+    Decision(isForced || (width >= WideBytes && table > limit), "join after the others", figures,
+      if (isForced) "join.order=always" else "the query groups by its key")
+  }
+
   /** Prune partitions by the keys of a join's broadcast; without one, only if that pays too. */
   def pruning(hasBroadcast: Boolean, paysOnlyWithBroadcast: Boolean): Decision[Boolean] = {
     val why =

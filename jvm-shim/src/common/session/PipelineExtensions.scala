@@ -2,16 +2,16 @@ package org.pysparkpipeline
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, EarlyReduction, EmptyAggregations,
-  GlobalAggregations, GuardedRule, GuardedStrategy, PlacementSensitiveJoins, ScalarSubqueries, SemiJoinReduction, SessionSettings,
-  SharedAggregationStrategy, SharedAggregations, SingleJoinStrategy, StagePreparation, UnionCoalescing}
+  GlobalAggregations, GuardedRule, GuardedStrategy, JoinOrder, PlacementSensitiveJoins, ScalarSubqueries, SemiJoinReduction,
+  SessionSettings, SharedAggregationStrategy, SharedAggregations, SingleJoinStrategy, StagePreparation, UnionCoalescing}
 
 /**
  * Adds the extension's rules to Spark's planning, in the order in which they run:
  *
  *  1. `PlacementSensitiveJoins` (optimizer) marks the joins that must not be broadcast, `ScalarSubqueries` the plans that
- *     return one row. `SharedAggregations` moves filters of NULL keys above aggregations that occur twice, `EarlyReduction`
- *     inserts semi joins that drop rows earlier than a join above would, `GlobalAggregations` computes global aggregations of
- *     scalar subqueries from groups that the query computes anyway (optimizer).
+ *     return one row. `SharedAggregations` moves filters of NULL keys above aggregations that occur twice, `JoinOrder` joins
+ *     wide tables last, `EarlyReduction` inserts semi joins that drop rows earlier than a join above would,
+ *     `GlobalAggregations` computes global aggregations of scalar subqueries from groups that the query computes anyway.
  *  2. `BroadcastStrategy` (planner strategy) plans broadcast joins for the other joins if the engine can broadcast a side,
  *     `SharedAggregationStrategy` the filters that `SharedAggregations` moved, `SingleJoinStrategy` hash joins for scalar
  *     subqueries whose rows are too many to broadcast.
@@ -36,6 +36,7 @@ class PipelineExtensions extends (SparkSessionExtensions => Unit) {
     extensions.injectPreCBORule(_ => new GuardedRule(PlacementSensitiveJoins))
     extensions.injectPreCBORule(_ => new GuardedRule(ScalarSubqueries))
     extensions.injectPreCBORule(_ => new GuardedRule(SharedAggregations))
+    extensions.injectPreCBORule(_ => new GuardedRule(JoinOrder))
     extensions.injectPreCBORule(_ => new GuardedRule(EarlyReduction))
     extensions.injectPreCBORule(_ => new GuardedRule(GlobalAggregations))
     extensions.injectRuntimeOptimizerRule(_ => new GuardedRule(EmptyAggregations))
