@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from pyspark_pipeline.kernels.accumulate import compare_bytes, less_double
-from pyspark_pipeline.kernels.arrays import Float64Array, Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import BoolArray, Float64Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 
@@ -101,6 +101,21 @@ def mark_strings(
             seen[group] = 1
             places[group] = ~(first + row)
     return used
+
+
+@kernel
+def note_extremes(
+    groups: Int64Array, ranks: Int64Array, bitmap: UInt8Array, skip: int, best: Int64Array, seen: UInt8Array,
+    noted: BoolArray,
+) -> None:  # fmt: skip
+    """Note the rows whose rank is the smallest of their group so far, or equal to it."""
+    for row in range(groups.size):
+        if is_valid(bitmap, skip, row):
+            group = groups[row]
+            if seen[group] == 0 or ranks[row] <= best[group]:
+                best[group] = ranks[row]
+                seen[group] = 1
+                noted[row] = True
 
 
 @kernel

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession, functions
+from pyspark.sql import DataFrame, SparkSession, functions
 
 import pyspark_pipeline
 from tests.plans.suites import Suite, make_tables
@@ -306,6 +306,13 @@ def test_project_is_split_if_no_more_columns_leave_the_engine(spark: SparkSessio
     assert "Project" not in next(line for line in added.splitlines() if "pipeline 0" in line)
 
 
+def _final_plan(frame: DataFrame) -> str:
+    """Return the plan that ran."""
+    jvm_frame: Any = frame._jdf
+    plan: str = jvm_frame.queryExecution().executedPlan().toString()
+    return plan[: plan.index("Initial Plan")]
+
+
 def test_inputs_of_a_union_are_coalesced(spark: SparkSession, tmp_path: Path, decisions: Explain) -> None:
     spark.range(1000).selectExpr("id % 7 AS k", "id AS v").write.parquet(str(tmp_path / "rows"))
     spark.read.parquet(str(tmp_path / "rows")).createOrReplaceTempView("rows")
@@ -319,9 +326,7 @@ def test_inputs_of_a_union_are_coalesced(spark: SparkSession, tmp_path: Path, de
     with configured(spark, settings):
         frame = spark.sql(" UNION ALL ".join(f"SELECT {part}" for part in parts))
         assert len(frame.collect()) == 7 + 1000 + 1
-        jvm_frame: Any = frame._jdf
-        plan = jvm_frame.queryExecution().executedPlan().toString()
-    final = plan[: plan.index("Initial Plan")]
+        final = _final_plan(frame)
     assert "Union" in final and final.count("AQEShuffleRead coalesced") == 2
 
 
@@ -345,9 +350,7 @@ def test_a_filter_that_spark_evaluates_knows_which_columns_are_not_null(
     with configured(spark, settings):
         frame = spark.sql(query)
         assert len(frame.collect()) == 7
-        jvm_frame: Any = frame._jdf
-        plan = jvm_frame.queryExecution().executedPlan().toString()
-    final = plan[: plan.index("Initial Plan")]
+        final = _final_plan(frame)
     assert "jvm(isnotnull(" in final and final.count("AQEShuffleRead coalesced") == 2, final
 
 
@@ -414,3 +417,79 @@ def test_a_global_aggregation_reads_rows_unless_groups_give_its_value(
     totals: Callable[..., tuple[int, int]], query: str, settings: Mapping[str, str]
 ) -> None:
     assert totals(query, settings)[1] == 0
+
+
+_FROM = "FROM buyers JOIN sales ON buyer = b JOIN items ON sale = s"
+
+
+@pytest.fixture
+def joined_last(spark: SparkSession, _tables: None, tmp_path: Path) -> Iterator[Callable[..., bool]]:
+    """Return a function that runs a query over buyers, their sales and the items of these, and returns whether the
+    buyers are joined last.
+    """
+    tables = {
+        "buyers": ("id AS buyer", "CAST(id AS string) AS name", "CAST(id * 3 AS string) AS place", "id % 5 AS land"),
+        "sales": ("id AS sale", "id % 50 AS b", "id % 7 AS day"),
+        "items": ("id % 300 AS s", "id AS price"),
+        "lands": ("id AS l", "CAST(id AS string) AS land_name"),
+    }
+    with configured(spark, {_OPTION + "enabled": "false"}):
+        for name, columns in tables.items():
+            spark.range(1000).selectExpr(*columns).write.parquet(str(tmp_path / name))
+            spark.read.parquet(str(tmp_path / name)).createOrReplaceTempView(name)
+
+    def run(query: str, settings: Mapping[str, str] | None = None) -> bool:
+        base = {**_SETTINGS, "spark.sql.autoBroadcastJoinThreshold": "-1", _OPTION + "cost.enabled": "false"}
+        with configured(spark, {**base, _OPTION + "join.order": "always", **(settings or {})}):
+            frame = spark.sql(query)
+            frame.collect()
+            execution: Any = frame._jdf.queryExecution()  # type: ignore[operator]
+            scans = re.findall(r"Relation \[(\w+)#", execution.optimizedPlan().toString())
+            text = str(pyspark_pipeline.explain(frame))
+        is_last: bool = scans[0] != "buyer"
+        assert not is_last or "join after the others" in text
+        return is_last
+
+    with time_limit(spark):
+        yield run
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        f"SELECT buyer, name, place, sum(price) AS x {_FROM} WHERE day = 3 GROUP BY 1, 2, 3",
+        f"SELECT b, upper(name) AS n, sum(price * day) AS x {_FROM} GROUP BY 1, 2",
+        f"SELECT buyer, name, land_name, max(price) AS x {_FROM} JOIN lands ON land = l GROUP BY 1, 2, 3",
+        "SELECT buyer, name, l, max(price) AS x FROM buyers JOIN lands ON land = l JOIN sales ON buyer = b "
+        "JOIN items ON sale = s GROUP BY 1, 2, 3",
+    ],
+)  # fmt: skip
+def test_a_table_whose_key_is_grouped_by_is_joined_last(
+    joined_last: Callable[..., bool], query: str, aqe: str
+) -> None:
+    assert joined_last(query, {"spark.sql.adaptive.enabled": aqe})
+
+
+@pytest.mark.parametrize(
+    ("query", "settings"),
+    [
+        (f"SELECT buyer, name, sum(price) AS x {_FROM} GROUP BY 1, 2", {_OPTION + "join.order": "never"}),
+        (f"SELECT buyer, name, sum(price) AS x {_FROM} GROUP BY 1, 2", {_OPTION + "join.order": "auto"}),
+        (f"SELECT buyer, name, sum(price) AS x {_FROM} GROUP BY 1, 2", {_OPTION + "enabled": "false"}),
+        (f"SELECT buyer, name, sum(price) AS x {_FROM} GROUP BY 1, 2",
+         {"spark.sql.cbo.enabled": "true", "spark.sql.cbo.joinReorder.enabled": "true"}),
+        (f"SELECT buyer, name, sum(price) AS x {_FROM} WHERE name LIKE '%1%' GROUP BY 1, 2", {}),
+        (f"SELECT buyer, name, sum(price) AS x {_FROM} JOIN lands ON land = l WHERE land_name > '2' GROUP BY 1, 2", {}),
+        (f"SELECT name, sum(price) AS x {_FROM} GROUP BY 1", {}),
+        (f"SELECT buyer, sale, name, sum(price) AS x {_FROM} GROUP BY 1, 2, 3", {}),
+        (f"SELECT buyer, name, sum(price) AS x {_FROM.replace('JOIN items', 'LEFT JOIN items')} GROUP BY 1, 2", {}),
+        (f"SELECT buyer, name, sum(price) AS x {_FROM} AND price > length(name) GROUP BY 1, 2", {}),
+        (f"SELECT /*+ MERGE(items) */ buyer, name, sum(price) AS x {_FROM} GROUP BY 1, 2", {}),
+        ("SELECT buyer, name, count(*) AS x FROM buyers JOIN sales ON buyer = b GROUP BY 1, 2", {}),
+    ],
+)  # fmt: skip
+def test_joins_keep_their_order_if_that_saves_no_shuffle(
+    joined_last: Callable[..., bool], query: str, settings: Mapping[str, str]
+) -> None:
+    assert not joined_last(query, settings)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -77,6 +78,31 @@ class _ArgumentProgram:
         self.compiled: CompiledExpressions | None = compile_expressions(exprs, settings) if exprs else None
 
 
+class _PartlyRead:
+    """The arguments of a filter's states where one fails: Spark evaluates some of them only in some rows."""
+
+    def __init__(self, inputs: Sequence[StateInput], settings: ExpressionSettings) -> None:
+        whole = [
+            StateInput(fed.state, fed.arguments[1:] if fed.state.reads_some_rows else fed.arguments) for fed in inputs
+        ]
+        self.others = _ArgumentProgram((), whole, settings)
+        self._firsts = [
+            compile_expressions(fed.arguments[:1], settings) if fed.state.reads_some_rows else None for fed in inputs
+        ]
+
+    def update(self, chunk: Chunk, groups: Int64Array, inputs: Sequence[StateInput]) -> None:
+        """Update the states of ``inputs``; raise the error of a row only if Spark evaluates the argument in it."""
+        others = self.others.compiled.evaluate(chunk) if self.others.compiled is not None else []
+        for fed, first, places in zip(inputs, self._firsts, self.others.ordinals, strict=True):
+            columns = [others[place] for place in places]
+            if first is not None:
+                read = fed.state.rows_read(groups, columns)
+                value = first.evaluate(chunk.filter(pa.array(read)))[0]
+                positions = np.cumsum(read) - 1
+                columns.insert(0, value.take(pa.array(positions, mask=~read)))
+            fed.state.update(groups, columns)
+
+
 class AggregateProgram:
     """The expressions of an :class:`Aggregate` node, compiled once; raises for an unsupported node."""
 
@@ -92,6 +118,24 @@ class AggregateProgram:
             if condition
         ]
         self.results = None if node.results is None else compile_expressions(node.results, compiled)
+        self._inputs = pool.inputs
+
+    @property
+    def has_partly_read(self) -> bool:
+        """Whether Spark evaluates an argument only in some rows."""
+        return any(fed.state.reads_some_rows for inputs in self._inputs.values() for fed in inputs)
+
+    @cached_property
+    def keys(self) -> CompiledExpressions | None:
+        """The grouping expressions alone."""
+        grouping = self.node.grouping
+        return compile_expressions(grouping, ExpressionSettings.of(self.settings)) if grouping else None
+
+    @cached_property
+    def partly_read(self) -> dict[Expr | None, _PartlyRead]:
+        """The arguments by filter, those apart that Spark evaluates only in some rows."""
+        settings = ExpressionSettings.of(self.settings)
+        return {condition: _PartlyRead(inputs, settings) for condition, inputs in self._inputs.items()}
 
     def make_states(self) -> tuple[StatePool, list[AggregateFunction]]:
         """Return new states and the functions over them."""
@@ -138,6 +182,7 @@ class Aggregator:
             for condition, compiled, arguments in program.filters
         ]
         self._results = program.results
+        self._program, self._inputs = program, inputs
         self.table = DependentKeyTable([expr.type.arrow for expr in node.grouping]) if node.grouping else None
         self.rows = 0
         #: Runs of rows with equal keys, as far as they were counted; see :meth:`add`.
@@ -178,16 +223,40 @@ class Aggregator:
         try:
             keys, columns, filtered = self._evaluate(chunk)
         except SparkConditionError as error:
+            if self._program.has_partly_read:
+                return self._add_partly(chunk)
             if error.rows_before:
                 self.add(chunk.slice(0, error.rows_before))
             raise
-        if self.table is not None:
-            groups = self.table.group_ids(keys)
-        else:
-            groups = np.zeros(chunk.num_rows, dtype=np.int64)
+        groups = self._groups(keys, chunk.num_rows)
         if counts_runs:
             self.runs += int(np.count_nonzero(run_starts(keys)))
         self._update(chunk, groups, self.num_groups, columns, filtered)
+        return count_nulls(keys)
+
+    def _groups(self, keys: Sequence[pa.Array], rows: int) -> Int64Array:
+        return np.zeros(rows, dtype=np.int64) if self.table is None else self.table.group_ids(keys)
+
+    def _add_partly(self, chunk: Chunk) -> int:
+        """Add a chunk of which an argument fails that Spark may not evaluate; return the number of NULLs in keys."""
+        keys = self._program.keys.evaluate(chunk) if self._program.keys is not None else []
+        groups = self._groups(keys, chunk.num_rows)
+        self.rows += chunk.num_rows
+        for state in self._pool.states:
+            state.reserve(self.num_groups)
+        for condition, inputs in self._inputs.items():
+            program = self._program.partly_read[condition]
+            if condition is None:
+                program.update(chunk, groups, inputs)
+                continue
+            compiled = compile_expressions([condition], ExpressionSettings.of(self._program.settings))
+            passed = pc.fill_null(compiled.evaluate(chunk)[0], False)
+            rows = np.asarray(passed)
+            for fed in inputs:
+                fed.state.filter_rows(groups, rows)
+            if rows.any():
+                program.update(chunk.filter(passed), groups[rows], inputs)
+        self._merge(chunk, groups)
         return count_nulls(keys)
 
     def _evaluate(self, chunk: Chunk) -> tuple[list[pa.Array], list[pa.Array], list[_FilteredRows | None]]:
@@ -231,6 +300,9 @@ class Aggregator:
         self._arguments.update(groups, columns)
         for feed, passed in zip(self._filtered, filtered, strict=True):
             feed.update(groups, passed)
+        self._merge(chunk, groups)
+
+    def _merge(self, chunk: Chunk, groups: Int64Array) -> None:
         for function, places in zip(self._functions, self._buffer_ordinals, strict=True):
             if places is not None:
                 function.merge(groups, [chunk.column(place) for place in places])

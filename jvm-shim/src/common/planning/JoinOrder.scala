@@ -25,51 +25,68 @@ object JoinOrder extends Rule[LogicalPlan] {
   }
 
   private def isCandidate(plan: LogicalPlan): Boolean = plan match {
-    case a: Aggregate => a.groupingExpressions.nonEmpty && a.groupingExpressions.forall(_.isInstanceOf[Attribute]) &&
-      !a.isStreaming && Joins.of(a.child).exists(_.items.length > 2)
+    case a: Aggregate => a.groupingExpressions.nonEmpty && !a.isStreaming && joinsBelow(a).exists(_.items.length > 2)
     case _ => false
+  }
+
+  private def joinsBelow(aggregate: Aggregate): Option[Joins] = aggregate.child match {
+    case p: Project if p.deterministic => Joins.of(p.child)
+    case other => Joins.of(other)
   }
 
   /** Return the input of `aggregate` with a wide table joined later; None if there is none. */
   private def reordered(aggregate: Aggregate, model: CostModel): Option[LogicalPlan] =
     if (!BroadcastStrategy.isForEngine(aggregate)) None
     else {
-      val joins = Joins.of(aggregate.child).get
-      val keys = AttributeSet(aggregate.groupingExpressions)
-      joins.items.to(LazyList).flatMap(new Candidate(_, joins, keys, model).joinedLast(aggregate.child.output)).headOption
+      val joins = joinsBelow(aggregate).get
+      val keys = aggregate.groupingExpressions.collect { case key: Attribute => key }
+      aggregate.child match {
+        case p: Project =>
+          val below = keys.flatMap(SemiJoins.attributeBelow(p.projectList, _))
+          wideLast(joins, AttributeSet(below), p.references, model).map(joined => p.copy(child = joined))
+        case other => wideLast(joins, AttributeSet(keys), other.outputSet, model).map(Project(other.output, _))
+      }
     }
 
-  /** The order in which `wide` is joined after the tables that are not joined to it alone. */
+  private def wideLast(
+      joins: Joins, keys: AttributeSet, needed: AttributeSet, model: CostModel): Option[LogicalPlan] =
+    joins.items.to(LazyList).flatMap(new Candidate(_, joins, keys, model).joinedLast(needed)).headOption
+
+  /** The order in which `wide` is joined after a partner and the tables joined to that, and before its other partners. */
   private class Candidate(wide: LogicalPlan, joins: Joins, keys: AttributeSet, model: CostModel) {
     private val others = joins.items.filterNot(_ eq wide)
     private val partners = others.filter(joins.connecting(wide, _).nonEmpty)
-    private val before = partners.headOption.fold(Seq.empty[LogicalPlan])(joins.connected(_, others))
-    private val after = others.filterNot(item => before.exists(_ eq item))
-    private lazy val large = if (model.forcesOrder) before else before.filterNot(model.fits)
+    private lazy val before = partners.map(joins.connected(_, others)).maxBy(large(_).length)
+    private lazy val after = others.filterNot(item => before.exists(_ eq item))
 
-    /** Return the joins in that order with the columns `output`; None if it saves nothing. */
-    def joinedLast(output: Seq[Attribute]): Option[LogicalPlan] =
-      if (!isMovable || !SemiJoins.isScan(wide) || isFiltered(wide)) None
+    private def large(items: Seq[LogicalPlan]): Seq[LogicalPlan] =
+      if (model.forcesOrder) items else items.filterNot(model.fits)
+
+    /** Return the joins in that order with the columns in `needed`; None if it saves nothing. */
+    def joinedLast(needed: AttributeSet): Option[LogicalPlan] =
+      if (!SemiJoins.isScan(wide) || partners.isEmpty || (wide +: after).exists(isFiltered) || !isMovable) None
+      else if (!model.forcesOrder && !after.forall(model.fits)) None // grouping would need a shuffle after theirs
       else {
         val width = wide.output.map(_.dataType.defaultSize).sum
         val decision = Policies.joinLast(width, CostModel.tableBytes(wide), model.broadcastLimit, model.forcesOrder)
         if (!decision.choice) None
         else joins.chained(before).flatMap(first => joins.chained(first ++ (wide +: after))).map { order =>
-          val joined = joins.inOrder(order, AttributeSet(output))
+          val joined = joins.inOrder(order, needed)
           joined.foreach {
             case join: Join if join.right eq wide => Decisions.setOrder(join, decision)
             case _ =>
           }
-          if (joined.output == output) joined else Project(output, joined)
+          joined
         }
       }
 
     /** Whether it is joined to one other table by its grouping key, and before a shuffle by other keys. */
     private def isMovable: Boolean = partners.filter(p => before.exists(_ eq p)) match {
       case Seq(partner) =>
-        joins.connecting(wide, partner).forall(isGrouped) && large.length > 1 &&
-          joins.items.indexWhere(_ eq wide) < joins.items.lastIndexWhere(item => large.exists(_ eq item)) &&
-          !joins.conditions.exists(c => large.count(joins.reads(c, _)) == 2 && isGrouped(c))
+        val shuffled = large(before)
+        joins.connecting(wide, partner).forall(isGrouped) && shuffled.length > 1 &&
+          joins.items.indexWhere(_ eq wide) < joins.items.lastIndexWhere(item => shuffled.exists(_ eq item)) &&
+          !joins.conditions.exists(c => shuffled.count(joins.reads(c, _)) == 2 && isGrouped(c))
       case _ => false
     }
 
@@ -130,7 +147,7 @@ private object Joins extends PredicateHelper {
   /** Return the joins of `plan`, a chain of inner joins by equal columns and projections of columns. */
   def of(plan: LogicalPlan): Option[Joins] = plan match {
     case Project(list, child) if list.forall(_.isInstanceOf[Attribute]) => of(child)
-    case Join(left, right, Inner, Some(condition), JoinHint.NONE) =>
+    case join @ Join(left, right, Inner, Some(condition), JoinHint.NONE) if !PlacementSensitiveJoins.isSensitive(join) =>
       val conditions = splitConjunctivePredicates(condition)
       val isChain = of(right).isEmpty && conditions.forall {
         case EqualTo(_: Attribute, _: Attribute) => true

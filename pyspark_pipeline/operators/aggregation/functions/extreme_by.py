@@ -33,6 +33,8 @@ class ExtremeByState(RowValueState):
     ``is_last``: of rows with equal orderings the last one counts, else the first one.
     """
 
+    reads_some_rows = True
+
     def __init__(self, kind: DataType, best: ExtremeState, *, is_last: bool = True) -> None:
         self._best = best
         self._is_last = is_last
@@ -64,6 +66,10 @@ class ExtremeByState(RowValueState):
         count = take_marked(groups, self._place.array, self._rows, rows)
         self._hold(value, rows[:count])
 
+    def rows_read(self, groups: Int64Array, columns: Sequence[pa.Array]) -> BoolArray:
+        """Return the rows whose ordering is the extreme of its group so far."""
+        return self._best.running_extremes(groups, columns[0])
+
     def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         value, ordering = columns
         self._hold_scanned(value)
@@ -85,6 +91,9 @@ class NestedExtremeByState(ExtremeByState):
 
     def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         super().update(groups, self._keyed(columns))
+
+    def rows_read(self, groups: Int64Array, columns: Sequence[pa.Array]) -> BoolArray:
+        return super().rows_read(groups, [normalized_keys(plain_column(columns[0], self._fields[1].type))])
 
     def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         super().scan(starts, self._keyed(columns))

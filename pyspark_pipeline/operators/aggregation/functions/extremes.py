@@ -25,7 +25,7 @@ from pyspark_pipeline.kernels.buffers import (
     validity,
     values,
 )
-from pyspark_pipeline.kernels.extreme_rows import mark_decimals, mark_doubles, mark_longs, mark_strings
+from pyspark_pipeline.kernels.extreme_rows import mark_decimals, mark_doubles, mark_longs, mark_strings, note_extremes
 from pyspark_pipeline.kernels.frames import frame_least
 from pyspark_pipeline.kernels.group_kernels import unpack_bits
 from pyspark_pipeline.kernels.jit import frozen
@@ -64,6 +64,16 @@ class ExtremeState(ValueState):
     @abstractmethod
     def mark(self, groups: Int64Array, column: pa.Array, places: Int64Array) -> None:
         """Update with a plain column; mark in ``places`` the rows of the extremes (``kernels/extreme_rows.py``)."""
+
+    def running_extremes(self, groups: Int64Array, column: pa.Array) -> BoolArray:
+        """Return which rows would have the extreme of their group, or one equal to it, when they are added: bool."""
+        column = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+        held = self.column(0, self.seen.array.size)
+        ranks = self._ranks(pa.concat_arrays([held, column]))
+        marked = np.zeros(groups.size, dtype=np.bool_)
+        best, seen = ranks[: len(held)].copy(), self.seen.array.copy()
+        note_extremes(groups, ranks[len(held) :], *validity(column), best, seen, marked)
+        return marked
 
     def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         self.run(starts, columns[0], is_last=False)

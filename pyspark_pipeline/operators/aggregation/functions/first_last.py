@@ -26,6 +26,7 @@ class EdgeState(RowValueState):
 
     def __init__(self, kind: DataType, select: Callable[..., int], *, ignore_nulls: bool) -> None:
         super().__init__(kind, PerGroup(np.uint8))
+        self.reads_some_rows = select is first_rows
         self._select = select
         self._ignore_nulls = ignore_nulls
 
@@ -35,6 +36,17 @@ class EdgeState(RowValueState):
             self._append(groups, column, NO_BITS, 0)
         elif column.null_count < len(column):
             self._append(groups, column, *validity(column))
+
+    def rows_read(self, groups: Int64Array, columns: Sequence[pa.Array]) -> BoolArray:
+        """Return the rows of groups without a value; only the first of each, if its value may be NULL."""
+        if self._ignore_nulls:
+            unset: BoolArray = self._seen.array[groups] == 0
+            return unset
+        read = np.zeros(groups.size, dtype=np.bool_)
+        rows = np.empty(groups.size, dtype=np.int64)
+        seen, place = self._seen.array.copy(), self._place.array.copy()
+        read[rows[: self._select(groups, NO_BITS, 0, seen, place, 0, rows)]] = True
+        return read
 
     def scan(self, starts: BoolArray, columns: Sequence[pa.Array]) -> None:
         column = columns[0]

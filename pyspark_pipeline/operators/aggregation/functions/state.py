@@ -93,6 +93,8 @@ class State(ABC):
     """Accumulators of all groups; subclasses list their arrays in ``arrays``."""
 
     arrays: tuple[PerGroup[Any], ...] = ()
+    #: Whether Spark evaluates the first argument only in some rows, which :meth:`rows_read` returns.
+    reads_some_rows = False
 
     @property
     def nbytes(self) -> int:
@@ -117,6 +119,10 @@ class State(ABC):
     @abstractmethod
     def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
         """Update the groups (int64) of rows with the columns of the arguments, all of one length."""
+
+    def rows_read(self, groups: Int64Array, columns: Sequence[pa.Array]) -> BoolArray:
+        """Return in which rows Spark evaluates the first argument, by the other ones (``columns``): bool."""
+        return np.ones(groups.size, dtype=np.bool_)
 
     def filter_rows(self, groups: Int64Array, passed: BoolArray) -> None:  # noqa: B027 (optional)
         """Note the groups (int64) of rows; the next update gets those that ``passed`` (bool) a filter, if any did."""
