@@ -79,27 +79,48 @@ class _ArgumentProgram:
 
 
 class _PartlyRead:
-    """The arguments of a filter's states where one fails: Spark evaluates some of them only in some rows."""
+    """The states updated under one filter, of which an argument fails: Spark evaluates some only in some rows."""
 
-    def __init__(self, inputs: Sequence[StateInput], settings: ExpressionSettings) -> None:
-        whole = [
+    def __init__(
+        self, condition: CompiledExpressions | None, inputs: Sequence[StateInput], settings: ExpressionSettings
+    ) -> None:
+        self._condition = condition
+        others = [
             StateInput(fed.state, fed.arguments[1:] if fed.state.reads_some_rows else fed.arguments) for fed in inputs
         ]
-        self.others = _ArgumentProgram((), whole, settings)
+        self._others = _ArgumentProgram((), others, settings)
         self._firsts = [
             compile_expressions(fed.arguments[:1], settings) if fed.state.reads_some_rows else None for fed in inputs
         ]
 
-    def update(self, chunk: Chunk, groups: Int64Array, inputs: Sequence[StateInput]) -> None:
-        """Update the states of ``inputs``; raise the error of a row only if Spark evaluates the argument in it."""
-        others = self.others.compiled.evaluate(chunk) if self.others.compiled is not None else []
-        for fed, first, places in zip(inputs, self._firsts, self.others.ordinals, strict=True):
+    def evaluate(self, chunk: Chunk) -> _FilteredRows:
+        """Return a mask of the rows that pass, and the arguments that Spark evaluates in all of these."""
+        rows = np.ones(chunk.num_rows, dtype=np.bool_)
+        if self._condition is not None:
+            rows = np.asarray(pc.fill_null(self._condition.evaluate(chunk)[0], False))
+        if self._others.compiled is None:
+            return rows, []
+        try:
+            return rows, self._others.compiled.evaluate(chunk.filter(pa.array(rows)))
+        except SparkConditionError as error:
+            error.rows_before = int(np.flatnonzero(rows)[error.rows_before])
+            raise
+
+    def update(self, chunk: Chunk, groups: Int64Array, passed: _FilteredRows, inputs: Sequence[StateInput]) -> None:
+        """Update the states with the result of :meth:`evaluate`; raise an error only of a row that Spark evaluates."""
+        rows, others = passed
+        if self._condition is not None:
+            for fed in inputs:
+                fed.state.filter_rows(groups, rows)
+        chunk, groups = chunk.filter(pa.array(rows)), groups[rows]
+        if not groups.size:
+            return
+        for fed, first, places in zip(inputs, self._firsts, self._others.ordinals, strict=True):
             columns = [others[place] for place in places]
             if first is not None:
                 read = fed.state.rows_read(groups, columns)
                 value = first.evaluate(chunk.filter(pa.array(read)))[0]
-                positions = np.cumsum(read) - 1
-                columns.insert(0, value.take(pa.array(positions, mask=~read)))
+                columns.insert(0, value.take(pa.array(np.cumsum(read) - 1, mask=~read)))
             fed.state.update(groups, columns)
 
 
@@ -132,10 +153,11 @@ class AggregateProgram:
         return compile_expressions(grouping, ExpressionSettings.of(self.settings)) if grouping else None
 
     @cached_property
-    def partly_read(self) -> dict[Expr | None, _PartlyRead]:
-        """The arguments by filter, those apart that Spark evaluates only in some rows."""
+    def partly_read(self) -> list[tuple[Expr | None, _PartlyRead]]:
+        """The filters, and the states updated under each."""
         settings = ExpressionSettings.of(self.settings)
-        return {condition: _PartlyRead(inputs, settings) for condition, inputs in self._inputs.items()}
+        conditions = {condition: compiled for condition, compiled, _ in self.filters}
+        return [(key, _PartlyRead(conditions.get(key), fed, settings)) for key, fed in self._inputs.items()]
 
     def make_states(self) -> tuple[StatePool, list[AggregateFunction]]:
         """Return new states and the functions over them."""
@@ -225,8 +247,7 @@ class Aggregator:
         except SparkConditionError as error:
             if self._program.has_partly_read:
                 return self._add_partly(chunk)
-            if error.rows_before:
-                self.add(chunk.slice(0, error.rows_before))
+            self._add_before(error, chunk)
             raise
         groups = self._groups(keys, chunk.num_rows)
         if counts_runs:
@@ -237,25 +258,26 @@ class Aggregator:
     def _groups(self, keys: Sequence[pa.Array], rows: int) -> Int64Array:
         return np.zeros(rows, dtype=np.int64) if self.table is None else self.table.group_ids(keys)
 
+    def _add_before(self, error: SparkConditionError, chunk: Chunk) -> None:
+        """Add the rows before that with the error: an earlier one may overflow a sum."""
+        if error.rows_before:
+            self.add(chunk.slice(0, error.rows_before))
+
     def _add_partly(self, chunk: Chunk) -> int:
         """Add a chunk of which an argument fails that Spark may not evaluate; return the number of NULLs in keys."""
-        keys = self._program.keys.evaluate(chunk) if self._program.keys is not None else []
+        program = self._program
+        try:
+            keys = program.keys.evaluate(chunk) if program.keys is not None else []
+            passed = [arguments.evaluate(chunk) for _, arguments in program.partly_read]
+        except SparkConditionError as error:
+            self._add_before(error, chunk)
+            raise
         groups = self._groups(keys, chunk.num_rows)
         self.rows += chunk.num_rows
         for state in self._pool.states:
             state.reserve(self.num_groups)
-        for condition, inputs in self._inputs.items():
-            program = self._program.partly_read[condition]
-            if condition is None:
-                program.update(chunk, groups, inputs)
-                continue
-            compiled = compile_expressions([condition], ExpressionSettings.of(self._program.settings))
-            passed = pc.fill_null(compiled.evaluate(chunk)[0], False)
-            rows = np.asarray(passed)
-            for fed in inputs:
-                fed.state.filter_rows(groups, rows)
-            if rows.any():
-                program.update(chunk.filter(passed), groups[rows], inputs)
+        for (condition, arguments), rows in zip(program.partly_read, passed, strict=True):
+            arguments.update(chunk, groups, rows, self._inputs[condition])
         self._merge(chunk, groups)
         return count_nulls(keys)
 
