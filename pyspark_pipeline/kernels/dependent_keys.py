@@ -84,7 +84,7 @@ class DependentKeyTable:
         return next((i for i, store in self._stores.items() if not store.all_equal(keys[i], groups)), None)
 
     def _find_by(self, column: int, known: int) -> None:
-        """Let ``column`` find groups too, and forget the groups from ``known`` on."""
+        """Add ``column`` to those that find groups, and forget the groups from ``known`` on."""
         finding = sorted([*self._finding, column])
         table = GroupTable([self._types[i] for i in finding])
         for start in range(0, known, _ROWS):

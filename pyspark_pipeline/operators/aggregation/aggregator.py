@@ -156,7 +156,7 @@ class AggregateProgram:
     def partly_read(self) -> list[tuple[Expr | None, _PartlyRead]]:
         """The filters, and the states updated under each."""
         settings = ExpressionSettings.of(self.settings)
-        conditions = {condition: compiled for condition, compiled, _ in self.filters}
+        conditions: dict[Expr | None, CompiledExpressions] = {key: compiled for key, compiled, _ in self.filters}
         return [(key, _PartlyRead(conditions.get(key), fed, settings)) for key, fed in self._inputs.items()]
 
     def make_states(self) -> tuple[StatePool, list[AggregateFunction]]:

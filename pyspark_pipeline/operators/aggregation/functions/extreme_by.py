@@ -156,4 +156,5 @@ def _load_kernels() -> None:
     column = pa.array([1, None])
     for kind in ("bigint", "double", "decimal(20,0)", "string"):
         ordering = parse_type(kind)
-        updated(_new_state(parse_type("bigint"), ordering, 1), column, column.cast(ordering.arrow))
+        state = updated(_new_state(parse_type("bigint"), ordering, 1), column, column.cast(ordering.arrow))
+        state.rows_read(np.zeros(2, dtype=np.int64), [column.cast(ordering.arrow)])
