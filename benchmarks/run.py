@@ -47,13 +47,9 @@ class Plan:
 
 def run_query(query: Query, engines: Mapping[str, Engine], plan: Plan) -> dict[str, Any]:
     """Run ``query`` on each engine, alternately; return its part of the JSON document."""
-    measured = {name: Measurement() for name in engines}
     for engine in engines.values():
         engine.memory.reset()
-    for number in range(plan.runs):
-        for name, engine in engines.items():
-            if measured[name].error is None:
-                run_once(query, engine, measured[name], is_first=number == 0)
+    measured = measure(query, engines, plan.runs)
     result: dict[str, Any] = {name: _engine_part(engines[name], measured[name]) for name in engines}
     if PIPELINE in engines:
         result |= _conversion_part(measured[PIPELINE].summary)
@@ -62,6 +58,16 @@ def run_query(query: Query, engines: Mapping[str, Engine], plan: Plan) -> dict[s
     best = PIPELINE if PIPELINE in engines else SPARK
     answer = measured[best].answer
     return result | (_oracle_part(query, engines[best], answer, plan) if answer is not None else {})
+
+
+def measure(query: Query, engines: Mapping[str, Engine], runs: int) -> dict[str, Measurement]:
+    """Run ``query`` ``runs`` times on each engine, alternately, the first cold, until it fails."""
+    measured = {name: Measurement() for name in engines}
+    for number in range(runs):
+        for name, engine in engines.items():
+            if measured[name].error is None:
+                run_once(query, engine, measured[name], is_first=number == 0)
+    return measured
 
 
 def run_once(query: Query, engine: Engine, measurement: Measurement, *, is_first: bool) -> None:

@@ -19,7 +19,7 @@ from benchmarks import answers, report
 from benchmarks.command_line import configuration, emit_document, make_parser, write_document
 from benchmarks.engine import Engine
 from benchmarks.queries import Query
-from benchmarks.run import Measurement, run_once
+from benchmarks.run import Measurement, measure
 from benchmarks.session import PIPELINE, SPARK
 from benchmarks.suite import Suite
 from benchmarks.tpcds.suite import TPCDS
@@ -36,16 +36,6 @@ def choose(used: Mapping[str, Sequence[str]], names: Sequence[str], per_name: in
     """
     wanted = names or sorted({name for found in used.values() for name in found})
     return {name: [query for query, found in used.items() if name in found][:per_name] for name in wanted}
-
-
-def measure(query: Query, engines: Mapping[str, Engine], runs: int) -> dict[str, Measurement]:
-    """Run ``query`` ``runs`` times on each engine, alternately, the first cold."""
-    measured = {name: Measurement() for name in engines}
-    for number in range(runs):
-        for name, engine in engines.items():
-            if measured[name].error is None:
-                run_once(query, engine, measured[name], is_first=number == 0)
-    return measured
 
 
 def compare(query: Query, vanilla: Measurement, excluded: Measurement) -> dict[str, Any]:

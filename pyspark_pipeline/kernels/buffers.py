@@ -204,6 +204,13 @@ def bool_array(data: Array, valid: BoolArray | None = None) -> pa.Array:
     return pa.Array.from_buffers(pa.bool_(), data.size, [mask, pa.py_buffer(packed)], nulls)
 
 
+def binary_array(arrow_type: pa.DataType, offsets: Int32Array, data: UInt8Array, valid: BoolArray) -> pa.Array:
+    """Build a string or binary array over ``data``; ``offsets``: shape (rows + 1,), from 0 on. Nothing is copied."""
+    mask, nulls = pack_validity(valid)
+    buffers = [mask, pa.py_buffer(offsets), pa.py_buffer(data)]
+    return pa.Array.from_buffers(arrow_type, offsets.size - 1, buffers, nulls)
+
+
 def with_elements(array: pa.Array, kind: pa.DataType, elements: pa.Array) -> pa.Array:
     """Return a list or map of type ``kind`` with the NULLs and the offsets of another one, and other elements."""
     validity, offsets = array.buffers()[:2]

@@ -12,7 +12,15 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array, UInt8Array, UInt64Array
-from pyspark_pipeline.kernels.buffers import allocate, allocate_zeros, grown, string_parts, validity, values
+from pyspark_pipeline.kernels.buffers import (
+    allocate,
+    allocate_zeros,
+    binary_array,
+    grown,
+    string_parts,
+    validity,
+    values,
+)
 from pyspark_pipeline.kernels.group_kernels import gather_codes
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
@@ -256,9 +264,7 @@ class StringInterner:
         offsets = np.zeros(ids.size + 1, dtype=np.int32)
         out = allocate(total, np.uint8)
         _copy_strings(self._arena, self._ends, ids, valid, offsets, out)
-        mask = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
-        buffers = [mask, pa.py_buffer(offsets), pa.py_buffer(out)]
-        return pa.Array.from_buffers(arrow_type, ids.size, buffers)
+        return binary_array(arrow_type, offsets, out, valid)
 
 
 def _same_memory(left: pa.Array, right: pa.Array) -> bool:

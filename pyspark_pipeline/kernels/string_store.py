@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array, UInt8Array
-from pyspark_pipeline.kernels.buffers import allocate, grown, string_parts, validity
+from pyspark_pipeline.kernels.buffers import allocate, binary_array, grown, string_parts, validity
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
 from pyspark_pipeline.kernels.words import FAR_BYTES, ROWS_AHEAD, load_word, prefetch
@@ -117,7 +117,4 @@ class StringStore:
             raise OverflowError(f"{ends[-1]} bytes of strings do not fit one column")
         data = allocate(int(ends[-1]), np.uint8)
         data[:] = self._arena[self._ends[start] : self._ends[stop]]
-        valid = self._valid[start:stop]
-        mask = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
-        buffers = [mask, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(data)]
-        return pa.Array.from_buffers(self._type, stop - start, buffers)
+        return binary_array(self._type, ends.astype(np.int32), data, self._valid[start:stop])

@@ -6,9 +6,10 @@ of all drivers share the compiled expressions of one :class:`AggregateProgram`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +35,25 @@ NULL_KEYS = declare_counter("null_keys", "NULLs in the key columns of an aggrega
 _FilteredRows = tuple[BoolArray, list[pa.Array]]
 
 
+_Evaluated = TypeVar("_Evaluated")
+
+
+def _passed(condition: CompiledExpressions | None, chunk: Chunk) -> pa.Array:
+    """Return which rows pass a filter, if there is one; boolean, without NULLs."""
+    if condition is None:
+        return pa.array(np.ones(chunk.num_rows, dtype=np.bool_))
+    return pc.fill_null(condition.evaluate(chunk)[0], False)
+
+
+def _of_passed(evaluate: Callable[[Chunk], _Evaluated], chunk: Chunk, passed: pa.Array) -> _Evaluated:
+    """Evaluate the rows of a chunk that passed; an error has the number of rows of the chunk before its row."""
+    try:
+        return evaluate(chunk.filter(passed))
+    except SparkConditionError as error:
+        error.rows_before = int(np.flatnonzero(np.asarray(passed))[error.rows_before])
+        raise
+
+
 class _FilteredInputs:
     """The states updated under one filter: their arguments are evaluated only for rows that pass it."""
 
@@ -43,16 +63,10 @@ class _FilteredInputs:
 
     def evaluate(self, chunk: Chunk) -> _FilteredRows | None:
         """Return a mask of the rows that pass and their argument columns; None if no row passes."""
-        passed = pc.fill_null(self._condition.evaluate(chunk)[0], False)
+        passed = _passed(self._condition, chunk)
         if passed.true_count == 0:
             return None
-        rows = np.asarray(passed)
-        try:
-            _, columns = self._arguments.evaluate(chunk.filter(passed))
-        except SparkConditionError as error:
-            error.rows_before = int(np.flatnonzero(rows)[error.rows_before])
-            raise
-        return rows, columns
+        return np.asarray(passed), _of_passed(self._arguments.evaluate, chunk, passed)[1]
 
     def update(self, groups: Int64Array, passed: _FilteredRows | None) -> None:
         """Update the states with the result of :meth:`evaluate`."""
@@ -95,16 +109,9 @@ class _PartlyRead:
 
     def evaluate(self, chunk: Chunk) -> _FilteredRows:
         """Return a mask of the rows that pass, and the arguments that Spark evaluates in all of these."""
-        rows = np.ones(chunk.num_rows, dtype=np.bool_)
-        if self._condition is not None:
-            rows = np.asarray(pc.fill_null(self._condition.evaluate(chunk)[0], False))
-        if self._others.compiled is None:
-            return rows, []
-        try:
-            return rows, self._others.compiled.evaluate(chunk.filter(pa.array(rows)))
-        except SparkConditionError as error:
-            error.rows_before = int(np.flatnonzero(rows)[error.rows_before])
-            raise
+        passed = _passed(self._condition, chunk)
+        others = self._others.compiled
+        return np.asarray(passed), [] if others is None else _of_passed(others.evaluate, chunk, passed)
 
     def update(self, chunk: Chunk, groups: Int64Array, passed: _FilteredRows, inputs: Sequence[StateInput]) -> None:
         """Update the states with the result of :meth:`evaluate`; raise an error only of a row that Spark evaluates."""

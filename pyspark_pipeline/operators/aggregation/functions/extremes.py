@@ -16,6 +16,7 @@ from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array, U
 from pyspark_pipeline.kernels.buffers import (
     NO_BITS,
     allocate,
+    binary_array,
     bits,
     bool_array,
     copied,
@@ -292,8 +293,7 @@ class StringExtreme(ExtremeState):
         copy_live(self._arena, starts, ends, valid.view(np.uint8), out)
         offsets = np.zeros(stop - start + 1, dtype=np.int32)
         offsets[1:] = ends
-        mask = None if valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
-        return pa.Array.from_buffers(self.kind.arrow, stop - start, [mask, pa.py_buffer(offsets), pa.py_buffer(out)])
+        return binary_array(self.kind.arrow, offsets, out, valid)
 
 
 def _pieces(offsets: Int32Array) -> Iterator[tuple[int, int]]:

@@ -38,7 +38,7 @@ class EdgeState(RowValueState):
             self._append(groups, column, *validity(column))
 
     def rows_read(self, groups: Int64Array, columns: Sequence[pa.Array]) -> BoolArray:
-        """Return the rows of groups without a value; only the first of each, if its value may be NULL."""
+        """Return the first row of each group without a value; with IGNORE NULLS all rows of such groups."""
         if self._ignore_nulls:
             unset: BoolArray = self._seen.array[groups] == 0
             return unset
