@@ -37,3 +37,7 @@ SELECT id, explode(a) AS e FROM evolved_nests;
 SELECT i FROM numbers EXCEPT ALL SELECT s FROM numbers;
 SELECT i, b FROM numbers INTERSECT ALL SELECT s, b FROM numbers;
 SELECT id, json_tuple(concat('{"a":', id, '}'), 'a') FROM nests;
+SELECT * FROM sql_keywords();
+SELECT id, k.keyword FROM nests, LATERAL sql_keywords() k WHERE id < 3 AND NOT reserved;
+SELECT name, language, country, icu_version IS NULL, pad_attribute FROM collations();
+SELECT n.id, c.catalog, c.name FROM nests n LEFT JOIN LATERAL collations() c WHERE id < 3 AND c.name LIKE 'UTF8%';
