@@ -106,15 +106,20 @@ def _item(call: Call, settings: ExpressionSettings) -> Kernel:
     fails = bool(call.fields["failOnError"])
 
     def run(values: Sequence[Value], rows: int) -> Value:
-        array, wanted = to_array(values[0], rows), to_array(values[1], rows)
-        known = np.asarray(pc.and_(array.is_valid(), wanted.is_valid()))
+        array = to_array(values[0], rows)
+        is_constant = rows > 0 and isinstance(values[1], pa.Scalar) and values[1].is_valid
+        wanted = pa.array([values[1]]) if is_constant else to_array(values[1], rows)
         index: Any = numbers(wanted).astype(np.int32, copy=False)
         ends = array.offsets.to_numpy()
         inside = (index >= 0) & (index < np.diff(ends))
+        if not array.null_count and not wanted.null_count and inside.all():
+            return array.values.take(pa.array(ends[:-1] + index))
+        known = np.asarray(array.is_valid()) & np.asarray(wanted.is_valid())
         wrong = known & ~inside
         if fails and wrong.any():
             row = int(np.argmax(wrong))
-            raise conditions.index_out_of_range(int(index[row]), int(ends[row + 1] - ends[row]), call.context)
+            wanted_there = int(np.broadcast_to(index, rows)[row])
+            raise conditions.index_out_of_range(wanted_there, int(ends[row + 1] - ends[row]), call.context)
         return array.values.take(pa.array(ends[:-1] + index, mask=~(known & inside)))
 
     return Kernel(run=run, can_raise=fails)

@@ -53,6 +53,22 @@ def add_longs(
     return overflow < 0
 
 
+@kernel
+def sum_longs(values: Int64Array, bitmap: UInt8Array, skip: int, sums: Int64Array, seen: UInt8Array) -> bool:
+    """Like :func:`add_longs`, to the first group: its sum does not pass through memory."""
+    total, overflow, found = sums[0], np.int64(0), np.uint8(0)
+    for row in range(values.shape[0]):
+        if is_valid(bitmap, skip, row):
+            value = np.int64(values[row])
+            new = wrapping_add(total, value)
+            overflow |= (total ^ new) & (value ^ new)
+            total = new
+            found = np.uint8(1)
+    sums[0] = total
+    seen[0] |= found
+    return overflow < 0
+
+
 @kernel(forceinline=True)
 def try_add(value: int, group: int, sums: Int64Array, seen: UInt8Array) -> None:
     """Add a 64-bit integer; a sum that overflows sets the group to overflowed."""
@@ -98,6 +114,18 @@ def add_doubles(
             group = groups[row]
             sums[group] += values[row]
             seen[group] = 1
+
+
+@kernel
+def sum_doubles(values: Float64Array, bitmap: UInt8Array, skip: int, sums: Float64Array, seen: UInt8Array) -> None:
+    """Like :func:`add_doubles`, to the first group: its sum does not pass through memory."""
+    total, found = sums[0], np.uint8(0)
+    for row in range(values.shape[0]):
+        if is_valid(bitmap, skip, row):
+            total += values[row]
+            found = np.uint8(1)
+    sums[0] = total
+    seen[0] |= found
 
 
 @kernel

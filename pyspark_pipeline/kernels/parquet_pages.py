@@ -17,8 +17,8 @@ from pyspark_pipeline.kernels.words import load_word, read_varint
 
 #: Columns of a table of pages.
 KIND, SIZE, STORED_SIZE, NUM_VALUES, ENCODING, START = range(6)
-LEVEL_ENCODING, LEVEL_BYTES, REPETITION_BYTES, IS_STORED = range(6, 10)
-TABLE_COLUMNS = 10
+LEVEL_ENCODING, LEVEL_BYTES, REPETITION_BYTES, IS_STORED, REPETITION_ENCODING = range(6, 11)
+TABLE_COLUMNS = 11
 
 #: Kinds of pages.
 DATA_PAGE, DICTIONARY_PAGE, DATA_PAGE_V2 = 0, 2, 3
@@ -77,6 +77,8 @@ def _put_field(page: Int64Array, header: int, number: int, value: int) -> None:
         page[ENCODING] = value
     elif number == 3:
         page[LEVEL_ENCODING] = value
+    elif number == 4:
+        page[REPETITION_ENCODING] = value
 
 
 @kernel
@@ -299,10 +301,10 @@ def read_chosen_runs(
 
 
 @kernel
-def spread_values(out: Any, valid: UInt8Array, count: int, null: int) -> None:
-    """Move the first ``count`` values of ``out``, shape (rows,), to rows that are not NULL; others become ``null``."""
-    for row in range(valid.shape[0] - 1, -1, -1):
-        if valid[row]:
+def spread_values(out: Any, levels: UInt8Array, depth: int, count: int, null: int) -> None:
+    """Move the first ``count`` values of ``out``, shape (rows,), to rows of level ``depth``; others become ``null``."""
+    for row in range(levels.shape[0] - 1, -1, -1):
+        if levels[row] == depth:
             count -= 1
             out[row] = out[count]
         else:

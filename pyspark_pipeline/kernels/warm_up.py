@@ -157,9 +157,10 @@ def _pages() -> None:
     parquet_values.decompress_pages(data, table, 1, places, words)
     for items in (words[:0], words[:0].view(np.uint32)):
         parquet_values.read_values(
-            data, table, places, state, 0, False, items, False, rows[:0], True, items, data[:0]
+            data, table, places, state, 0, 0, items, False, rows[:0], True, items, data[:0], data[:0]
         )
-    parquet_values.keep_accepted(data, table, places, state, 0, False, data[:1], data[:0])
+        parquet_values.divide_slots(data[:0], data[:0], 1, 0, items, data[:0], data[:0], rows[:0])
+    parquet_values.keep_accepted(data, table, places, state, 0, 0, data[:1], data[:0])
     ends = np.zeros(1, dtype=np.int64)
     parquet_pages.text_ends(data, 0, ends)
     parquet_pages.copy_texts(data, 0, ends[:0], rows, data)

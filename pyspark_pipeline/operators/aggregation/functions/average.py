@@ -28,10 +28,10 @@ from pyspark_pipeline.operators.aggregation.functions.registry import (
 from pyspark_pipeline.operators.aggregation.functions.state import StatePool, warm_up
 from pyspark_pipeline.operators.aggregation.functions.sum_states import (
     HAS_VALUE,
-    DoubleSumState,
     LongSumState,
     TryLongSumState,
     decimal_sum,
+    double_sum,
     interval_overflow,
     out_of_range,
     overflow,
@@ -51,7 +51,7 @@ class DoubleAverage(AggregateFunction):
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
         self._adds_integers = call.arg_types[0].kind in ("tinyint", "smallint", "int")
-        self._sum = self.state(DoubleSumState, "double sum")
+        self._sum = self.state(lambda: double_sum(pool.groups), "double sum")
         self._count = self.state(lambda: count_state(pool.groups), "count")
 
     @property

@@ -21,6 +21,8 @@ from pyspark_pipeline.kernels.accumulate import (
     mark_exceeding,
     merge_decimals,
     merge_longs,
+    sum_doubles,
+    sum_longs,
     try_add_longs,
 )
 from pyspark_pipeline.kernels.arrays import Array, BoolArray, Float64Array, Int64Array, UInt8Array
@@ -51,6 +53,16 @@ def decimal_sum(sum_type: DataType, groups: Groups) -> DecimalSumState:
     """Build the state for a sum of decimals."""
     kinds = {Groups.BY_KEYS: DecimalSumState, Groups.ONE: WholeDecimalSumState, Groups.FRAMES: FrameDecimalSumState}
     return kinds[groups](sum_type)
+
+
+def long_sum(error: Callable[[], SparkConditionError] | None, groups: Groups) -> LongSumState:
+    """Build the state for a sum of integers, of which an overflow raises ``error``; without one it wraps."""
+    return WholeLongSumState(error) if groups is Groups.ONE else LongSumState(error)
+
+
+def double_sum(groups: Groups) -> DoubleSumState:
+    """Build the state for a sum of doubles."""
+    return WholeDoubleSumState() if groups is Groups.ONE else DoubleSumState()
 
 
 def out_of_range(value: int, scale: int, target: DataType, context: int) -> SparkConditionError:
@@ -142,6 +154,15 @@ class LongSumState(ValueState):
         return fixed_array(pa.int64(), copied(self._sums.part(start, stop)), self._seen.part(start, stop) != _EMPTY)
 
 
+class WholeLongSumState(LongSumState):
+    """The sum of integers of an aggregation without keys."""
+
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
+        data = values(columns[0]).astype(np.int64, copy=False)
+        if sum_longs(data, *validity(columns[0]), self._sums.array, self._seen.array) and self._error:
+            raise self._error()
+
+
 class TryLongSumState(State):
     """Sums of integers; a sum that overflows after any row remains overflowed."""
 
@@ -208,6 +229,14 @@ class DoubleSumState(ValueState):
     def zero_column(self, start: int, stop: int) -> pa.Array:
         """Return the sums as double; 0 for a group without a value."""
         return fixed_array(pa.float64(), copied(self.sums(start, stop)))
+
+
+class WholeDoubleSumState(DoubleSumState):
+    """The sum of doubles of an aggregation without keys."""
+
+    def update(self, groups: Int64Array, columns: Sequence[pa.Array]) -> None:
+        data = values(columns[0]).astype(np.float64, copy=False)
+        sum_doubles(data, *validity(columns[0]), self._sums.array, self._seen.array)
 
 
 class DecimalSumState(State):
@@ -338,6 +367,8 @@ def _load_kernels() -> None:
     edges = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
     doubles.over(*edges, [pa.array([0.5])])
     updated(LongSumState(long_overflow), longs).over(*edges, [pa.array([2**62])])
+    updated(WholeLongSumState(None), longs)
+    updated(WholeDoubleSumState(), pa.array([1.0, None]))
     whole = WholeDecimalSumState(parse_type("decimal(38,0)"))
     whole.reserve(1)
     whole.update(np.zeros(2, dtype=np.int64), [decimals])

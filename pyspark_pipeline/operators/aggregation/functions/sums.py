@@ -22,12 +22,13 @@ from pyspark_pipeline.operators.aggregation.functions.registry import (
 )
 from pyspark_pipeline.operators.aggregation.functions.state import StatePool
 from pyspark_pipeline.operators.aggregation.functions.sum_states import (
-    DoubleSumState,
     LongSumState,
     TryLongSumState,
     decimal_sum,
+    double_sum,
     interval_overflow,
     long_overflow,
+    long_sum,
     out_of_range,
     overflow,
 )
@@ -40,7 +41,9 @@ class LongSum(SumFunction, ValueFunction):
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
-        self._state = self.state(lambda: LongSumState(long_overflow if self.ansi else None), "long sum", self.ansi)
+        self._state = self.state(
+            lambda: long_sum(long_overflow if self.ansi else None, pool.groups), "long sum", self.ansi
+        )
 
     @property
     def is_exact_in_parts(self) -> bool:
@@ -81,7 +84,7 @@ class DoubleSum(ValueFunction):
 
     def __init__(self, call: AggregateCall, pool: StatePool, settings: Settings) -> None:
         super().__init__(call, pool, settings)
-        self._state = self.state(DoubleSumState, "double sum")
+        self._state = self.state(lambda: double_sum(pool.groups), "double sum")
 
 
 @aggregate("Sum", [case(["decimal"], fields=MODES, frames=FRAMES)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -30,6 +30,7 @@ from pyspark_pipeline.operators.scan.nested import (
 from pyspark_pipeline.operators.scan.parquet.columns import converter, find_column, time_of_microseconds
 from pyspark_pipeline.operators.scan.parquet.footer import read_footer, read_plain_footer
 from pyspark_pipeline.operators.scan.parquet.legacy import LegacyCalendar
+from pyspark_pipeline.operators.scan.parquet.nested_pages import NestedLeaves, NestedPages, known_leaves, open_nested
 from pyspark_pipeline.operators.scan.parquet.pages import ColumnPages, is_compiled, is_known, open_pages
 from pyspark_pipeline.operators.scan.parquet.types import spark_reads, stored_type
 from pyspark_pipeline.operators.scan.parquet.unscaled import unscaled_leaves
@@ -103,6 +104,7 @@ class ParquetFileReader:
         self._reader_metadata = plain or self.metadata
         may_decode = is_compiled() and not footer.encrypted
         self._known = self._known_leaves() if may_decode else {}
+        self._known_nested = self._known_columns() if may_decode else {}
         self._file = open(self.path, "rb", buffering=0)
 
     def _match_nested(self, field: Field, place: int, case_sensitive: bool) -> NestedColumn:
@@ -139,10 +141,10 @@ class ParquetFileReader:
         places = (place for place in self._places if place is not None and place not in self._nested)
         return {(name := self._schema.field(place).name): self._leaves[name] for place in places}
 
-    def _known_leaves(self) -> dict[str, tuple[int, pa.DataType, bool]]:
-        """Return the columns whose pages may be decoded here, by name.
+    def _known_leaves(self) -> dict[str, tuple[int, pa.DataType, int]]:
+        """Return the flat columns whose pages may be decoded here, by name.
 
-        Of each its leaf, the type that pyarrow shows, and whether it may have NULLs.
+        Of each its leaf, the type that pyarrow shows, and the definition level of its values.
         """
         schema = self._reader_metadata.schema.to_arrow_schema()
         found = {}
@@ -150,7 +152,22 @@ class ParquetFileReader:
             places = schema.get_all_field_indices(name)
             column = self.metadata.schema.column(leaf)
             if len(places) == 1 and is_known(column, schema.field(places[0]).type):
-                found[name] = leaf, schema.field(places[0]).type, column.max_definition_level > 0
+                found[name] = leaf, schema.field(places[0]).type, column.max_definition_level
+        return found
+
+    def _known_columns(self) -> dict[str, NestedLeaves]:
+        """Return the nested columns whose pages may be decoded here, by name."""
+        schema = self._reader_metadata.schema.to_arrow_schema()
+        found = {}
+        for place, column in self._nested.items():
+            name = self._schema.field(place).name
+            places = schema.get_all_field_indices(name)
+            if places != [place]:
+                continue
+            wanted = set(column.leaves)
+            known = known_leaves(schema.field(place), self._first_leaf(place), wanted, self.metadata.schema)
+            if known is not None:
+                found[name] = known
         return found
 
     def _plain_leaves(self) -> frozenset[int]:
@@ -255,7 +272,8 @@ class ParquetFileReader:
     def _batches(self, encoded: tuple[str, ...], index: int, batch_rows: int) -> Iterator[tuple[Columns, int]]:
         """Yield the columns of a row group, and their rows."""
         pages = self._pages(encoded, index)
-        others = [name for name in self._names if name not in pages]
+        decoded = {leaf for column in pages for leaf in self._leaves_of(column)}
+        others = [name for name in self._names if name not in decoded]
         if not others:
             rows = self.num_rows(index)
             for start in range(0, rows, batch_rows):
@@ -272,7 +290,7 @@ class ParquetFileReader:
                 raise pa.ArrowInvalid(f"row group {index} has {left} rows less than it should have")
 
     def _selected(
-        self, encoded: tuple[str, ...], pages: Mapping[str, ColumnPages], rows: int
+        self, encoded: tuple[str, ...], pages: Mapping[str, ColumnPages | NestedPages], rows: int
     ) -> tuple[Columns, int]:
         """Read the next rows, of the columns without tests only the rows that pass the tests, if these are few."""
         columns: dict[str, pa.Array] = {}
@@ -285,10 +303,13 @@ class ParquetFileReader:
 
         def test_codes(test: ColumnTest, mask: UInt8Array) -> bool:
             name = self._schema.field(self._places[test.ordinal]).name
-            accepted = self._accepted(encoded, test, pages[name]) if name not in columns else None
+            column = pages[name]
+            if name in columns or not isinstance(column, ColumnPages):
+                return False
+            accepted = self._accepted(encoded, test, column)
             if accepted is None:
                 return False
-            pages[name].keep_accepted(rows, accepted, mask)
+            column.keep_accepted(rows, accepted, mask)
             return True
 
         chosen = self._selection.choose(rows, tested, test_codes)
@@ -323,17 +344,23 @@ class ParquetFileReader:
         )
         return batches
 
-    def _pages(self, encoded: tuple[str, ...], index: int) -> dict[str, ColumnPages]:
+    def _leaves_of(self, column: str) -> Iterable[str]:
+        """Return the paths of the leaves to read of a column that is decoded here."""
+        nested = self._known_nested.get(column)
+        if nested is None:
+            return (column,)
+        return (self.metadata.schema.column(leaf.number).path for leaf in nested.leaves)
+
+    def _pages(self, encoded: tuple[str, ...], index: int) -> dict[str, ColumnPages | NestedPages]:
         """Return the columns of a row group that are decoded here, by name."""
         group = self.metadata.row_group(index)
-        found = {}
-        for name, (leaf, shown, is_nullable) in self._known.items():
-            pages = None
+        found: dict[str, ColumnPages | NestedPages | None] = {}
+        for name, (leaf, shown, depth) in self._known.items():
             if name in encoded or not (pa.types.is_string(shown) or pa.types.is_string_view(shown)):
-                pages = open_pages(self._file.fileno(), group.column(leaf), is_nullable, shown)
-            if pages is not None:
-                found[name] = pages
-        return found
+                found[name] = open_pages(self._file.fileno(), group.column(leaf), shown, depth)
+        for name, column in self._known_nested.items():
+            found[name] = open_nested(self._file.fileno(), group, column)
+        return {name: pages for name, pages in found.items() if pages is not None}
 
     @contextmanager
     def _opened(self, encoded: tuple[str, ...]) -> Iterator[pq.ParquetFile]:

@@ -1,8 +1,9 @@
-"""Decodes the pages of flat columns with kernels; pyarrow reads whatever this module does not know.
+"""Decodes the pages of leaves with kernels; pyarrow reads whatever this module does not know.
 
-Known are columns of numbers of four or eight bytes, decimals among them, and texts whose pages are all encoded by a
-dictionary, which stay so; NULLs; plain pages and those encoded by a dictionary, of both versions. Half of pyarrow's
-time for such columns is Snappy's, a quarter are the codes.
+Known are leaves of numbers of four or eight bytes, decimals among them, and texts whose pages are all encoded by a
+dictionary, which stay so; NULLs; plain pages and those encoded by a dictionary, of both versions; leaves of nested
+columns below at most one repeated field, with their levels. Half of pyarrow's time for flat columns is Snappy's, a
+quarter are the codes; for a list it is mostly the levels.
 
 A page that is known by its header, but damaged, raises ``ArrowInvalid``.
 """
@@ -38,6 +39,7 @@ _CODE_BYTES = 4
 _MOST_PAGES = 1 << 16
 _MOST_BYTES = 1 << 30  # of a column in a row group; pyarrow reads larger ones
 _LENGTH_BYTES = 4
+_MOST_LEVELS = 127
 _SPACE = 24  # bytes after a page that kernels may write or read
 _NO_ROWS, _NO_LEVELS = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.uint8)
 
@@ -48,6 +50,7 @@ _KERNELS = (
     value_kernels.decompress_pages,
     value_kernels.read_values,
     value_kernels.keep_accepted,
+    value_kernels.divide_slots,
     decompress_words,
     row_ranges.widen_ints,
     row_ranges.widen_longs,
@@ -67,8 +70,8 @@ def is_compiled() -> bool:
 
 
 def is_known(column: pq.ColumnSchema, shown: pa.DataType) -> bool:
-    """Return whether the values of a flat column may be read here; ``shown`` is pyarrow's type for it."""
-    if column.max_repetition_level or column.max_definition_level > 1:
+    """Return whether the values of a leaf may be read here; ``shown`` is pyarrow's type for it."""
+    if column.max_repetition_level > 1 or column.max_definition_level > _MOST_LEVELS:
         return False
     if column.physical_type == "BYTE_ARRAY":
         return bool(shown in (pa.string(), pa.string_view()))
@@ -78,11 +81,13 @@ def is_known(column: pq.ColumnSchema, shown: pa.DataType) -> bool:
     return width is not None and pa.types.is_primitive(shown) and bool(shown.bit_width == 8 * width)
 
 
-def open_pages(file: int, column: pq.ColumnChunkMetaData, is_nullable: bool, shown: pa.DataType) -> ColumnPages | None:
+def open_pages(
+    file: int, column: pq.ColumnChunkMetaData, shown: pa.DataType, depth: int, is_repeated: bool = False
+) -> ColumnPages | None:
     """Read the bytes of a column chunk from an open file; None if pyarrow must read it, for the form of its pages.
 
-    The column is known (:func:`is_known`), texts become dictionaries of int32. Raise ``ArrowInvalid`` if the file is
-    too short.
+    The leaf is known (:func:`is_known`), texts become dictionaries of int32. ``depth``: its maximal definition level.
+    Raise ``ArrowInvalid`` if the file is too short.
     """
     start, size = column.data_page_offset, column.total_compressed_size
     if column.compression not in _CODECS or column.file_path or not 0 <= size <= _MOST_BYTES:
@@ -102,9 +107,9 @@ def open_pages(file: int, column: pq.ColumnChunkMetaData, is_nullable: bool, sho
     if table is None:
         return None
     pages: list[list[int]] = table.tolist()
-    if not _are_known(pages, is_nullable, width is None):
+    if not _are_known(pages, depth > 0, is_repeated, width is None):
         return None
-    return ColumnPages(data, table, pages, column.compression, is_nullable, width, shown)
+    return ColumnPages(data, table, pages, column.compression, depth, is_repeated, width, shown)
 
 
 def _page_table(data: UInt8Array, size: int, values: int) -> Int64Array | None:
@@ -118,7 +123,7 @@ def _page_table(data: UInt8Array, size: int, values: int) -> Int64Array | None:
     return None
 
 
-def _are_known(table: Sequence[Sequence[int]], is_nullable: bool, is_text: bool) -> bool:
+def _are_known(table: Sequence[Sequence[int]], is_nullable: bool, is_repeated: bool, is_text: bool) -> bool:
     """Return whether all pages have a known form."""
     has_dictionary = bool(table) and table[0][page_kernels.KIND] == page_kernels.DICTIONARY_PAGE
     if has_dictionary and table[0][page_kernels.ENCODING] not in (_PLAIN, *_DICTIONARY):
@@ -134,11 +139,19 @@ def _are_known(table: Sequence[Sequence[int]], is_nullable: bool, is_text: bool)
         if kind == page_kernels.DATA_PAGE:
             if is_nullable and page[page_kernels.LEVEL_ENCODING] != _RUNS:
                 return False
-        elif kind != page_kernels.DATA_PAGE_V2 or page[page_kernels.REPETITION_BYTES]:
-            return False
-        elif not 0 <= page[page_kernels.LEVEL_BYTES] <= min(page[page_kernels.SIZE], page[page_kernels.STORED_SIZE]):
+            if is_repeated and page[page_kernels.REPETITION_ENCODING] != _RUNS:
+                return False
+        elif kind != page_kernels.DATA_PAGE_V2 or not _has_levels(page, is_repeated):
             return False
     return True
+
+
+def _has_levels(page: Sequence[int], is_repeated: bool) -> bool:
+    """Return whether the levels of a page of the second version lie in it."""
+    repetitions, levels = page[page_kernels.REPETITION_BYTES], page[page_kernels.LEVEL_BYTES]
+    if min(repetitions, levels) < 0 or (repetitions and not is_repeated):
+        return False
+    return repetitions + levels <= min(page[page_kernels.SIZE], page[page_kernels.STORED_SIZE])
 
 
 def _no_places(pages: int) -> Int64Array:
@@ -156,7 +169,9 @@ class ColumnPages:
     """The values of a column chunk, in the order of the file. Not for several threads.
 
     ``table`` is a table of pages of the bytes ``data``, which ``codec`` compressed, ``pages`` the same as lists.
-    ``width`` is the number of bytes of a value, None for texts, ``shown`` the type of the arrays.
+    ``depth`` is the definition level of a value; a leaf that ``is_repeated`` has slots instead of rows
+    (:mod:`~pyspark_pipeline.kernels.parquet_values`). ``width`` is the number of bytes of a value, None for texts,
+    ``shown`` the type of the arrays.
     """
 
     def __init__(
@@ -165,7 +180,8 @@ class ColumnPages:
         table: Int64Array,
         pages: list[list[int]],
         codec: str,
-        is_nullable: bool,
+        depth: int,
+        is_repeated: bool,
         width: int | None,
         shown: pa.DataType,
     ) -> None:
@@ -173,7 +189,8 @@ class ColumnPages:
         self._codec = codec
         name = _CODECS[codec]
         self._library = pa.Codec(name) if name is not None and name != "snappy" else None  # has a state of its own
-        self._is_nullable = is_nullable
+        self.depth = depth
+        self._is_repeated = is_repeated
         self._is_text = width is None
         self._shown = shown
         self._unscaled = _INTEGERS[width] if width and pa.types.is_decimal128(shown) else None
@@ -200,12 +217,62 @@ class ColumnPages:
         is_coded = all(page[page_kernels.ENCODING] in _DICTIONARY for page in self._pages)
         return self._dictionary_page is not None and is_coded
 
+    @cached_property
+    def longest_text(self) -> int:
+        """The bytes of the longest text of the dictionary; 0 for numbers."""
+        if not self._is_text or not len(self._dictionary):
+            return 0
+        return int(np.diff(np.frombuffer(self._dictionary.buffers()[1], dtype=np.int32)).max())
+
+    @property
+    def item_bytes(self) -> int:
+        """The bytes of a value, or of the code of a text, as :meth:`read_slots` writes them: 4 or 8."""
+        return self._dtype.itemsize
+
     def read(self, rows: int, chosen: Int32Array | None = None) -> pa.Array:
         """Return the next ``rows`` rows, or those of them that are ``chosen``, ascending places, shape (chosen,)."""
+        return self.read_with_levels(rows, chosen)[0]
+
+    def read_with_levels(self, rows: int, chosen: Int32Array | None = None) -> tuple[pa.Array, UInt8Array]:
+        """Like :meth:`read`, and return the definition levels of the rows, empty if all have values."""
         count = rows if chosen is None else chosen.size
         buffer = pa.allocate_buffer(count * self._dtype.itemsize)
-        out = np.frombuffer(buffer, dtype=self._dtype)
-        valid = np.empty(count, dtype=np.uint8) if self._is_nullable else _NO_LEVELS
+        levels = np.empty(count, dtype=np.uint8) if self.depth else _NO_LEVELS
+        self._read(rows, chosen, np.frombuffer(buffer, dtype=self._dtype), levels, _NO_LEVELS)
+        if not self._state[value_kernels.NULLS]:
+            levels = _NO_LEVELS
+        return self.array(buffer, count, levels), levels
+
+    def read_slots(self, slots: int, out: UInt8Array, levels: UInt8Array, repetitions: UInt8Array) -> None:
+        """Write the next slots of a repeated leaf: values, shape (slots * item_bytes,), and levels, shape (slots,)."""
+        self._read(slots, None, out.view(self._dtype), levels, repetitions)
+
+    def divide(
+        self, slots: tuple[UInt8Array, UInt8Array, UInt8Array], depth: int, rows: int
+    ) -> tuple[int, UInt8Array, UInt8Array, Int32Array]:
+        """Divide slots, as :meth:`read_slots` writes them, into rows; the values of the elements come first then.
+
+        ``depth``: the definition level of an element. Return the number of slots of the rows, the definition levels of
+        the elements and of the rows, and the ends of the rows among the elements, shape (rows,).
+        """
+        out, levels, repetitions = slots
+        element_levels, row_levels = np.empty_like(levels), np.empty(rows, dtype=np.uint8)
+        ends = np.empty(rows, dtype=np.int32)
+        read = value_kernels.divide_slots(
+            repetitions, levels, depth, rows, out.view(self._dtype), element_levels, row_levels, ends
+        )
+        if read < 0:
+            raise _damaged("its levels are not those of as many rows")
+        return read, element_levels[: ends[-1] if rows else 0], row_levels, ends
+
+    def _read(
+        self,
+        rows: int,
+        chosen: Int32Array | None,
+        out: Array,
+        levels: UInt8Array,
+        repetitions: UInt8Array,
+    ) -> None:
         self._load(rows, chosen)
         result = value_kernels.read_values(
             self._bytes,
@@ -213,18 +280,17 @@ class ColumnPages:
             self._places,
             self._state,
             rows,
-            self._is_nullable,
-            self._values_of_codes() if count else np.empty(0, dtype=self._dtype),
+            self.depth,
+            self._values_of_codes() if out.size else np.empty(0, dtype=self._dtype),
             self._is_text,
             _NO_ROWS if chosen is None else chosen,
             chosen is None,
             out,
-            valid,
+            levels,
+            repetitions,
         )
         self._check(result)
         self._row += rows
-        mask, nulls = pack_validity(valid.view(np.bool_)) if self._is_nullable else (None, 0)
-        return self._array([mask, buffer], count, nulls)
 
     def keep_accepted(self, rows: int, accepted: UInt8Array, mask: UInt8Array) -> None:
         """Clear the mask of those of the next ``rows`` rows whose value is not accepted; the rows stay the next ones.
@@ -240,7 +306,7 @@ class ColumnPages:
         state = self._state.copy()
         self._check(
             value_kernels.keep_accepted(
-                self._bytes, self._table, self._places, state, rows, self._is_nullable, accepted, mask
+                self._bytes, self._table, self._places, state, rows, self.depth, accepted, mask
             )
         )
 
@@ -249,12 +315,14 @@ class ColumnPages:
         known = self._values_of_codes()
         values = np.zeros(known.size + 1, dtype=self._dtype)
         values[:-1] = np.arange(known.size) if self._is_text else known
-        valid = np.ones(values.size, dtype=np.bool_)
-        valid[-1] = False
-        mask, nulls = pack_validity(valid)
-        return self._array([mask, pa.py_buffer(values)], values.size, nulls)
+        levels = np.full(values.size, self.depth, dtype=np.uint8)
+        levels[-1] = self.depth + 1
+        return self.array(pa.py_buffer(values), values.size, levels)
 
-    def _array(self, buffers: list[pa.Buffer | None], count: int, nulls: int) -> pa.Array:
+    def array(self, buffer: pa.Buffer, count: int, levels: UInt8Array) -> pa.Array:
+        """Return an array of the first ``count`` values in ``buffer``, NULL where ``levels``, if any, are not depth."""
+        mask, nulls = pack_validity(levels == self.depth) if levels.size else (None, 0)
+        buffers = [mask, buffer]
         if self._unscaled is not None:
             return widened(pa.Array.from_buffers(self._unscaled, count, buffers, nulls), self._shown)
         if not self._is_text:
@@ -311,15 +379,17 @@ class ColumnPages:
     def _levels_before(self, page: int) -> int:
         """Return the number of bytes of a page that are not compressed."""
         is_second = self._pages[page][page_kernels.KIND] == page_kernels.DATA_PAGE_V2
-        return self._pages[page][page_kernels.LEVEL_BYTES] if is_second else 0
+        if not is_second:
+            return 0
+        return self._pages[page][page_kernels.REPETITION_BYTES] + self._pages[page][page_kernels.LEVEL_BYTES]
 
     def _move(self, by: int) -> None:
         """Change the state for the current page, which is at another place now."""
-        for reader in (value_kernels.LEVELS, value_kernels.VALUES):
+        for reader in (value_kernels.LEVELS, value_kernels.VALUES, value_kernels.REPETITIONS):
             self._state[reader + page_kernels.AT] += by
             if self._state[reader + page_kernels.BIT] >= 0:
                 self._state[reader + page_kernels.BIT] += 8 * by
-        self._state[[value_kernels.LEVELS_END, value_kernels.VALUES_END]] += by
+        self._state[[value_kernels.LEVELS_END, value_kernels.VALUES_END, value_kernels.REPETITIONS_END]] += by
 
     def _decompress(self, first: int, stop: int, places: Int64Array, words: Array) -> None:
         """Decompress the pages that have places."""
