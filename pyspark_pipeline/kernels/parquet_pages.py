@@ -254,6 +254,20 @@ def read_runs(page: UInt8Array, end: int, width: int, state: Int64Array, out: An
 
 
 @kernel
+def pass_equal(page: UInt8Array, end: int, width: int, state: Int64Array, value: int, count: int) -> bool:
+    """Like :func:`read_runs`, pass the next ``count`` values if they are known to be one ``value``; return whether."""
+    if state[LEFT] == 0 and count > 0:
+        at, left, first, bit = _next_run(page, end, width, state[AT])
+        if at < 0:
+            return False
+        state[AT], state[LEFT], state[VALUE], state[BIT] = at, left, first, bit
+    if state[LEFT] < count or state[BIT] >= 0 or state[VALUE] != value:
+        return False
+    state[LEFT] -= count
+    return True
+
+
+@kernel
 def read_chosen_runs(
     page: UInt8Array,
     end: int,

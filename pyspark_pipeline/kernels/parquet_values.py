@@ -31,6 +31,7 @@ from pyspark_pipeline.kernels.parquet_pages import (
     START,
     STATE_SIZE,
     STORED_SIZE,
+    pass_equal,
     read_chosen_runs,
     read_runs,
     spread_values,
@@ -131,7 +132,11 @@ def _read_levels(pages: UInt8Array, state: Int64Array, depth: int, levels: UInt8
     width = 1
     while depth >> width:
         width += 1
-    if read_runs(pages, state[LEVELS_END], width, state[LEVELS : LEVELS + STATE_SIZE], levels) < 0:
+    reader, rows = state[LEVELS : LEVELS + STATE_SIZE], levels.shape[0]
+    if pass_equal(pages, state[LEVELS_END], width, reader, depth, rows):
+        levels[:] = depth
+        return rows
+    if read_runs(pages, state[LEVELS_END], width, reader, levels) < 0:
         return -1
     count, largest = 0, np.uint8(0)
     for row in range(levels.shape[0]):
