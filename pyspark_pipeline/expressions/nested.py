@@ -56,7 +56,14 @@ def _array(call: Call, settings: ExpressionSettings) -> Kernel:
 def _struct_field(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return a field; NULL if the struct is NULL."""
     ordinal = int(call.fields["ordinal"])
-    return Kernel(run=lambda values, rows: pc.struct_field(values[0], [ordinal]))
+
+    def run(values: Sequence[Value], rows: int) -> Value:
+        struct = values[0]
+        if isinstance(struct, pa.StructArray) and not struct.null_count:
+            return struct.field(ordinal)
+        return pc.struct_field(struct, [ordinal])
+
+    return Kernel(run=run)
 
 
 @function("GetArrayStructFields", [case(["array"], result=["array"])])
