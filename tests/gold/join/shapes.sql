@@ -55,7 +55,6 @@ SELECT a.id FROM texts a JOIN texts b ON a.s > to_xml(struct(1, b.flag)) WHERE a
 SELECT /*+ BROADCAST(b) */ a.id, a.s, b.s FROM texts a JOIN texts b ON a.s = b.s2 AND a.id + b.id > 300;
 SELECT /*+ BROADCAST(b) */ a.id, b.ts FROM times a LEFT JOIN times b ON a.ts = b.ts2 AND a.d < b.d2;
 SELECT count(*), max(c) FROM (SELECT a.id, count(b.id) AS c FROM tame a LEFT JOIN tame b ON a.z = b.z GROUP BY a.id HAVING count(b.id) > 1);
--- expect: partly CollectLimit
 SELECT CASE WHEN EXISTS (SELECT 1 FROM tame WHERE id = 5) THEN id ELSE -1 END AS x FROM tame WHERE id < 4;
 SELECT id, id IN (SELECT z FROM tame) AS f FROM tame WHERE id < 6;
 SELECT id, id NOT IN (SELECT z FROM tame WHERE z IS NOT NULL) AS f, z NOT IN (SELECT i FROM numbers) AS g FROM tame WHERE id < 60;
@@ -87,7 +86,6 @@ SELECT mode, c FROM (SELECT id % 3 AS mode, count(*) AS c FROM tame GROUP BY 1) 
 SELECT /*+ BROADCAST(b) */ p.p_day, count(*) FROM partitioned p JOIN (SELECT z, max(id) AS id FROM tame WHERE k = 'x' GROUP BY z) b ON p.p_num = b.z GROUP BY p.p_day;
 SELECT id, IF((SELECT max(i) FROM tame) IS NULL, 1, 2) AS x, coalesce((SELECT min(i) FROM tame WHERE id < 0), id) AS y FROM tame WHERE id < 9;
 SELECT id FROM tame WHERE (SELECT max(z) FROM tame) + id BETWEEN 3 AND (SELECT count(*) FROM texts WHERE flag = 'R');
--- expect: partly CollectLimit
 SELECT id, CASE WHEN EXISTS (SELECT 1 FROM tame WHERE id < 0) THEN id ELSE -1 END AS x, NOT EXISTS (SELECT 1 FROM texts WHERE s = 'zzz') AS y FROM tame WHERE id < 4;
 SELECT id FROM tame WHERE d > (SELECT avg(d) FROM tame) AND k LIKE (SELECT max(k) FROM tame);
 -- expect: partly to_xml

@@ -8,17 +8,14 @@ SELECT x, count(*) FROM (SELECT 10 div (k - 99) AS x FROM raising LIMIT 50) GROU
 SELECT count(x) FROM (SELECT 10 div (k - 99) AS x FROM raising LIMIT 99);
 -- expect: error DIVIDE_BY_ZERO
 SELECT count(x) FROM (SELECT 10 div (k - 99) AS x FROM raising LIMIT 100);
--- expect: partly CollectLimit
 SELECT 10 div (k - 99) AS x FROM raising LIMIT 99;
 -- expect: error DIVIDE_BY_ZERO
 SELECT 10 div (k - 99) AS x FROM raising LIMIT 100;
 -- expect: error DIVIDE_BY_ZERO
 SELECT 10 div (k - 99) AS x FROM raising ORDER BY k LIMIT 5;
 SELECT count(*) FROM (SELECT k FROM raising WHERE 10 div (k - 99) > -100 LIMIT 99);
--- expect: partly CollectLimit
 SELECT k FROM raising WHERE 10 div (k - 99) > -100 LIMIT 99;
 SELECT sum(x + y) FROM (SELECT k + 1 AS x, 10 div (k - 99) AS y FROM raising WHERE 10 div (k - 99) > -100 AND k % 2 = 0 LIMIT 40);
--- expect: partly CollectLimit
 SELECT EXISTS(SELECT 1 FROM raising WHERE 10 div (k - 99) > -100);
 -- Skipped rows are rows that are reached.
 -- expect: error DIVIDE_BY_ZERO

@@ -45,12 +45,10 @@ SELECT * FROM (SELECT k, id FROM tame ORDER BY k, id LIMIT 10) JOIN (SELECT id F
 SELECT id, str FROM keys ORDER BY str DESC NULLS LAST, id LIMIT 20 OFFSET 20;
 SELECT id FROM keys ORDER BY id LIMIT 10 OFFSET 495;
 SELECT id FROM keys ORDER BY id LIMIT 10 OFFSET 500;
--- expect: partly CollectLimit
 SELECT id FROM keys ORDER BY id DESC OFFSET 490;
 SELECT count(*), sum(id) FROM (SELECT id FROM keys ORDER BY d, id LIMIT 33 OFFSET 8);
 SELECT a.id, b.id FROM (SELECT id, z FROM tame ORDER BY id DESC LIMIT 9 OFFSET 3) a JOIN tame b ON a.z = b.id ORDER BY a.id, b.id;
 SELECT k, x FROM (SELECT k, id AS x FROM tame WHERE id < 30 UNION ALL SELECT k, z FROM tame) ORDER BY k DESC, x LIMIT 12 OFFSET 5;
 -- More first rows than Spark collects by a top: a sort, then a limit.
 -- set: spark.sql.execution.topKSortFallbackThreshold=5
--- expect: partly CollectLimit
 SELECT id, i FROM keys ORDER BY i, id LIMIT 8;

@@ -192,6 +192,7 @@ class Conversion(conf: SQLConf, isAdaptive: Boolean, isCached: Boolean = false) 
     case _: QueryStageExec | _: ReusedExchangeExec | _: PipelineShuffleExchangeExec | _: AdaptiveSparkPlanExec |
         _: PipelineBroadcastExchangeExec | _: AQEShuffleReadExec | _: InputAdapter | _: WholeStageCodegenExec |
         _: DataWritingCommandExec => Some("")
+    case limit: CollectLimitExec if Convert.isInEngine(limit.child) => Some("") // its tasks' part is a limit of the fragment
     case scan: InMemoryTableScanExec => CachedScans.reason(scan).orElse(Some(""))
     case e: ShuffleExchangeExec => exchangeReason(e)
     case e: BroadcastExchangeExec => if (canExtend(e.child)) None else Some("")

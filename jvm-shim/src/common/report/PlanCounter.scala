@@ -65,6 +65,9 @@ private class PlanCounter {
       case top: PipelineTakeOrderedExec => // its part in the engine counts for it
         transitions += 1
         visit(top.original.child, insideEngine = false)
+      case limit: CollectLimitExec if PlanCounter.endsInEngine(limit.child) => // as above
+        transitions += 1
+        visit(limit.child, insideEngine = false)
       case _: PipelineText =>
       case w if PlanCounter.isWrapper(w) => w.children.foreach(visit(_, insideEngine))
       case other =>
