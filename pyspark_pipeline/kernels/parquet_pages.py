@@ -13,7 +13,7 @@ import numpy as np
 
 from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array, UInt32Array
 from pyspark_pipeline.kernels.jit import kernel
-from pyspark_pipeline.kernels.words import load_word, read_varint
+from pyspark_pipeline.kernels.words import load_word, read_varint, store_word
 
 #: Columns of a table of pages.
 KIND, SIZE, STORED_SIZE, NUM_VALUES, ENCODING, START = range(6)
@@ -254,16 +254,51 @@ def read_runs(page: UInt8Array, end: int, width: int, state: Int64Array, out: An
 
 
 @kernel
+def read_short_runs(page: UInt8Array, end: int, width: int, state: Int64Array, out: UInt8Array) -> int:
+    """Like :func:`read_runs`, read only those next runs that lie in ``out`` wholly; return the number of their values.
+
+    ``width``: at most 7. Levels of a column with a few NULLs have runs of a dozen values. A head of more than two bytes
+    ends them.
+    """
+    at, done, rows = state[AT], 0, out.shape[0]
+    start, target, step = np.uint64(page.ctypes.data), np.uint64(out.ctypes.data), np.uint64(width)
+    mask = (np.uint64(1) << step) - np.uint64(1)
+    last = min(end, page.shape[0] - _WORD_BYTES)  # where a whole word may begin
+    while state[LEFT] == 0 and at + 2 < last:
+        head, begin = np.int64(page[at]), at + 1
+        if head >= 128:
+            if page[begin] >= 128:
+                break
+            head, begin = (head & 127) | np.int64(page[begin]) << 7, begin + 1
+        count = (head >> 1) * 8 if head & 1 else head >> 1
+        after = begin + (head >> 1) * width if head & 1 else begin + 1
+        if done + count + 7 >= rows or after > last:
+            break
+        if head & 1:
+            for group in range(head >> 1):
+                word = load_word(start + np.uint64(begin + group * width))
+                for number in range(8):
+                    out[np.uint64(done + 8 * group + number)] = word & mask
+                    word >>= step
+        else:
+            word = np.uint64(page[begin]) * np.uint64(0x0101010101010101)
+            for place in range(0, count, 8):
+                store_word(target + np.uint64(done + place), word)
+        at = after
+        done += count
+    state[AT] = at
+    return done
+
+
+@kernel
 def pass_equal(page: UInt8Array, end: int, width: int, state: Int64Array, value: int, count: int) -> bool:
-    """Like :func:`read_runs`, pass the next ``count`` values if they are known to be one ``value``; return whether."""
-    if state[LEFT] == 0 and count > 0:
-        at, left, first, bit = _next_run(page, end, width, state[AT])
-        if at < 0:
-            return False
-        state[AT], state[LEFT], state[VALUE], state[BIT] = at, left, first, bit
-    if state[LEFT] < count or state[BIT] >= 0 or state[VALUE] != value:
+    """Like :func:`read_runs`, pass the next ``count`` values if they are a run of ``value``; return whether."""
+    at, left, first, bit = state[AT], state[LEFT], state[VALUE], state[BIT]
+    if left == 0:
+        at, left, first, bit = _next_run(page, end, width, at)
+    if at < 0 or left < count or bit >= 0 or first != value:
         return False
-    state[LEFT] -= count
+    state[AT], state[LEFT], state[VALUE], state[BIT] = at, left - count, first, bit
     return True
 
 

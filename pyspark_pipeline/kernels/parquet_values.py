@@ -24,6 +24,7 @@ from pyspark_pipeline.kernels.parquet_pages import (
     ENCODING,
     IS_STORED,
     KIND,
+    LEFT,
     LEVEL_BYTES,
     NUM_VALUES,
     REPETITION_BYTES,
@@ -34,6 +35,7 @@ from pyspark_pipeline.kernels.parquet_pages import (
     pass_equal,
     read_chosen_runs,
     read_runs,
+    read_short_runs,
     spread_values,
 )
 from pyspark_pipeline.kernels.snappy import decompress_words
@@ -136,7 +138,11 @@ def _read_levels(pages: UInt8Array, state: Int64Array, depth: int, levels: UInt8
     if pass_equal(pages, state[LEVELS_END], width, reader, depth, rows):
         levels[:] = depth
         return rows
-    if read_runs(pages, state[LEVELS_END], width, reader, levels) < 0:
+    done = min(reader[LEFT], rows)
+    if read_runs(pages, state[LEVELS_END], width, reader, levels[:done]) < 0:
+        return -1
+    done += read_short_runs(pages, state[LEVELS_END], width, reader, levels[done:])
+    if read_runs(pages, state[LEVELS_END], width, reader, levels[done:]) < 0:
         return -1
     count, largest = 0, np.uint8(0)
     for row in range(levels.shape[0]):
