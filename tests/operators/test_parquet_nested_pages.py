@@ -18,6 +18,7 @@ from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.errors import CorruptFileError
 from pyspark_pipeline.kernels import compile_cache
 from pyspark_pipeline.operators.scan.parquet.file import ParquetFileReader
+from pyspark_pipeline.operators.scan.parquet.pages import ColumnPages
 from pyspark_pipeline.operators.scan.reader import READ_ERRORS
 from pyspark_pipeline.plan.nodes import Field, FileScan, Filter, ScanSplit
 from tests.operators.kit import Builder, call, column, literal, run
@@ -225,6 +226,26 @@ def test_rows_that_pass_a_test_of_another_column(tmp_path: Path, share: float) -
         split = ScanSplit(path=str(path), start=0, length=path.stat().st_size)
         found = run(Filter(output=output, condition=condition, child=scan), builder=Builder(scans={0: [split]}))
         assert columns_of(found) == columns_of(table.filter(pc.less(table["k"], bound)))
+
+
+@pytest.mark.usefixtures("without_pyarrow")
+def test_a_long_list_among_short_ones_is_read_in_few_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = np.ones(1000, dtype=np.int64)
+    counts[500] = 1_000_000
+    ends = pa.array(np.append(0, np.cumsum(counts)), pa.int32())
+    table = pa.table({"a": pa.ListArray.from_arrays(ends, pa.array(np.arange(counts.sum())))})
+    path = tmp_path / "long.parquet"
+    pq.write_table(table, path, data_page_size=1 << 16)
+    steps: list[int] = []
+    read = ColumnPages.read_slots
+
+    def counted(pages: ColumnPages, slots: int, *out: Any) -> None:
+        steps.append(slots)
+        read(pages, slots, *out)
+
+    monkeypatch.setattr(ColumnPages, "read_slots", counted)
+    assert rows_of(path, {"a": TYPES["a"]}, 100) == columns_of(table)
+    assert len(steps) < 40
 
 
 @pytest.mark.rotates

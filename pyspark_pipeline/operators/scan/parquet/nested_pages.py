@@ -152,14 +152,17 @@ class _RepeatedLeaf:
         return _Values(_decoded(array), levels, row_levels, ends)
 
     def _slots(self, rows: int) -> tuple[UInt8Array, UInt8Array, UInt8Array]:
-        """Return slots with the next ``rows`` rows and the beginning of the one after them, if there is one."""
+        """Return slots with the next ``rows`` rows and the beginning of the one after them, if there is one.
+
+        Each time they do not suffice, as many more are read at least.
+        """
         values, levels, repetitions = self._ahead
         size = self._pages.item_bytes
         while self._unread:
             missing = rows + 1 - int(repetitions.size - np.count_nonzero(repetitions))
             if missing <= 0:
                 break
-            more = min(self._unread, int(missing * self._slots_per_row) + _EXTRA_SLOTS)
+            more = min(self._unread, max(int(missing * self._slots_per_row) + _EXTRA_SLOTS, levels.size))
             before, after = levels.size, levels.size + more
             values, levels, repetitions = (
                 _longer(values, after * size), _longer(levels, after), _longer(repetitions, after)
@@ -232,6 +235,8 @@ def _assembled(field: pa.Field, level: int, leaves: Iterator[_Values], is_elemen
 
 def _struct(fields: Sequence[pa.Field], parts: Sequence[pa.Array], levels: UInt8Array, level: int) -> pa.Array:
     """Return structs of the parts, NULL where the levels, if any, are less than ``level``."""
+    if len({len(part) for part in parts}) > 1:
+        raise pa.ArrowInvalid("a nested column is damaged: its leaves have different numbers of elements")
     kind = pa.struct([field.with_type(part.type) for field, part in zip(fields, parts, strict=True)])
     mask, nulls = pack_validity(levels >= level) if levels.size else (None, 0)
     return pa.Array.from_buffers(kind, len(parts[0]), [mask], nulls, children=list(parts))
