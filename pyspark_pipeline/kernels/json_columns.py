@@ -18,6 +18,7 @@ from pyspark_pipeline.kernels.json_scan import (
     STRICT_MACHINE,
     is_name,
     literal_end,
+    plain_end,
     run_machine,
     skip_space,
     string_end,
@@ -35,7 +36,7 @@ _ESCAPES, _CONTROLS = 1, 2
 _LONGEST_NAME, _LONGEST_PLAIN, _LONGEST_NUMBER = 40_000, 40, 900
 
 
-@kernel
+@kernel(forceinline=True)
 def number_token(data: Any, at: int, stop: int) -> Any:
     """Return the offset after a number and its token; ABSENT for one that is not decided, as for -0."""
     first = at
@@ -73,7 +74,7 @@ def number_token(data: Any, at: int, stop: int) -> Any:
     return at, (ODD if at - first > _LONGEST_PLAIN else token)
 
 
-@kernel
+@kernel(forceinline=True)
 def bare_name_end(data: Any, at: int, stop: int) -> int:
     """Return the offset after a name without quotes; -1 if it is none, or not decided."""
     first = at
@@ -88,7 +89,7 @@ def bare_name_end(data: Any, at: int, stop: int) -> int:
     return at if first < at < stop and data[at] < 127 else -1
 
 
-@kernel
+@kernel(forceinline=True)
 def child_of(data: Any, at: int, end: int, first: int, count: int, guess: int, name_ends: Any, names: Any) -> int:
     """Return the child, of ``count`` from ``first`` on, whose name is between ``at`` and ``end``; -1 if none is."""
     size = end - at
@@ -138,7 +139,10 @@ def read_document(
             if tokens[place] != ABSENT:
                 return OTHER
         opened = False
-        if node < 0 and skips:
+        end = plain_end(data, at + 1, stop) if skips and node < 0 and byte == 34 else at
+        if end > at and end < stop and data[end] == 34:
+            at = end + 1
+        elif node < 0 and skips:
             at = run_machine(STRICT_MACHINE, data, at, stop, closings, depth, depth, AT_VALUE)
             if at < 0:
                 return OTHER

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pyspark_pipeline.kernels.jit import frozen, kernel
+from pyspark_pipeline.kernels.words import count_ones, load_word
 
 #: No value; a value that is written; the text of a floating-point number that Java prints in another way; not decided.
 ABSENT, FOUND, NUMBER, OTHER = 0, 1, 2, 3
@@ -169,7 +170,7 @@ def run_machine(table: Any, data: Any, at: int, stop: int, stack: Any, depth: in
     return -1
 
 
-@kernel
+@kernel(forceinline=True)
 def skip_space(data: Any, at: int, stop: int) -> int:
     """Return the offset of the first byte that is not white space."""
     while at < stop and (data[at] == 32 or data[at] == 10 or data[at] == 13 or data[at] == 9):
@@ -201,11 +202,34 @@ def hex_unit(data: Any, at: int) -> int:
     return unit
 
 
-@kernel
+@kernel(forceinline=True)
+def plain_end(data: Any, at: int, stop: int) -> int:
+    """Return the offset of the first byte from ``at`` on that is not plain, or of one of the last seven bytes.
+
+    Eight bytes are looked at together: each that is a quote, a backslash, a control character or the first of a
+    character of four bytes sets its highest bit, and a byte below it is never set wrongly.
+    """
+    address = np.uint64(data.ctypes.data)
+    ones, high = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+    while at + 8 <= stop:
+        word = load_word(address + np.uint64(at))
+        quotes, escapes = word ^ (ones * np.uint64(34)), word ^ (ones * np.uint64(92))
+        found = (quotes - ones) & ~quotes | (escapes - ones) & ~escapes | (word - ones * np.uint64(32)) & ~word
+        found |= word & word << np.uint64(1) & word << np.uint64(2) & word << np.uint64(3)
+        found &= high
+        if found:
+            lowest = found & (~found + np.uint64(1))
+            return at + (np.int64(count_ones(lowest - np.uint64(1))) >> 3)
+        at += 8
+    return at
+
+
+@kernel(forceinline=True)
 def string_end(data: Any, at: int, stop: int) -> Any:
     """Return the offset of the quote that ends the string from ``at`` on, -1 if it is wrong, and what it contains."""
     contents = 0
     first = at
+    at = plain_end(data, at, stop)
     while at < stop:
         byte = data[at]
         if _IS_PLAIN[byte]:
@@ -285,7 +309,7 @@ def number_end(data: Any, at: int, stop: int) -> Any:
     return at, (_PLAIN if is_plain else _REWRITTEN)
 
 
-@kernel
+@kernel(forceinline=True)
 def literal_end(data: Any, at: int, stop: int) -> int:
     """Return the offset after ``true``, ``false`` or ``null``; -1 if there is none of them."""
     if at + 4 <= stop:
@@ -562,7 +586,7 @@ def pass_result(data: Any, at: int, stop: int, stack: Any, out: Any, to: int) ->
     return at, to, FOUND
 
 
-@kernel
+@kernel(forceinline=True)
 def is_name(data: Any, at: int, stop: int, names: Any, first: int, size: int) -> bool:
     """Return whether the string after the quote at ``at`` is a name, without escapes."""
     end = at + 1 + size

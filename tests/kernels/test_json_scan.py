@@ -15,6 +15,7 @@ from pyspark_pipeline.expressions import ExpressionSettings
 from pyspark_pipeline.expressions.compile import compile_expressions
 from pyspark_pipeline.expressions.json_parse import array_length, last_values, object_keys, units, value_at
 from pyspark_pipeline.expressions.json_text import KernelPath, double_printer, find_texts, parse_path, tuple_values
+from pyspark_pipeline.kernels.json_scan import plain_end
 from pyspark_pipeline.plan.expr import Expr
 from tests.expressions.build import call, chunk, col, lit
 
@@ -35,6 +36,17 @@ _PATHS = st.lists(_STEPS, max_size=3).map(lambda steps: "$" + "".join(steps))
 _FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 _FRACTIONS = st.decimals(-(10**8), 10**8, allow_nan=False).map(lambda value: f"{value:f}") | _FLOATS.map(repr)
 _TEXT = col(0, "string")
+_BYTES = st.sampled_from(b'ab "\\\x00\x1f!#[]\x7f\x80\xbf\xc3\xef\xf0\xf4\xff')
+
+
+@given(st.lists(_BYTES, max_size=40), st.integers(0, 9))
+def test_end_of_plain_bytes_is_that_of_a_search_byte_by_byte(data: list[int], at: int) -> None:
+    stop = len(data)
+    found = plain_end(np.array(data + [0] * 8, dtype=np.uint8), at, stop)
+    others = [place for place in range(at, stop) if data[place] < 32 or data[place] >= 240 or data[place] in b'"\\']
+    expected = others[0] if others else stop
+    assert found <= max(expected, at)
+    assert found == expected or found > stop - 8
 
 
 def _one(text: str, path: str) -> str | None:
