@@ -19,6 +19,10 @@ _LIMIT_HIGH = np.int64(0x4B3B4CA85A86C47A)
 
 _AND, _OR = ord("&"), ord("|")
 
+_ROWS_AT_ONCE = 1 << 14
+_SMALL = np.int64(1 << 47)  # values from -_SMALL to _SMALL - 1 are small
+_LARGE = np.int64(1 << 62)  # a sum within it and _ROWS_AT_ONCE small values do not overflow
+
 
 @kernel
 def count_rows(groups: Int64Array, counts: Int64Array) -> None:
@@ -54,16 +58,35 @@ def add_longs(
 
 
 @kernel
+def _small_sum(values: Int64Array) -> tuple[int, bool]:
+    """Return the sum, and whether each of at most :data:`_ROWS_AT_ONCE` values is small, so that no sum overflows."""
+    total, bits = np.int64(0), np.int64(0)
+    for row in range(values.shape[0]):
+        total = wrapping_add(total, values[row])
+        bits |= wrapping_add(values[row], _SMALL)
+    return total, bits & -(2 * _SMALL) == 0
+
+
+@kernel
 def sum_longs(values: Int64Array, bitmap: UInt8Array, skip: int, sums: Int64Array, seen: UInt8Array) -> bool:
     """Like :func:`add_longs`, to the first group: its sum does not pass through memory."""
     total, overflow, found = sums[0], np.int64(0), np.uint8(0)
-    for row in range(values.shape[0]):
-        if is_valid(bitmap, skip, row):
-            value = np.int64(values[row])
-            new = wrapping_add(total, value)
-            overflow |= (total ^ new) & (value ^ new)
-            total = new
-            found = np.uint8(1)
+    rows = values.shape[0]
+    for start in range(0, rows, _ROWS_AT_ONCE):
+        stop = min(rows, start + _ROWS_AT_ONCE)
+        if bitmap.shape[0] == 0 and -_LARGE <= total <= _LARGE:
+            part, is_small = _small_sum(values[start:stop])
+            if is_small:
+                total += part
+                found = np.uint8(1)
+                continue
+        for row in range(start, stop):
+            if is_valid(bitmap, skip, row):
+                value = np.int64(values[row])
+                new = wrapping_add(total, value)
+                overflow |= (total ^ new) & (value ^ new)
+                total = new
+                found = np.uint8(1)
     sums[0] = total
     seen[0] |= found
     return overflow < 0

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pyspark_pipeline.spark.profile import fragments
 from tests.support.compare import EXACT, Rule, difference
 from tests.support.conversion import summary_of
 from tests.support.sessions import ENABLED, configured, time_limit
@@ -120,3 +125,52 @@ def test_coalesced_partitions_become_files(spark: SparkSession, tables: TableShe
         written.append([spark.read.parquet(str(file)).collect() for file in files])
     assert len(written[0]) == len(written[1]) == count
     assert all(difference(one, other, ORDERED) is None for one, other in zip(*written, strict=True))
+
+
+_JOINED = [
+    "SELECT k, sum(n), avg(cast(d AS decimal(20, 4))), count(*), min(s), max(s) FROM parts WHERE n % 7 <> 2 GROUP BY k",
+    "SELECT count(DISTINCT n), sum(DISTINCT d) FROM parts",
+    "SELECT k, x, count(*) FROM parts LATERAL VIEW explode(array(n, k)) e AS x GROUP BY k, x",
+    "SELECT b.v, sum(d) FROM parts JOIN VALUES (1, 'one'), (2, 'two') AS b(k, v) USING (k) GROUP BY b.v",
+    "SELECT k, collect_list(n) FROM (SELECT /*+ REPARTITION(2, k) */ * FROM parts) GROUP BY k",
+    "SELECT /*+ BROADCAST(b) */ a.n, b.d FROM VALUES (5), (17) AS a(n) JOIN parts b USING (n)",
+]
+_SINGLE = [
+    "SELECT n FROM parts",
+    "SELECT k, sum(f) FROM parts GROUP BY k",  # the sum of doubles depends on the parts
+    "SELECT avg(f), stddev(n) FROM parts",
+    "SELECT avg(d) FROM parts",  # Spark adds decimals of few digits as doubles
+    "SELECT max(f) FROM parts",
+    "SELECT k, percentile_approx(n, 0.5, 3) FROM parts GROUP BY k",
+    "SELECT k, sum(p) FROM (SELECT k, spark_partition_id() AS p FROM parts) GROUP BY k",
+    "SELECT k, max(m) FROM (SELECT k, monotonically_increasing_id() AS m FROM parts) GROUP BY k",
+    "SELECT k, count(*) FROM (SELECT k, rand(3) AS r FROM parts) WHERE r > 0.5 GROUP BY k",
+    "SELECT /*+ REPARTITION(3) */ n FROM parts",
+    "SELECT count(*) FROM (SELECT n FROM parts ORDER BY n LIMIT 30)",
+]
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
+@pytest.mark.parametrize("query", [*_JOINED, *_SINGLE])
+def test_tasks_read_several_partitions_where_nothing_sees_them(
+    spark: SparkSession, tmp_path: Path, query: str, aqe: str
+) -> None:
+    for part in range(24):
+        numbers = [part * 10 + place for place in range(10)]
+        columns = {
+            "k": [n % 4 for n in numbers], "n": numbers,
+            "d": pa.array([Decimal(n).scaleb(-2) for n in numbers], pa.decimal128(8, 2)),
+            "s": [f"s{n}" for n in numbers], "f": [1e16 / (n + 1) for n in numbers],
+        }  # fmt: skip
+        pq.write_table(pa.table(columns), tmp_path / f"{part:02}.parquet")
+    sizes = {"spark.sql.files.maxPartitionBytes": "3000", "spark.sql.files.openCostInBytes": "3000"}
+    with configured(spark, sizes):
+        spark.read.parquet(str(tmp_path)).createOrReplaceTempView("parts")
+        frame = spark.sql(query)
+        expected, _ = _rows(spark, frame, lambda frame: frame.select("*"), aqe, "false")
+        with configured(spark, {ENABLED: "true", "spark.sql.adaptive.enabled": aqe}):
+            assert difference(expected, frame.collect(), EXACT) is None
+    if spark.conf.get("spark.task.cpus", "1") == "1":
+        scans = [f for f in fragments(frame) if '"FileScan"' in json.dumps(f)]
+        (instances,) = (len(fragment["instances"]) for fragment in scans)
+        assert instances in ((6, 8, 12) if query in _JOINED else (24,))

@@ -40,21 +40,25 @@ object ScanParts {
 
   /**
    * Group the partitions by task. A task of several cores reads as many partitions if enough tasks remain to use all
-   * cores, and more if the scan reads few of the columns and each core still runs `Turns` tasks. Buckets are not grouped,
-   * nor are partitions on which an operator above depends.
+   * cores. While each core still runs `Turns` tasks, a task reads two, or more if the scan reads few of the columns:
+   * between two tasks a core waits as long as the engine needs for millions of values. Buckets are not grouped, nor are
+   * partitions on which an operator above depends.
    */
   private def grouped(scan: FileSourceScanExec, partitions: Seq[FilePartition]): Iterator[Seq[FilePartition]] = {
     val sc = scan.session.sparkContext
     val cores = PipelineShuffleExchangeExec.drivers(sc.conf)
-    if (cores == 1 || scan.bucketedScan || Placement.keepsPartitions(scan) || partitions.isEmpty) {
+    val isAllowed = cores > 1 || JoinedSplits.areAllowed(scan)
+    if (!isAllowed || scan.bucketedScan || Placement.keepsPartitions(scan) || partitions.isEmpty) {
       partitions.iterator.map(Seq(_))
     } else {
       val atOnce = math.max(1, sc.defaultParallelism / cores)
-      val columns = scan.relation.dataSchema.defaultSize / math.max(1, scan.requiredSchema.defaultSize)
+      val columns = math.max(2, scan.relation.dataSchema.defaultSize / math.max(1, scan.requiredSchema.defaultSize))
       val many = math.min(cores.toLong * columns, partitions.length / (atOnce * Turns)).toInt
       val each = math.max(1, math.max(many, math.min(cores, partitions.length / atOnce)))
-      val tasks = (partitions.length + each - 1) / each
-      partitions.grouped((partitions.length + tasks - 1) / tasks)
+      val turns = (partitions.length + each * atOnce - 1) / (each * atOnce)
+      val tasks = math.min(partitions.length, turns * atOnce)
+      val starts = (0 to tasks).map(task => (partitions.length.toLong * task / tasks).toInt)
+      starts.iterator.zip(starts.iterator.drop(1)).map { case (start, stop) => partitions.slice(start, stop) }
     }
   }
 

@@ -1,0 +1,71 @@
+package org.apache.spark.sql.pysparkpipeline
+
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, SinglePartition}
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.{FileSourceScanExec, SortExec, SparkPlan}
+import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, SortAggregateExec}
+import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ShuffleExchangeExec}
+import org.apache.spark.sql.types._
+
+/**
+ * Finds scans of which a task may read several of Spark's partitions, because nothing above sees how many there are: up
+ * to the next exchange each row is processed by itself, or partial aggregates are the same whatever their rows. The order
+ * of the rows stays that of the partitions.
+ *
+ * Sums of integers and decimals count as the same. In Spark, too, it depends on the number and the order of the map
+ * outputs whether one overflows on its way to a total that does not.
+ */
+object JoinedSplits {
+
+  private val Allowed: TreeNodeTag[Boolean] = TreeNodeTag[Boolean]("pysparkpipeline.joinedSplits")
+
+  /** Mark these scans of `plan`. */
+  def mark(plan: SparkPlan): Unit = markBelow(plan, isUnseen = false)
+
+  def areAllowed(scan: FileSourceScanExec): Boolean = scan.getTagValue(Allowed).isDefined
+
+  private def markBelow(plan: SparkPlan, isUnseen: Boolean): Unit = {
+    plan match {
+      case scan: FileSourceScanExec if isUnseen => scan.setTagValue(Allowed, true)
+      case _ => plan.unsetTagValue(Allowed)
+    }
+    val below = plan match {
+      case e: ShuffleExchangeExec => e.outputPartitioning match {
+        case _: HashPartitioning | SinglePartition => true
+        case _ => false
+      }
+      case _: BroadcastExchangeExec => true
+      case a: BaseAggregateExec => isUnseen && hasSameParts(a)
+      case op => isUnseen && OperatorRules.of(op).isRowwise(op)
+    }
+    inputs(plan).foreach(markBelow(_, below))
+  }
+
+  /** Return the inputs of an operator, of an aggregation that sorts those of the sort. */
+  private def inputs(plan: SparkPlan): Seq[SparkPlan] = plan match {
+    case SortAggregateExec(_, _, _, _, _, _, _, _, sort @ SortExec(_, false, _, _)) => sort.children
+    case other => other.children
+  }
+
+  private def hasSameParts(a: BaseAggregateExec): Boolean =
+    a.requiredChildDistributionExpressions.isEmpty && a.aggregateExpressions.forall { e =>
+      e.mode == Partial && (e.aggregateFunction match {
+        case _: Count => true
+        case s: Sum => isInteger(s.child.dataType)
+        case s: Average => s.child.dataType.isInstanceOf[DecimalType]
+        case m: Min => isExact(m.dataType)
+        case m: Max => isExact(m.dataType)
+        case _ => false
+      })
+    }
+
+  private def isInteger(t: DataType): Boolean = t.isInstanceOf[IntegralType] || t.isInstanceOf[DecimalType]
+
+  /** Return whether equal values are the same. */
+  private def isExact(t: DataType): Boolean = t match {
+    case s: StringType => s.supportsBinaryEquality
+    case FloatType | DoubleType => false
+    case _ => t.isInstanceOf[AtomicType]
+  }
+}
