@@ -1,7 +1,8 @@
-"""Measures scalar functions over the rows of lineitem: ``select count(f), max(f) from lineitem`` on both engines.
+"""Measures scalar functions over the rows of a table: ``select count(f), max(f) from lineitem`` on both engines.
 
 A function that converts must not be slower than Spark's. ``times_faster`` is Spark's median time over the engine's.
-``python -m benchmarks.functions --scale 1 --runs 2 --json FILE``; ``--only like,substring`` selects by text.
+``python -m benchmarks.functions --scale 1 --runs 2 --json FILE``; ``--only like,substring`` selects by text;
+``--table nests`` measures functions of arrays of five elements, maps, structs and JSON, a million rows at scale 1.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import pickle
 import statistics
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks import nested
 from benchmarks.command_line import add_table_options, configuration, emit_document, make_parser
 from benchmarks.engine import Engine
 from benchmarks.report import versions
@@ -84,13 +86,72 @@ _EXPRESSIONS = r"""
     make_dt_interval(l_linenumber, 2, 3, 4.5); (l_receiptdate - l_shipdate) * l_tax;
     l_comment like concat('%', l_shipmode, '%'); replace(l_comment, l_returnflag, 'x')
 """
-EXPRESSIONS = tuple(text.strip() for text in _EXPRESSIONS.split(";"))
+
+_NESTED = r"""
+    array(id, k, x); array_append(a, k); array_prepend(a, k); array_compact(a); array_contains(a, 3L);
+    array_contains(a, k); array_distinct(a); array_except(a, b); array_insert(a, 2, k); array_intersect(a, b);
+    array_join(words, ','); array_max(a); array_min(a); array_position(a, 3L); array_remove(a, 3L); array_repeat(k, 5);
+    array_size(a); array_sort(a); array_sort(a, (p, q) -> coalesce(q, 0L) - coalesce(p, 0L)); array_union(a, b);
+    arrays_overlap(a, b); arrays_zip(a, b); size(a); concat(a, b); element_at(a, 2); try_element_at(a, 9); a[0];
+    a[cast(id % 5 as int)]; get(a, 7); exists(a, e -> e > 95); forall(a, e -> e < 95); filter(a, e -> e % 2 = 0);
+    filter(a, (e, i) -> i > 1); transform(a, e -> e + k); transform(a, (e, i) -> e * i);
+    transform(words, e -> upper(e)); aggregate(a, 0L, (p, e) -> p + coalesce(e, 0L));
+    reduce(a, 0L, (p, e) -> p + coalesce(e, 0L), p -> p * 2); zip_with(a, b, (p, q) -> p + q); flatten(array(a, b));
+    reverse(a); sequence(0, cast(id % 5 as int)); shuffle(a) is null; slice(a, 2, 3); sort_array(a);
+    sort_array(a, false); sort_array(words); array_distinct(words); array_max(words); array_contains(words, 'w7');
+    array_position(words, 'w7'); a = b; a < b; hash(a); xxhash64(a); cast(a as array<string>); cast(a as string);
+    cast(s as string); cast(m as string); m['k']; element_at(m, 'j'); map_contains_key(m, 'k'); map_keys(m);
+    map_values(m); map_entries(m); size(map_concat(m, map('x', k))); size(map_filter(m, (p, v) -> v > 3));
+    size(map_from_arrays(array('k', 'j'), array(id, k)));
+    size(map_from_entries(array(struct('k', id), struct('j', k)))); size(map('k', id, 'j', k));
+    map_values(map_zip_with(m, m, (p, u, v) -> u + v)); map_keys(transform_keys(m, (p, v) -> concat(p, '1')));
+    map_values(transform_values(m, (p, v) -> v + 1)); size(str_to_map(concat('a:', id, ',b:', k))); s.y;
+    named_struct('p', id, 'q', s.y); struct(k, s.y) = struct(id, s.y); hash(s); split(line, ' '); split(line, ' ')[2];
+    split(line, '[ ]+', 3); regexp_extract_all(line, 'w([0-9])', 1); sentences(line); get_json_object(doc, '$.name');
+    get_json_object(doc, '$.f3'); json_array_length('[1,2,3]'); json_array_length(to_json(a)); json_object_keys(doc);
+    from_json(doc, 'id BIGINT, name STRING').name; from_json(to_json(a), 'array<bigint>'); to_json(a); to_json(s);
+    to_json(m); to_json(struct(id, line)); from_csv(concat(id, ',', k), 'p BIGINT, q BIGINT').q;
+    to_csv(struct(id, s.y, v)); from_xml(concat('<r><p>', id, '</p></r>'), 'p BIGINT').p; to_xml(struct(id, k));
+    xpath_string(concat('<r><p>', id, '</p></r>'), 'r/p'); array(s, s)[1].y; s.x + k; posexplode(a); explode(a);
+    explode_outer(filter(a, e -> e > 90)); inline(array(s, s)); stack(2, id, k); json_tuple(doc, 'name', 'f5')
+"""
+_NESTED_AGGREGATES = r"""
+    collect_list(id); collect_set(x); array_agg(x); listagg(s.y, ','); percentile(v, array(0.5D, 0.9D)); max_by(s, v);
+    min_by(a, v); percentile_approx(v, array(0.5D, 0.9D)); histogram_numeric(v, 5); approx_top_k(x, 5); max(a); min(s);
+    first(a); count(distinct s); mode(x); median(v)
+"""
+_GENERATORS = ("explode", "inline", "stack", "json_tuple", "posexplode")
+
+
+def _texts(expressions: str) -> tuple[str, ...]:
+    return tuple(text.strip() for text in expressions.split(";"))
+
+
+def _lineitem_query(expression: str) -> str:
+    return f"select count(x), max(x) from (select {expression} as x from lineitem)"
+
+
+def _nested_query(expression: str) -> str:
+    """Return the query of a scalar function, of a generator, or of an aggregate by one of 25 000 keys."""
+    source = "(select *, reverse(a) as b, k % 100 as x, split(line, ' ') as words from nests)"
+    if expression in _texts(_NESTED_AGGREGATES):
+        return f"select count(x), max(hash(x)) from (select {expression} as x from {source} group by k)"
+    if expression.startswith(_GENERATORS):
+        return f"select count(*), max(hash(*)) from (select {expression} from {source})"
+    return f"select count(y), max(y) from (select {expression} as y from {source})"
+
+
+#: The expressions of each table, and the query that computes one.
+TABLES = {
+    "lineitem": (_texts(_EXPRESSIONS), _lineitem_query),
+    "nests": (_texts(_NESTED) + _texts(_NESTED_AGGREGATES), _nested_query),
+}
 
 
 def measure(
-    conf: dict[str, str], table: str, expressions: Sequence[str], runs: int, log: Path | None
+    conf: dict[str, str], files: Mapping[str, str], queries: Mapping[str, str], runs: int, log: Path | None
 ) -> dict[str, Any]:
-    """Run each expression on both engines alternately, ``runs`` times after a warm-up; return the medians."""
+    """Run the query of each expression on both engines in turn, ``runs`` times after a warm-up; return the medians."""
     measured: dict[str, Any] = {}
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -99,9 +160,8 @@ def measure(
     ):
         engines = {SPARK: spark, PIPELINE: pipeline}
         for engine in engines.values():
-            engine.call("views", tables={"lineitem": table})
-        for expression in expressions:
-            sql = f"select count(x), max(x) from (select {expression} as x from lineitem)"
+            engine.call("views", tables=files)
+        for expression, sql in queries.items():
             times: dict[str, list[float]] = {name: [] for name in engines}
             rows, reasons = [], []
             for name, engine in engines.items():
@@ -137,13 +197,19 @@ def main(words: Sequence[str] | None = None) -> int:
     """Run the benchmark and print the JSON document; the exit status is 1 if an answer differs."""
     parser = make_parser("functions", __doc__)
     add_table_options(parser, runs=2)
+    parser.add_argument("--table", choices=sorted(TABLES), default="lineitem", help="whose functions")
     parser.add_argument("--only", default="", help="expressions that contain one of these texts, separated by commas")
     arguments = parser.parse_args(words)
     conf = configuration(arguments, {"spark.driver.memory": "4g"})
-    table = data.tables(data.make(arguments.scale, arguments.data))["lineitem"]
-    chosen = [text for text in EXPRESSIONS if any(part in text for part in arguments.only.split(","))]
+    if arguments.table == "nests":
+        files = nested.tables(arguments.scale, arguments.data)
+    else:
+        files = data.tables(data.make(arguments.scale, arguments.data))
+    expressions, query = TABLES[arguments.table]
+    chosen = {text: query(text) for text in expressions if any(part in text for part in arguments.only.split(","))}
+    table = {arguments.table: files[arguments.table]}
     measured = measure(conf, table, chosen, arguments.runs, arguments.log)
-    meta = {"versions": versions(), "scale": arguments.scale, "runs": arguments.runs}
+    meta = {"versions": versions(), "table": arguments.table, "scale": arguments.scale, "runs": arguments.runs}
     document = {"meta": meta, "functions": measured, "summary": summary(measured)}
     emit_document(document, arguments.json)
     return 0 if document["summary"]["all_equal"] else 1
