@@ -91,10 +91,10 @@ _NESTED = r"""
     array(id, k, x); array_append(a, k); array_prepend(a, k); array_compact(a); array_contains(a, 3L);
     array_contains(a, k); array_distinct(a); array_except(a, b); array_insert(a, 2, k); array_intersect(a, b);
     array_join(words, ','); array_max(a); array_min(a); array_position(a, 3L); array_remove(a, 3L); array_repeat(k, 5);
-    array_size(a); array_sort(a); array_sort(a, (p, q) -> coalesce(q, 0L) - coalesce(p, 0L)); array_union(a, b);
-    arrays_overlap(a, b); arrays_zip(a, b); size(a); concat(a, b); element_at(a, 2); try_element_at(a, 9); a[0];
-    a[cast(id % 5 as int)]; get(a, 7); exists(a, e -> e > 95); forall(a, e -> e < 95); filter(a, e -> e % 2 = 0);
-    filter(a, (e, i) -> i > 1); transform(a, e -> e + k); transform(a, (e, i) -> e * i);
+    array_size(a); array_sort(a); array_sort(a, (p, q) -> cast(coalesce(q, 0L) - coalesce(p, 0L) as int));
+    array_union(a, b); arrays_overlap(a, b); arrays_zip(a, b); size(a); concat(a, b); element_at(a, 2);
+    try_element_at(a, 9); a[0]; a[cast(id % 5 as int)]; get(a, 7); exists(a, e -> e > 95); forall(a, e -> e < 95);
+    filter(a, e -> e % 2 = 0); filter(a, (e, i) -> i > 1); transform(a, e -> e + k); transform(a, (e, i) -> e * i);
     transform(words, e -> upper(e)); aggregate(a, 0L, (p, e) -> p + coalesce(e, 0L));
     reduce(a, 0L, (p, e) -> p + coalesce(e, 0L), p -> p * 2); zip_with(a, b, (p, q) -> p + q); flatten(array(a, b));
     reverse(a); sequence(0, cast(id % 5 as int)); shuffle(a) is null; slice(a, 2, 3); sort_array(a);
@@ -103,7 +103,7 @@ _NESTED = r"""
     cast(s as string); cast(m as string); m['k']; element_at(m, 'j'); map_contains_key(m, 'k'); map_keys(m);
     map_values(m); map_entries(m); size(map_concat(m, map('x', k))); size(map_filter(m, (p, v) -> v > 3));
     size(map_from_arrays(array('k', 'j'), array(id, k)));
-    size(map_from_entries(array(struct('k', id), struct('j', k)))); size(map('k', id, 'j', k));
+    size(map_from_entries(array(struct('k' as p, id as q), struct('j' as p, k as q)))); size(map('k', id, 'j', k));
     map_values(map_zip_with(m, m, (p, u, v) -> u + v)); map_keys(transform_keys(m, (p, v) -> concat(p, '1')));
     map_values(transform_values(m, (p, v) -> v + 1)); size(str_to_map(concat('a:', id, ',b:', k))); s.y;
     named_struct('p', id, 'q', s.y); struct(k, s.y) = struct(id, s.y); hash(s); split(line, ' '); split(line, ' ')[2];

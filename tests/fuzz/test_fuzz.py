@@ -95,8 +95,12 @@ def test_random_nested_queries(spark: SparkSession, tmp_path: Path, vanilla_only
 
 
 def _settings(seed: int) -> dict[str, str]:
-    """Return the settings of a seed's queries: Spark evaluates what the engine cannot in every second seed."""
-    return {**_SETTINGS, _JVM: str(seed % 2 == 1).lower()}
+    """Return the settings of a seed's queries.
+
+    Spark evaluates what the engine cannot in every second seed; in every fifth one files are cut into many splits.
+    """
+    splits = {"spark.sql.files.maxPartitionBytes": "1500", "spark.sql.files.openCostInBytes": "0"}
+    return {**_SETTINGS, _JVM: str(seed % 2 == 1).lower(), **(splits if seed % 5 == 0 else {})}
 
 
 def _compare(
