@@ -27,7 +27,7 @@ from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, La
 from pyspark_pipeline.expressions.values import numbers, scatter
 from pyspark_pipeline.kernels.arrays import BoolArray
 from pyspark_pipeline.kernels.chosen_elements import count_chosen
-from pyspark_pipeline.kernels.element_places import inserted_places, interleaved_places
+from pyspark_pipeline.kernels.element_places import element_positions, element_rows, inserted_places, interleaved_places
 from pyspark_pipeline.kernels.element_sets import first_places, members
 from pyspark_pipeline.plan.expr import Call, Literal
 
@@ -136,8 +136,8 @@ def _zip(call: Call, settings: ExpressionSettings) -> Kernel:
         valid = np.all([np.asarray(array.is_valid()) for array in arrays], axis=0)
         bounds = [element_bounds(array) for array in arrays]
         counts = np.where(valid, np.max([lengths for _, lengths in bounds], axis=0), 0)
-        owners = np.repeat(np.arange(rows), counts)
-        positions = np.arange(owners.size) - (np.cumsum(counts) - counts)[owners]
+        owners = element_rows(counts)
+        positions = element_positions(counts)
         columns = [
             array.values.take(pa.array(firsts[owners] + positions, mask=positions >= lengths[owners]))
             for array, (firsts, lengths) in zip(arrays, bounds, strict=True)

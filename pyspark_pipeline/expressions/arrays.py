@@ -18,13 +18,18 @@ from pyspark_pipeline.expressions.nested import (
     equal_values,
     list_array,
     plain_array,
-    ranges,
 )
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, function
 from pyspark_pipeline.expressions.values import flags, numbers, to_array
 from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import with_elements
 from pyspark_pipeline.kernels.element_order import least_places, sorted_places
+from pyspark_pipeline.kernels.element_places import (
+    element_positions,
+    element_rows,
+    range_places,
+    reversed_places,
+)
 from pyspark_pipeline.plan.expr import Call, constants
 
 _NESTED = ("array", "struct")
@@ -51,7 +56,7 @@ def _flatten(call: Call, settings: ExpressionSettings) -> Kernel:
             valid = valid & (missing[firsts + counts] == missing[firsts])
         starts = ends[firsts]
         lengths = np.where(valid, ends[firsts + counts] - starts, 0)
-        return list_array(kind, lengths, inner.values.take(pa.array(ranges(starts, lengths))), valid)
+        return list_array(kind, lengths, inner.values.take(pa.array(range_places(starts, lengths))), valid)
 
     return Kernel(run=run)
 
@@ -70,7 +75,7 @@ def _concat(call: Call, settings: ExpressionSettings) -> Kernel:
             starts[:, place], counts[:, place] = firsts + before, np.where(valid, lengths, 0)
             before += len(array.values)
         elements = pa.concat_arrays([array.values for array in arrays])
-        places = ranges(starts.ravel(), counts.ravel())
+        places = range_places(starts.ravel(), counts.ravel())
         return list_array(kind, counts.sum(axis=1), elements.take(pa.array(places)), valid)
 
     return Kernel(run=run)
@@ -84,7 +89,7 @@ def _reverse(call: Call, settings: ExpressionSettings) -> Kernel:
     def run(values: Sequence[Value], rows: int) -> pa.Array:
         array = plain_array(values[0], rows)
         firsts, counts = element_bounds(array)
-        places = np.repeat(2 * firsts + counts - 1, counts) - ranges(firsts, counts)
+        places = reversed_places(firsts, counts)
         return list_array(kind, counts, array.values.take(pa.array(places)), np.asarray(array.is_valid()))
 
     return Kernel(run=run)
@@ -104,7 +109,7 @@ def _slice(call: Call, settings: ExpressionSettings) -> Kernel:
         firsts, counts = element_bounds(array)
         begins = np.where(starts < 0, counts + starts, starts - 1)
         kept = np.where(valid & (begins >= 0), np.clip(counts - begins, 0, np.maximum(lengths, 0)), 0)
-        elements = array.values.take(pa.array(ranges(firsts + begins, kept)))
+        elements = array.values.take(pa.array(range_places(firsts + begins, kept)))
         return list_array(kind, kept, elements, valid)
 
     return Kernel(run=run, can_raise=not is_within)
@@ -235,7 +240,7 @@ def _repeat(call: Call, settings: ExpressionSettings) -> Kernel:
         valid = np.asarray(wanted.is_valid())
         counts = np.where(valid, np.maximum(_integers(wanted), 0), 0)
         _check_lengths(counts, "array_repeat", "count")
-        return list_array(kind, counts, elements.take(pa.array(np.repeat(np.arange(rows), counts))), valid)
+        return list_array(kind, counts, elements.take(pa.array(element_rows(counts))), valid)
 
     return Kernel(run=run, can_raise=True, null_intolerant=False)
 
@@ -284,8 +289,7 @@ def sequence_lengths(
 
 def sequence_places(counts: Int64Array) -> tuple[Int64Array, Int64Array]:
     """Return the row of each element of sequences of ``counts`` elements, and its number in the row, from 0."""
-    owners = np.repeat(np.arange(counts.size), counts)
-    return owners, np.arange(owners.size) - (np.cumsum(counts) - counts)[owners]
+    return element_rows(counts), element_positions(counts)
 
 
 def _of_integers(values: Int64Array, kind: pa.DataType) -> pa.Array:

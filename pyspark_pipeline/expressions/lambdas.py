@@ -20,6 +20,7 @@ from pyspark_pipeline.expressions.nested import Elements, list_array, map_pairs,
 from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel, Value, function
 from pyspark_pipeline.expressions.values import flags, truth
 from pyspark_pipeline.kernels.arrays import Int64Array
+from pyspark_pipeline.kernels.element_places import element_positions, element_rows
 from pyspark_pipeline.plan.expr import Call, ColumnRef
 
 
@@ -211,8 +212,8 @@ def _zip_with(call: Call, settings: ExpressionSettings) -> LazyKernel:
         valid = np.asarray(pc.and_(arrays[0].is_valid(), arrays[1].is_valid()))
         ends = [array.offsets.to_numpy().astype(np.int64) for array in arrays]
         counts = np.where(valid, np.maximum(np.diff(ends[0]), np.diff(ends[1])), 0)
-        owners = np.repeat(np.arange(counts.size), counts)
-        positions = np.arange(owners.size) - (np.cumsum(counts) - counts)[owners]
+        owners = element_rows(counts)
+        positions = element_positions(counts)
         variables = {}
         for ordinal, array, end in zip(parameters, arrays, ends, strict=True):
             missing = positions >= np.diff(end)[owners]

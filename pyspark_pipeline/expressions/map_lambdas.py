@@ -19,7 +19,7 @@ from pyspark_pipeline.expressions.lambdas import evaluated, parameters_of
 from pyspark_pipeline.expressions.maps import make_maps, map_function
 from pyspark_pipeline.expressions.nested import Elements, list_array, map_pairs, plain_array
 from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel, Value, function
-from pyspark_pipeline.kernels.element_places import interleaved_places
+from pyspark_pipeline.kernels.element_places import element_rows, interleaved_places
 from pyspark_pipeline.kernels.element_sets import first_places
 from pyspark_pipeline.plan.expr import Call
 
@@ -61,7 +61,7 @@ def _zip_maps(call: Call, settings: ExpressionSettings) -> LazyKernel:
             own = np.flatnonzero(is_of_side)[::-1]
             at[side, first[own]] = places[own] - side * len(keys)
         counts = np.diff(np.searchsorted(kept, ends))
-        owners = np.repeat(np.arange(frame.num_rows), counts)
+        owners = element_rows(counts)
         chosen = found.take(pa.array(kept))
         at = at[:, kept]
         values = [part.take(pa.array(at[side], mask=at[side] < 0)) for side, part in enumerate((items, other_items))]

@@ -21,6 +21,7 @@ from pyspark_pipeline.expressions.nested import Elements, list_array, map_pairs,
 from pyspark_pipeline.expressions.per_value import java_text
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, LazyKernel, Value, function
 from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
+from pyspark_pipeline.kernels.element_places import element_rows
 from pyspark_pipeline.kernels.element_sets import first_places
 from pyspark_pipeline.kernels.partition import grouped_order
 from pyspark_pipeline.plan.expr import Call, constants
@@ -74,7 +75,7 @@ def make_maps(
     latest = places.copy()
     latest[first] = places
     kept = ~repeats
-    owners = np.repeat(np.arange(counts.size), counts)
+    owners = element_rows(counts)
     if keeps_zeros and pa.types.is_floating(keys.type):
         has_repeats = np.zeros(counts.size, dtype=np.bool_)
         has_repeats[owners[repeats]] = True

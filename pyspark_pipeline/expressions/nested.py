@@ -13,9 +13,11 @@ from pyspark_pipeline.expressions import conditions
 from pyspark_pipeline.expressions.cases import ALL_KINDS, INTEGRAL, KINDS, case
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, function
 from pyspark_pipeline.expressions.values import decode, flags, numbers, to_array
+from pyspark_pipeline.kernels import buffers
 from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array
 from pyspark_pipeline.kernels.buffers import pack_validity, with_elements
 from pyspark_pipeline.kernels.chosen_elements import count_chosen, first_chosen, has_chosen
+from pyspark_pipeline.kernels.element_places import element_positions, element_rows, range_places
 from pyspark_pipeline.plan.expr import Call
 
 _FAILS = {"failOnError": ["true", "false"]}
@@ -44,12 +46,24 @@ def _array(call: Call, settings: ExpressionSettings) -> Kernel:
 
     def run(values: Sequence[Value], rows: int) -> pa.Array:
         columns = [decode(to_array(value, rows)) for value in values]
-        places = np.arange(rows * count).reshape(count, rows).T.ravel()
-        elements = pa.concat_arrays(columns).take(pa.array(places))
+        elements = _alternating(columns, rows)
         offsets = np.arange(0, rows * count + 1, count, dtype=np.int32)
         return pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(offsets)], 0, children=[elements])
 
     return Kernel(run=run, null_intolerant=False)
+
+
+def _alternating(columns: Sequence[pa.Array], rows: int) -> pa.Array:
+    """Return the first value of each column, then the second one of each, and so on."""
+    kind, count = columns[0].type, len(columns)
+    is_fixed = pa.types.is_primitive(kind) and not pa.types.is_boolean(kind) and kind.bit_width <= 64
+    if is_fixed and not any(column.null_count for column in columns):
+        made = np.empty((rows, count), dtype=buffers.values(columns[0]).dtype)
+        for place, column in enumerate(columns):
+            made[:, place] = buffers.values(column)
+        return pa.Array.from_buffers(kind, rows * count, [None, pa.py_buffer(made)])
+    places = np.arange(rows * count).reshape(count, rows).T.ravel()
+    return pa.concat_arrays(columns).take(pa.array(places))
 
 
 @function("GetStructField", [case(["struct"], result=ALL_KINDS)])
@@ -255,7 +269,7 @@ class Elements:
         self._owners: Int64Array | None = None
         if not self.valid.all() and self.counts[~self.valid].any():
             self.counts[~self.valid] = 0
-            self._taken = pa.array(ranges(offsets[:-1].astype(np.int64), self.counts))
+            self._taken = pa.array(range_places(offsets[:-1].astype(np.int64), self.counts))
         self.ends = np.zeros(len(array) + 1, dtype=np.int64)
         np.cumsum(self.counts, out=self.ends[1:])
 
@@ -268,12 +282,13 @@ class Elements:
     def owners(self) -> Int64Array:
         """The row of each element."""
         if self._owners is None:
-            self._owners = np.repeat(np.arange(self.counts.size), self.counts)
+            self._owners = element_rows(self.counts)
         return self._owners
 
     def positions(self) -> Int32Array:
         """Return the position of each element in its row, from 0."""
-        return (np.arange(self.total) - self.ends[:-1][self.owners]).astype(np.int32)
+        found: Int32Array = element_positions(self.counts).astype(np.int32)
+        return found
 
     def values(self) -> pa.Array:
         """Return the elements of the arrays."""
@@ -301,13 +316,6 @@ class Elements:
 
     def _part(self, part: pa.Array) -> pa.Array:
         return part[self._taken] if isinstance(self._taken, slice) else part.take(self._taken)
-
-
-def ranges(starts: Int64Array, counts: Int64Array) -> Int64Array:
-    """Return the numbers of all ranges of ``counts`` numbers from ``starts`` on, one after the other."""
-    before = np.cumsum(counts) - counts
-    places: Int64Array = np.arange(int(counts.sum())) + np.repeat(starts - before, counts)
-    return places
 
 
 def equal_values(left: pa.Array, right: Value) -> BoolArray:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_pipeline.expressions.by_constants import by_constants
-from pyspark_pipeline.expressions.nested import Elements, element_places, list_array, ranges
+from pyspark_pipeline.expressions.nested import Elements, element_places, list_array
 from pyspark_pipeline.expressions.per_value import java_text, map_distinct
 from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, Value, case, function
 from pyspark_pipeline.expressions.text_regex import Regex
@@ -21,6 +21,7 @@ from pyspark_pipeline.expressions.values import flags, numbers, set_null, to_arr
 from pyspark_pipeline.kernels import text_slices
 from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import allocate
+from pyspark_pipeline.kernels.element_places import range_places
 from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
 
@@ -118,7 +119,7 @@ def _characters(texts: pa.StringArray, valid: BoolArray, limit: int) -> tuple[In
     """Return the number of parts of each text, shape (rows,), and all parts; an empty text is a part."""
     offsets, data = text_of(texts)
     lengths = np.where(valid, np.diff(offsets), 0)
-    data = data[ranges(offsets[:-1].astype(np.int64), lengths)]
+    data = data[range_places(offsets[:-1].astype(np.int64), lengths)]
     ends = np.cumsum(lengths)
     starts = np.flatnonzero((data & 0xC0) != 0x80)
     counts = np.diff(np.searchsorted(starts, ends), prepend=0)
@@ -132,7 +133,9 @@ def _characters(texts: pa.StringArray, valid: BoolArray, limit: int) -> tuple[In
 
 
 @function("RegExpExtractAll", [
-    case(["string"], ["string"], ["int"], regex={"pattern": 1, "group": 2, "full": True}, result=["array"]),
+    case(
+        ["string"], ["string"], ["int"], regex={"pattern": 1, "group": 2, "full": True}, result=["array"], slower=True
+    ),
 ])  # fmt: skip
 def _regexp_extract_all(call: Call, settings: ExpressionSettings) -> Kernel:
     """Return all matches, which are not empty, or a group of each: the parts between marks that replace them."""

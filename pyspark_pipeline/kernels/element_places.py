@@ -9,6 +9,35 @@ from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.jit import frozen, kernel
 
 
+def range_places(starts: Array, counts: Array) -> Array:
+    """Return the numbers (int64) of all ranges of ``counts`` numbers from ``starts`` on, one after the other.
+
+    Both are int64, shape (ranges,).
+    """
+    found = allocate(int(counts.sum()), np.int64)
+    _number(frozen(starts[:]), frozen(counts[:]), found)
+    return found
+
+
+def reversed_places(starts: Array, counts: Array) -> Array:
+    """Return the numbers of all ranges like :func:`range_places`, each from the last one to the first."""
+    found = allocate(int(counts.sum()), np.int64)
+    _number_down(frozen(starts[:]), frozen(counts[:]), found)
+    return found
+
+
+def element_rows(counts: Array) -> Array:
+    """Return for each of ``counts`` elements (int64, shape (rows,)) of each row the number of the row (int64)."""
+    found = allocate(int(counts.sum()), np.int64)
+    _own(frozen(counts[:]), found)
+    return found
+
+
+def element_positions(counts: Array) -> Array:
+    """Return for each of ``counts`` elements (int64, shape (rows,)) of each row its position in the row (int64)."""
+    return range_places(np.zeros_like(counts), counts)
+
+
 def interleaved_places(ends: Array, other_ends: Array) -> Array:
     """Return the places (int64) of the elements of arrays that have those of two others of the same row.
 
@@ -30,6 +59,35 @@ def inserted_places(firsts: Array, counts: Array, lengths: Array, positions: Arr
     found = allocate(int(lengths.sum()), np.int64)
     _insert(frozen(firsts), frozen(counts), frozen(lengths), frozen(positions), items, found)
     return found
+
+
+@kernel
+def _number(starts, counts, found):  # type: ignore[no-untyped-def]
+    at = 0
+    for row in range(counts.size):
+        start = starts[row]
+        for number in range(counts[row]):
+            found[at] = start + number
+            at += 1
+
+
+@kernel
+def _number_down(starts, counts, found):  # type: ignore[no-untyped-def]
+    at = 0
+    for row in range(counts.size):
+        last = starts[row] + counts[row] - 1
+        for number in range(counts[row]):
+            found[at] = last - number
+            at += 1
+
+
+@kernel
+def _own(counts, found):  # type: ignore[no-untyped-def]
+    at = 0
+    for row in range(counts.size):
+        for _ in range(counts[row]):
+            found[at] = row
+            at += 1
 
 
 @kernel

@@ -11,13 +11,16 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels.arrays import Array, Int8Array, Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import allocate, decimal_words, pack_validity, string_parts, validity, values
+from pyspark_pipeline.kernels.element_places import element_rows, range_places
 from pyspark_pipeline.kernels.jit import frozen, kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
+from pyspark_pipeline.kernels.words import store_word, swap_bytes
 
 _END, _NULL, _VALUE = 0, 1, 2
 _MOST_BYTES = 2**31 - 1
+_DECIMAL_BYTES = 16
 
 
 def normalized_keys(array: pa.Array) -> pa.Array:
@@ -53,19 +56,64 @@ def _part(array: pa.Array) -> _Part:
     if pa.types.is_struct(typ):
         return _StructPart(array)
     if pa.types.is_list(typ):
-        return _ListPart(array)
+        return _WordListPart(array) if _is_word(typ.value_type) else _ListPart(array)
     if pa.types.is_string(typ) or pa.types.is_binary(typ):
         return _TextPart(array)
     if pa.types.is_null(typ):
-        return _FixedPart(pa.nulls(len(array), pa.bool_()))
-    return _FixedPart(array)
+        return _WordPart(pa.nulls(len(array), pa.bool_()))
+    return _WordPart(array) if _is_word(typ) else _DecimalPart(array)
 
 
-class _FixedPart(_Part):
+def _is_word(typ: pa.DataType) -> bool:
+    """Return whether values have at most eight bytes."""
+    return not pa.types.is_nested(typ) and pa.types.is_primitive(typ) and bool(typ.bit_width <= 64)
+
+
+class _WordPart(_Part):
+    """Numbers of at most eight bytes."""
+
     def __init__(self, array: pa.Array) -> None:
-        self._bytes = frozen(_big_endian(array))
+        self._words = _Words(array)
+        self.sizes = np.full(len(array), 1 + self._words.width, dtype=np.int64)
+        if array.null_count:
+            self.sizes[np.asarray(array.is_null())] = 1
+
+    def write(self, out: UInt8Array, at: Int64Array) -> None:
+        _put_words(*self._words.arguments, at, out)
+
+
+class _WordListPart(_Part):
+    """Arrays of numbers of at most eight bytes."""
+
+    def __init__(self, array: pa.Array) -> None:
+        self._words = _Words(array.values)
+        self._lists = frozen(array.offsets.to_numpy()), *validity(array)
+        self.sizes = allocate(len(array), np.int64)
+        _size_lists(*self._lists, *self._words.validity, self._words.width, self.sizes)
+
+    def write(self, out: UInt8Array, at: Int64Array) -> None:
+        _put_lists(*self._lists, *self._words.arguments, at, out)
+
+
+class _Words:
+    """Numbers of ``width`` bytes as int64 whose lowest bytes, with one bit flipped, compare as the numbers do."""
+
+    def __init__(self, array: pa.Array) -> None:
+        numbers = values(array.cast(pa.uint8())) if pa.types.is_boolean(array.type) else _signed(array)
+        self.width = numbers.dtype.itemsize
+        self.validity = validity(array)
+        flip = 0 if pa.types.is_boolean(array.type) else 1 << (8 * self.width - 1)
+        words = frozen(numbers.astype(np.int64, copy=False))
+        self.arguments = words, np.uint64(flip), self.width, *self.validity
+
+
+class _DecimalPart(_Part):
+    def __init__(self, array: pa.Array) -> None:
+        words = decimal_words(array).view(np.uint64).reshape(len(array), 2)[:, ::-1].copy()
+        words[:, 0] ^= np.uint64(1 << 63)
+        self._bytes: UInt8Array = frozen(words.astype(">u8").view(np.uint8).reshape(len(array), _DECIMAL_BYTES))
         self._validity = validity(array)
-        self.sizes = np.full(len(array), 1 + self._bytes.shape[1], dtype=np.int64)
+        self.sizes = np.full(len(array), 1 + _DECIMAL_BYTES, dtype=np.int64)
         if array.null_count:
             self.sizes[np.asarray(array.is_null())] = 1
 
@@ -73,28 +121,16 @@ class _FixedPart(_Part):
         _put_fixed(self._bytes, *self._validity, at, out)
 
 
-def _big_endian(array: pa.Array) -> Array:
-    """Return the bytes of numbers so that they compare as the numbers do: uint8, shape (rows, width)."""
-    typ, rows = array.type, len(array)
-    if pa.types.is_boolean(typ):
-        flags: Int8Array = values(array.cast(pa.uint8())).reshape(rows, 1)
-        return flags
-    if pa.types.is_decimal(typ):
-        words = decimal_words(array).view(np.uint64).reshape(rows, 2)[:, ::-1].copy()
-        words[:, 0] ^= np.uint64(1 << 63)
-        digits: UInt8Array = words.astype(">u8").view(np.uint8).reshape(rows, 16)
-        return digits
+def _signed(array: pa.Array) -> Array:
+    """Return numbers as integers of as many bytes that compare as the numbers do."""
     data = values(array)
-    if pa.types.is_floating(typ):
+    if pa.types.is_floating(array.type):
         data = np.where(np.isnan(data), np.nan, data).astype(data.dtype, copy=False)
         data = data + data.dtype.type(0)
         signed = data.view(f"<i{data.dtype.itemsize}")
         # A negative number is greater, the greater its magnitude is.
         data = np.where(signed < 0, ~signed ^ np.iinfo(signed.dtype).min, signed)
-    width = data.dtype.itemsize
-    sign = np.array(1 << (8 * width - 1), dtype=f"<u{width}")
-    numbers: UInt8Array = (data.view(f"<u{width}") ^ sign).astype(f">u{width}").view(np.uint8).reshape(rows, width)
-    return numbers
+    return data
 
 
 class _TextPart(_Part):
@@ -132,9 +168,12 @@ class _ListPart(_Part):
         chosen = _all_or(self._rows)
         starts, counts = offsets[:-1][chosen], np.diff(offsets)[chosen]
         before = np.cumsum(counts) - counts
-        self._owners = np.repeat(np.arange(counts.size), counts)
-        places = np.arange(self._owners.size) + (starts - before)[self._owners]
-        self._elements = _part(array.values.take(pa.array(places)))
+        self._owners = element_rows(counts)
+        if self._rows is None:
+            elements = array.values[int(offsets[0]) : int(offsets[-1])]
+        else:
+            elements = array.values.take(pa.array(range_places(starts, counts)))
+        self._elements = _part(elements)
         ends = np.zeros(self._owners.size + 1, dtype=np.int64)
         np.cumsum(self._elements.sizes, out=ends[1:])
         self._within = ends[:-1] - ends[before][self._owners]
@@ -160,11 +199,87 @@ def _all_or(rows: Int64Array | None) -> Int64Array | slice:
 def _mark(out: UInt8Array, at: Int64Array, rows: Int64Array | None) -> Int64Array:
     """Write the bytes for NULL or a value; return the next bytes of the rows that have a value, ``rows`` or all."""
     if rows is None:
-        out[at] = _VALUE
-        return at + 1
+        after = allocate(at.size, np.int64)
+        _mark_values(at, out, after)
+        return after
     out[at] = _NULL
     out[at[rows]] = _VALUE
     return at[rows] + 1
+
+
+@kernel
+def _mark_values(at: Int64Array, out: UInt8Array, after: Int64Array) -> None:
+    for row in range(at.size):
+        out[at[row]] = _VALUE
+        after[row] = at[row] + 1
+
+
+@kernel
+def _put_word(word: int, flip: int, width: int, place: int, out: UInt8Array) -> None:
+    """Write the mark of a value and the lowest bytes of a word, the highest of them first."""
+    out[place] = _VALUE
+    flipped = np.uint64(word) ^ flip
+    if width == 8:
+        store_word(np.uint64(out.ctypes.data) + np.uint64(place + 1), swap_bytes(flipped))
+    else:
+        for i in range(width):
+            out[place + 1 + i] = flipped >> np.uint64(8 * (width - 1 - i))
+
+
+@kernel
+def _put_words(
+    words: Int64Array, flip: int, width: int, bitmap: UInt8Array, skip: int, at: Int64Array, out: UInt8Array
+) -> None:
+    for row in range(at.size):
+        if is_valid(bitmap, skip, row):
+            _put_word(words[row], flip, width, at[row], out)
+        else:
+            out[at[row]] = _NULL
+
+
+@kernel
+def _size_lists(
+    offsets: Int32Array, bitmap: UInt8Array, skip: int, bits: UInt8Array, bits_skip: int, width: int, sizes: Int64Array
+) -> None:
+    for row in range(sizes.size):
+        size = 1
+        if is_valid(bitmap, skip, row):
+            start, stop = offsets[row], offsets[row + 1]
+            size = 2 + (1 + width) * (np.int64(stop) - start)
+            if bits.shape[0]:
+                for place in range(start, stop):
+                    size -= width * (not is_valid(bits, bits_skip, place))
+        sizes[row] = size
+
+
+@kernel
+def _put_lists(
+    offsets: Int32Array,
+    bitmap: UInt8Array,
+    skip: int,
+    words: Int64Array,
+    flip: int,
+    width: int,
+    bits: UInt8Array,
+    bits_skip: int,
+    at: Int64Array,
+    out: UInt8Array,
+) -> None:
+    for row in range(at.size):
+        place = at[row]
+        if not is_valid(bitmap, skip, row):
+            out[place] = _NULL
+            continue
+        out[place] = _VALUE
+        place += 1
+        for element in range(offsets[row], offsets[row + 1]):
+            if is_valid(bits, bits_skip, element):
+                _put_word(words[element], flip, width, place, out)
+                place += 1 + width
+            else:
+                out[place] = _NULL
+                place += 1
+        out[place] = _END
 
 
 @kernel

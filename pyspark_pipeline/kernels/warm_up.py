@@ -11,7 +11,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels import parquet_pages, parquet_values, row_ranges, shuffled_places, xorshift
+from pyspark_pipeline.kernels import element_places, parquet_pages, parquet_values, row_ranges, shuffled_places, xorshift
 from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.bloom import BloomFilter
 from pyspark_pipeline.kernels.buffers import decimal_words, validity, values
@@ -137,6 +137,9 @@ def _elements() -> None:
     ends, chosen = np.array([0, 2], dtype=np.int64), np.array([False, True])
     for search in (has_chosen, count_chosen, first_chosen):
         search(ends, chosen)
+    element_places.range_places(ends, ends)
+    element_places.reversed_places(ends, ends)
+    element_places.element_rows(ends)
 
 
 def _sessions() -> None:
@@ -145,8 +148,8 @@ def _sessions() -> None:
 
 
 def _nested_keys() -> None:
-    fields = [_LONGS, _STRINGS]
-    normalized_keys(pa.StructArray.from_arrays(fields, names=["a", "b"]))
+    fields = [_LONGS, _STRINGS, pa.array([[1]] * len(_LONGS), pa.list_(pa.int64()))]
+    normalized_keys(pa.StructArray.from_arrays(fields, names=["a", "b", "c"]))
 
 
 def _pages() -> None:

@@ -57,6 +57,16 @@ def _count_ones(context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
+def _swap_bytes(context: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bswap(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+#: Return a uint64 with its bytes in the other order.
+swap_bytes: Any = intrinsic(_swap_bytes)
+
 #: Return the number of bits of a uint64 that are set, a uint64.
 count_ones: Any = intrinsic(_count_ones)
 
