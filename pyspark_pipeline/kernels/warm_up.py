@@ -11,7 +11,14 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.kernels import element_places, parquet_pages, parquet_values, row_ranges, shuffled_places, xorshift
+from pyspark_pipeline.kernels import (
+    element_places,
+    parquet_pages,
+    parquet_values,
+    row_ranges,
+    shuffled_places,
+    xorshift,
+)
 from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.bloom import BloomFilter
 from pyspark_pipeline.kernels.buffers import decimal_words, validity, values
