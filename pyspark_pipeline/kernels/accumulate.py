@@ -11,6 +11,7 @@ import numpy as np
 from pyspark_pipeline.kernels.arrays import BoolArray, Float64Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
+from pyspark_pipeline.kernels.words import load_word, store_word, swap_bytes
 from pyspark_pipeline.kernels.wrapping import wrapping_add, wrapping_subtract
 
 # 10 ** 38 as two words
@@ -349,13 +350,34 @@ def least_decimals(
 def compare_bytes(
     left: UInt8Array, left_start: int, left_end: int, right: UInt8Array, right_start: int, right_end: int
 ) -> int:
+    """Compare byte strings; return a number below, equal to or above 0, as the left one is less, equal or greater."""
     length = min(left_end - left_start, right_end - right_start)
-    for i in range(length):
-        a = left[left_start + i]
-        b = right[right_start + i]
+    left_at = np.uint64(left.ctypes.data) + np.uint64(left_start)
+    right_at = np.uint64(right.ctypes.data) + np.uint64(right_start)
+    done = 0
+    while done + 8 <= length:
+        a, b = load_word(left_at + np.uint64(done)), load_word(right_at + np.uint64(done))
         if a != b:
-            return -1 if a < b else 1
+            return -1 if swap_bytes(a) < swap_bytes(b) else 1
+        done += 8
+    for i in range(done, length):
+        if left[left_start + i] != right[right_start + i]:
+            return -1 if left[left_start + i] < right[right_start + i] else 1
     return (left_end - left_start) - (right_end - right_start)
+
+
+@kernel(forceinline=True)
+def copy_bytes(data: UInt8Array, start: int, end: int, out: UInt8Array, at: int) -> int:
+    """Copy bytes of ``data`` to ``out`` from ``at`` on; return their end there."""
+    source, target = np.uint64(data.ctypes.data), np.uint64(out.ctypes.data)
+    while start + 8 <= end:
+        store_word(target + np.uint64(at), load_word(source + np.uint64(start)))
+        start += 8
+        at += 8
+    for place in range(start, end):
+        out[at] = data[place]
+        at += 1
+    return at
 
 
 @kernel
@@ -377,9 +399,7 @@ def least_strings(
                 if order * sign >= 0:
                     continue
             starts[group] = used
-            for i in range(start, end):
-                arena[used] = data[i]
-                used += 1
+            used = copy_bytes(data, start, end, arena, used)
             ends[group] = used
             seen[group] = 1
     return used

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyspark_pipeline.kernels.accumulate import compare_bytes, less_double
+from pyspark_pipeline.kernels.accumulate import compare_bytes, copy_bytes, less_double
 from pyspark_pipeline.kernels.arrays import BoolArray, Float64Array, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
@@ -94,9 +94,7 @@ def mark_strings(
                         places[group] = ~(first + row)
                     continue
             starts[group] = used
-            for i in range(start, end):
-                arena[used] = data[i]
-                used += 1
+            used = copy_bytes(data, start, end, arena, used)
             ends[group] = used
             seen[group] = 1
             places[group] = ~(first + row)
