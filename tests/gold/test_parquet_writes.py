@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable
@@ -362,13 +363,15 @@ def _left_in(folder: Path) -> list[Path]:
     folder of such a task while it deletes the folder of the job.
     """
     end = time.monotonic() + 30
-    while (left := [path for path in folder.rglob("*") if _is_uncommitted(path)]) and time.monotonic() < end:
+    while (left := _uncommitted(folder)) and time.monotonic() < end:
         time.sleep(0.1)
     return left
 
 
-def _is_uncommitted(path: Path) -> bool:
-    return path.is_file() and not any(part.startswith("task_") for part in path.parts)
+def _uncommitted(folder: Path) -> list[Path]:
+    """Return the files of tasks that have not committed. Folders that are removed meanwhile have none."""
+    found = [Path(inner) / name for inner, _, names in os.walk(folder) for name in names]
+    return [path for path in found if not any(part.startswith("task_") for part in path.parts)]
 
 
 def _failure(error: Exception) -> list[tuple[str, str]]:
