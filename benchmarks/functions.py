@@ -141,10 +141,14 @@ def _nested_query(expression: str) -> str:
     return f"select count(y), max(y) from (select {expression} as y from {source})"
 
 
-#: The expressions of each table, and the query that computes one.
+def _tpch_tables(scale: float, folder: Path | None) -> Mapping[str, str]:
+    return data.tables(data.make(scale, folder))
+
+
+#: The expressions of each table, the query that computes one, and the function that makes the files.
 TABLES = {
-    "lineitem": (_texts(_EXPRESSIONS), _lineitem_query),
-    "nests": (_texts(_NESTED) + _texts(_NESTED_AGGREGATES), _nested_query),
+    "lineitem": (_texts(_EXPRESSIONS), _lineitem_query, _tpch_tables),
+    "nests": (_texts(_NESTED) + _texts(_NESTED_AGGREGATES), _nested_query, nested.tables),
 }
 
 
@@ -201,13 +205,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="expressions that contain one of these texts, separated by commas")
     arguments = parser.parse_args(words)
     conf = configuration(arguments, {"spark.driver.memory": "4g"})
-    if arguments.table == "nests":
-        files = nested.tables(arguments.scale, arguments.data)
-    else:
-        files = data.tables(data.make(arguments.scale, arguments.data))
-    expressions, query = TABLES[arguments.table]
+    expressions, query, tables = TABLES[arguments.table]
     chosen = {text: query(text) for text in expressions if any(part in text for part in arguments.only.split(","))}
-    table = {arguments.table: files[arguments.table]}
+    table = {arguments.table: tables(arguments.scale, arguments.data)[arguments.table]}
     measured = measure(conf, table, chosen, arguments.runs, arguments.log)
     meta = {"versions": versions(), "table": arguments.table, "scale": arguments.scale, "runs": arguments.runs}
     document = {"meta": meta, "functions": measured, "summary": summary(measured)}

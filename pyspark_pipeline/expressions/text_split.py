@@ -21,7 +21,7 @@ from pyspark_pipeline.expressions.values import flags, numbers, set_null, to_arr
 from pyspark_pipeline.kernels import text_slices
 from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import allocate
-from pyspark_pipeline.kernels.element_places import range_places
+from pyspark_pipeline.kernels.element_places import element_positions, range_places
 from pyspark_pipeline.kernels.text_parse import text_of
 from pyspark_pipeline.plan.expr import Call, constants
 
@@ -118,13 +118,13 @@ def _split_characters(call: Call, settings: ExpressionSettings) -> Kernel:
 def _characters(texts: pa.StringArray, valid: BoolArray, limit: int) -> tuple[Int64Array, pa.StringArray]:
     """Return the number of parts of each text, shape (rows,), and all parts; an empty text is a part."""
     offsets, data = text_of(texts)
-    lengths = np.where(valid, np.diff(offsets), 0)
+    lengths = np.where(valid, np.diff(offsets), 0).astype(np.int64)
     data = data[range_places(offsets[:-1].astype(np.int64), lengths)]
     ends = np.cumsum(lengths)
     starts = np.flatnonzero((data & 0xC0) != 0x80)
     counts = np.diff(np.searchsorted(starts, ends), prepend=0)
     if limit > 0:
-        positions = np.arange(starts.size) - np.repeat(np.cumsum(counts) - counts, counts)
+        positions = element_positions(counts)
         starts, counts = starts[positions < limit], np.minimum(counts, limit)
     is_empty = valid & (lengths == 0)
     starts = np.insert(starts, np.searchsorted(starts, ends[is_empty]), ends[is_empty])

@@ -412,9 +412,7 @@ def copy_live(arena: UInt8Array, starts: Int64Array, ends: Int64Array, seen: UIn
     for group in range(starts.size):
         start = used
         if seen[group] != 0:
-            for i in range(starts[group], ends[group]):
-                out[used] = arena[i]
-                used += 1
+            used = copy_bytes(arena, starts[group], ends[group], out, used)
         starts[group] = start
         ends[group] = used
     return used
