@@ -26,10 +26,13 @@ def reversed_places(starts: Array, counts: Array) -> Array:
     return found
 
 
-def element_rows(counts: Array) -> Array:
-    """Return for each of ``counts`` elements (int64, shape (rows,)) of each row the number of the row (int64)."""
+def element_rows(counts: Array, first: int = 0) -> Array:
+    """Return for each of ``counts`` elements (int64, shape (rows,)) of each row the number of the row from ``first``.
+
+    The numbers are int64.
+    """
     found = allocate(int(counts.sum()), np.int64)
-    _own(frozen(counts[:]), found)
+    _own(frozen(counts[:]), first, found)
     return found
 
 
@@ -82,11 +85,11 @@ def _number_down(starts, counts, found):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _own(counts, found):  # type: ignore[no-untyped-def]
+def _own(counts, first, found):  # type: ignore[no-untyped-def]
     at = 0
     for row in range(counts.size):
         for _ in range(counts[row]):
-            found[at] = row
+            found[at] = first + row
             at += 1
 
 

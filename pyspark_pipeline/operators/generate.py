@@ -23,6 +23,7 @@ from pyspark_pipeline.expressions.json_text import tuple_values
 from pyspark_pipeline.expressions.nested import element_bounds, plain_array
 from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int32Array, Int64Array
 from pyspark_pipeline.kernels.buffers import make_chunk, string_parts, values
+from pyspark_pipeline.kernels.element_places import element_rows
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.expr import columns_read
 from pyspark_pipeline.plan.generates import Generate
@@ -52,8 +53,7 @@ class GeneratedRows:
         stop = self.start + self.size
         first, last = np.searchsorted(self._ends, [self.start, stop - 1], side="right")
         ends = np.clip(self._ends[first : last + 1], self.start, stop)
-        owners: Int64Array = np.repeat(np.arange(first, last + 1), np.diff(ends, prepend=self.start))
-        return owners
+        return element_rows(np.diff(ends, prepend=self.start), int(first))
 
     @cached_property
     def missing(self) -> BoolArray | None:

@@ -17,6 +17,7 @@ from pyspark_pipeline.expressions import ExpressionSettings
 from pyspark_pipeline.expressions.cases import FLOATING, ONE_CORE_A_TASK, ORDERED, case
 from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import values
+from pyspark_pipeline.kernels.element_places import element_rows
 from pyspark_pipeline.kernels.group_table import GroupTable
 from pyspark_pipeline.kernels.partition import grouped_order
 from pyspark_pipeline.kernels.scala_sets import count_chains, set_order
@@ -198,7 +199,7 @@ class CollectSet(ListFunction):
         largest = self._state.largest(start, stop)
         chains = count_chains(np.where(largest > 0, largest, sizes))
         elements = self._state.elements
-        order = set_order(np.repeat(np.arange(sizes.size), sizes), elements.hashes(column), chains)
+        order = set_order(element_rows(sizes), elements.hashes(column), chains)
         return pa.ListArray.from_arrays(bounds.astype(np.int32), elements.decode(column.take(pa.array(order))))
 
 

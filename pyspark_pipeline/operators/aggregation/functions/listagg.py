@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.datatypes import parse_type
 from pyspark_pipeline.expressions.cases import ORDERED, case
+from pyspark_pipeline.kernels.element_places import element_rows
 from pyspark_pipeline.kernels.sort_fields import SortColumn
 from pyspark_pipeline.kernels.sort_order import order_rows
 from pyspark_pipeline.operators.aggregation.functions.registry import aggregate
@@ -42,7 +43,7 @@ class ListAgg(ListFunction):
         bounds, columns = self._state.rows(start, stop)
         texts = columns[0]
         if self.call.orders:
-            owners = np.repeat(np.arange(stop - start), np.diff(bounds))
+            owners = element_rows(np.diff(bounds))
             read = columns[-len(self.call.orders) :]
             keys = [SortColumn(pa.array(owners), False, True)]
             keys += [SortColumn(column, *order) for column, order in zip(read, self.call.orders, strict=True)]

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.kernels.arrays import ArrayOf, BoolArray, Int64Array, Item, UInt8Array
 from pyspark_pipeline.kernels.buffers import NO_BITS, grown, validity
+from pyspark_pipeline.kernels.element_places import element_rows
 from pyspark_pipeline.plan.expr import Expr
 
 _FIRST_GROUPS = 64
@@ -147,7 +148,7 @@ class State(ABC):
         for first, last in zip(cuts, cuts[1:], strict=False):
             numbers = rows_of_frames(begin[first:last], sizes[first:last])
             if numbers.size:
-                groups = np.repeat(np.arange(first, last), sizes[first:last])
+                groups = element_rows(sizes[first:last], first)
                 self.update(groups, [column.take(pa.array(numbers)) for column in columns])
 
 

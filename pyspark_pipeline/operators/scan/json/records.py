@@ -16,6 +16,7 @@ from pyspark_pipeline.expressions.json_parse import JsonError, units
 from pyspark_pipeline.expressions.json_read import Leaves, Schema
 from pyspark_pipeline.expressions.json_reader import BUFFER, Reader
 from pyspark_pipeline.expressions.values import flags
+from pyspark_pipeline.kernels.element_places import element_rows
 from pyspark_pipeline.operators.scan.json.filters import MemberFilters
 from pyspark_pipeline.operators.scan.json.options import JsonOptions
 from pyspark_pipeline.operators.scan.reader import ReadRequest
@@ -63,7 +64,7 @@ class LineParser:
         if (counts == 1).all() and not is_other.any():
             chosen = None
         else:
-            chosen = np.repeat(np.arange(count), counts)
+            chosen = element_rows(counts)
             place, has_values = chosen.copy(), is_other[chosen]
             place[has_values] = count + np.arange(np.count_nonzero(has_values))
             children = [child.take(pa.array(place)) for child in children]
