@@ -29,6 +29,7 @@ from pyspark_pipeline.kernels.arrays import BoolArray
 from pyspark_pipeline.kernels.chosen_elements import count_chosen
 from pyspark_pipeline.kernels.element_places import element_positions, element_rows, inserted_places, interleaved_places
 from pyspark_pipeline.kernels.element_sets import first_places, members
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.plan.expr import Call, Literal
 
 _PAIR = [case(["array"], ["array"], result=["array"], children={"0": ORDERED, "1": ORDERED})]
@@ -62,7 +63,7 @@ def _union(call: Call, settings: ExpressionSettings) -> Kernel:
         valid = np.concatenate([valid_flags(part) for part in parts])[places]
         ends = left.ends + right.ends
         kept = first_places(ends, codes, valid) == np.arange(codes.size)
-        elements = pa.concat_arrays(parts).take(pa.array(places[kept]))
+        elements = take(pa.concat_arrays(parts), places[kept])
         return list_array(kind, count_chosen(ends, kept), without_signed_zeros(elements), left.valid)
 
     return Kernel(run=run)
@@ -138,10 +139,8 @@ def _zip(call: Call, settings: ExpressionSettings) -> Kernel:
         counts = np.where(valid, np.max([lengths for _, lengths in bounds], axis=0), 0)
         owners = element_rows(counts)
         positions = element_positions(counts)
-        columns = [
-            array.values.take(pa.array(firsts[owners] + positions, mask=positions >= lengths[owners]))
-            for array, (firsts, lengths) in zip(arrays, bounds, strict=True)
-        ]
+        places = [np.where(positions < lengths[owners], firsts[owners] + positions, -1) for firsts, lengths in bounds]
+        columns = [take(array.values, at, with_missing=True) for array, at in zip(arrays, places, strict=True)]
         return list_array(kind, counts, pa.StructArray.from_arrays(columns, fields=list(kind.value_type)), valid)
 
     return Kernel(run=run)
@@ -175,7 +174,7 @@ def _insert(call: Call, settings: ExpressionSettings) -> LazyKernel:
             )
         at = np.where(index > 0, index - 1, np.where(-index > counts, -1, counts + 1 + index))
         places = inserted_places(firsts, counts, lengths, at, len(array.values))
-        elements = pa.concat_arrays([array.values, items]).take(pa.array(places, mask=places < 0))
+        elements = take(pa.concat_arrays([array.values, items]), places, with_missing=True)
         return list_array(kind, lengths, elements, valid)
 
     return LazyKernel(run=run, can_raise=True)

@@ -21,6 +21,7 @@ from pyspark_pipeline.expressions.lambdas import evaluated, parameters_of
 from pyspark_pipeline.expressions.nested import Elements, list_array, plain_array
 from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel, function
 from pyspark_pipeline.kernels.element_order import sorted_places
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.kernels.tim_sort import compared_places
 from pyspark_pipeline.plan.expr import Call
 
@@ -55,7 +56,7 @@ def _sort(call: Call, settings: ExpressionSettings) -> LazyKernel:
                 raise conditions.java_error(
                     "IllegalArgumentException", "Comparison method violates its general contract!"
                 )
-        return list_array(kind, elements.counts, found.take(pa.array(places)), elements.valid)
+        return list_array(kind, elements.counts, take(found, places), elements.valid)
 
     return LazyKernel(run=run, can_raise=not is_order)
 

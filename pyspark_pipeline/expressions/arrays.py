@@ -30,6 +30,7 @@ from pyspark_pipeline.kernels.element_places import (
     range_places,
     reversed_places,
 )
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.plan.expr import Call, constants
 
 _NESTED = ("array", "struct")
@@ -46,17 +47,14 @@ def _flatten(call: Call, settings: ExpressionSettings) -> Kernel:
     kind = call.type.arrow
 
     def run(values: Sequence[Value], rows: int) -> pa.Array:
-        array = plain_array(values[0], rows)
-        inner = array.values
-        firsts, counts = element_bounds(array)
-        ends = inner.offsets.to_numpy().astype(np.int64)
-        valid = np.asarray(array.is_valid())
-        if inner.null_count:
-            missing = np.concatenate([[0], np.cumsum(np.asarray(inner.is_null()))])
-            valid = valid & (missing[firsts + counts] == missing[firsts])
-        starts = ends[firsts]
-        lengths = np.where(valid, ends[firsts + counts] - starts, 0)
-        return list_array(kind, lengths, inner.values.take(pa.array(range_places(starts, lengths))), valid)
+        outer = Elements(plain_array(values[0], rows))
+        arrays, valid = outer.values(), outer.valid
+        present = flags(arrays.is_valid())
+        if not present.all():
+            valid = valid & ~outer.has(~present)
+            present = valid[outer.owners]
+        inner = Elements(arrays, present)
+        return list_array(kind, np.diff(inner.ends[outer.ends]), inner.values(), valid)
 
     return Kernel(run=run)
 
@@ -76,7 +74,7 @@ def _concat(call: Call, settings: ExpressionSettings) -> Kernel:
             before += len(array.values)
         elements = pa.concat_arrays([array.values for array in arrays])
         places = range_places(starts.ravel(), counts.ravel())
-        return list_array(kind, counts.sum(axis=1), elements.take(pa.array(places)), valid)
+        return list_array(kind, counts.sum(axis=1), take(elements, places), valid)
 
     return Kernel(run=run)
 
@@ -90,7 +88,7 @@ def _reverse(call: Call, settings: ExpressionSettings) -> Kernel:
         array = plain_array(values[0], rows)
         firsts, counts = element_bounds(array)
         places = reversed_places(firsts, counts)
-        return list_array(kind, counts, array.values.take(pa.array(places)), np.asarray(array.is_valid()))
+        return list_array(kind, counts, take(array.values, places), np.asarray(array.is_valid()))
 
     return Kernel(run=run)
 
@@ -109,7 +107,7 @@ def _slice(call: Call, settings: ExpressionSettings) -> Kernel:
         firsts, counts = element_bounds(array)
         begins = np.where(starts < 0, counts + starts, starts - 1)
         kept = np.where(valid & (begins >= 0), np.clip(counts - begins, 0, np.maximum(lengths, 0)), 0)
-        elements = array.values.take(pa.array(range_places(firsts + begins, kept)))
+        elements = take(array.values, range_places(firsts + begins, kept))
         return list_array(kind, kept, elements, valid)
 
     return Kernel(run=run, can_raise=not is_within)
@@ -202,7 +200,7 @@ def _sorted(kind: pa.DataType, *, is_ascending: bool, nulls_first: bool) -> Kern
         places = sorted_places(
             elements.ends, keys if is_ascending else ~keys, valid_flags(found), nulls_first=nulls_first
         )
-        return list_array(kind, elements.counts, found.take(pa.array(places)), elements.valid)
+        return list_array(kind, elements.counts, take(found, places), elements.valid)
 
     return Kernel(run=run)
 
@@ -225,7 +223,7 @@ def _extreme(*, is_least: bool) -> Kernel:
         found = elements.values()
         keys = order_keys(found)
         at = least_places(elements.ends, keys if is_least else ~keys, valid_flags(found))
-        return found.take(pa.array(at, mask=at < 0))
+        return take(found, at, with_missing=True)
 
     return Kernel(run=run)
 
@@ -240,7 +238,7 @@ def _repeat(call: Call, settings: ExpressionSettings) -> Kernel:
         valid = np.asarray(wanted.is_valid())
         counts = np.where(valid, np.maximum(_integers(wanted), 0), 0)
         _check_lengths(counts, "array_repeat", "count")
-        return list_array(kind, counts, elements.take(pa.array(element_rows(counts))), valid)
+        return list_array(kind, counts, take(elements, element_rows(counts)), valid)
 
     return Kernel(run=run, can_raise=True, null_intolerant=False)
 

@@ -21,6 +21,7 @@ from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel
 from pyspark_pipeline.expressions.values import flags, truth
 from pyspark_pipeline.kernels.arrays import Int64Array
 from pyspark_pipeline.kernels.element_places import element_positions, element_rows
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.plan.expr import Call, ColumnRef
 
 
@@ -41,11 +42,11 @@ def evaluated(frame: Frame, body: Evaluable, owners: Int64Array, variables: Mapp
     """Return the plain values of a lambda for elements; raise the error of the first element that raises."""
 
     def evaluate(start: int, stop: int) -> pa.Array:
-        rows = pa.array(owners[start:stop])
+        rows = owners[start:stop]
 
         def column(ordinal: int) -> pa.Array:
             variable = variables.get(ordinal)
-            return frame.column(ordinal).take(rows) if variable is None else variable.slice(start, stop - start)
+            return take(frame.column(ordinal), rows) if variable is None else variable.slice(start, stop - start)
 
         return plain_array(Frame(stop - start, column).value(body), stop - start)
 
@@ -168,8 +169,7 @@ def _until_decided(
     is_open = np.ones(frame.num_rows, dtype=np.bool_)
     for position in range(int(elements.counts.max(initial=0))):
         chosen = np.flatnonzero((positions == position) & is_open[elements.owners])
-        rows = pa.array(chosen)
-        part = {ordinal: variable.take(rows) for ordinal, variable in variables.items()}
+        part = {ordinal: take(variable, chosen) for ordinal, variable in variables.items()}
         found = evaluated(frame, body, elements.owners[chosen], part)
         nulls[chosen] = np.asarray(found.is_null())
         values[chosen] = np.asarray(pc.fill_null(found, not decided))
@@ -189,15 +189,15 @@ def _aggregate(call: Call, settings: ExpressionSettings) -> LazyKernel:
         values, firsts = elements.values(), elements.ends[:-1]
         for position in range(int(elements.counts.max(initial=0))):
             rows = np.flatnonzero(elements.counts > position)
-            variables = {folded: states.take(pa.array(rows)), element: values.take(pa.array(firsts[rows] + position))}
+            variables = {folded: take(states, rows), element: take(values, firsts[rows] + position)}
             made = evaluated(frame, args[2], rows, variables)
             places = np.arange(frame.num_rows)
             places[rows] = frame.num_rows + np.arange(rows.size)
-            states = pa.concat_arrays([states, made]).take(pa.array(places))
-        made = evaluated(frame, args[3], held, {result: states.take(pa.array(held))})
+            states = take(pa.concat_arrays([states, made]), places)
+        made = evaluated(frame, args[3], held, {result: take(states, held)})
         at = np.full(frame.num_rows, -1, dtype=np.int64)
         at[held] = np.arange(held.size)
-        return made.take(pa.array(at, mask=at < 0))
+        return take(made, at, with_missing=True)
 
     return LazyKernel(run=run)
 
@@ -216,8 +216,8 @@ def _zip_with(call: Call, settings: ExpressionSettings) -> LazyKernel:
         positions = element_positions(counts)
         variables = {}
         for ordinal, array, end in zip(parameters, arrays, ends, strict=True):
-            missing = positions >= np.diff(end)[owners]
-            variables[ordinal] = array.values.take(pa.array(end[:-1][owners] + positions, mask=missing))
+            places = np.where(positions < np.diff(end)[owners], end[:-1][owners] + positions, -1)
+            variables[ordinal] = take(array.values, places, with_missing=True)
         made = evaluated(frame, args[2], owners, variables)
         return list_array(kind, counts, made, valid)
 

@@ -21,6 +21,7 @@ from pyspark_pipeline.expressions.nested import Elements, list_array, map_pairs,
 from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel, Value, function
 from pyspark_pipeline.kernels.element_places import element_rows, interleaved_places
 from pyspark_pipeline.kernels.element_sets import first_places
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.plan.expr import Call
 
 
@@ -51,7 +52,7 @@ def _zip_maps(call: Call, settings: ExpressionSettings) -> LazyKernel:
         left, right = (Elements(array, valid) for array in arrays)
         (keys, items), (other_keys, other_items) = left.keys_and_items(), right.keys_and_items()
         ends, places = left.ends + right.ends, interleaved_places(left.ends, right.ends)
-        found = without_signed_zeros(pa.concat_arrays([keys, other_keys]).take(pa.array(places)))
+        found = without_signed_zeros(take(pa.concat_arrays([keys, other_keys]), places))
         (codes,) = equality_codes([found])
         first = first_places(ends, codes, valid_flags(found))
         kept = np.flatnonzero(first == np.arange(first.size))
@@ -62,9 +63,9 @@ def _zip_maps(call: Call, settings: ExpressionSettings) -> LazyKernel:
             at[side, first[own]] = places[own] - side * len(keys)
         counts = np.diff(np.searchsorted(kept, ends))
         owners = element_rows(counts)
-        chosen = found.take(pa.array(kept))
+        chosen = take(found, kept)
         at = at[:, kept]
-        values = [part.take(pa.array(at[side], mask=at[side] < 0)) for side, part in enumerate((items, other_items))]
+        values = [take(part, at[side], with_missing=True) for side, part in enumerate((items, other_items))]
         made = evaluated(frame, args[2], owners, dict(zip(parameters, [chosen, *values], strict=True)))
         return list_array(kind, counts, map_pairs(kind, [chosen, made]), valid)
 

@@ -24,6 +24,7 @@ from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.element_places import element_rows
 from pyspark_pipeline.kernels.element_sets import first_places
 from pyspark_pipeline.kernels.partition import grouped_order
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.plan.expr import Call, constants
 
 _Builder: TypeAlias = Callable[[Call, bool], "Kernel | LazyKernel"]
@@ -82,7 +83,7 @@ def make_maps(
         keys = pc.if_else(pa.array(has_repeats[owners]), without_signed_zeros(keys), keys)
     else:
         keys = without_signed_zeros(keys)
-    pairs = map_pairs(kind, [keys.filter(pa.array(kept)), items.take(pa.array(latest[kept]))])
+    pairs = map_pairs(kind, [keys.filter(pa.array(kept)), take(items, latest[kept])])
     return list_array(kind, np.bincount(owners[kept], minlength=counts.size), pairs, valid)
 
 
@@ -117,9 +118,9 @@ def _map(call: Call, last_wins: bool) -> Kernel:
     count = len(call.args) // 2
 
     def run(values: Sequence[Value], rows: int) -> pa.Array:
-        order = pa.array(np.arange(rows * count).reshape(count, rows).T.ravel())
+        order = np.arange(rows * count).reshape(count, rows).T.ravel()
         keys, items = (
-            pa.concat_arrays([plain_array(value, rows) for value in values[part::2]]).take(order) for part in (0, 1)
+            take(pa.concat_arrays([plain_array(value, rows) for value in values[part::2]]), order) for part in (0, 1)
         )
         ends = np.arange(0, rows * count + 1, count)
         return make_maps(call.type, ends, np.ones(rows, np.bool_), keys, items, last_wins=last_wins, keeps_zeros=True)
@@ -171,9 +172,9 @@ def _concat(call: Call, last_wins: bool) -> Kernel:
         valid = np.all([np.asarray(array.is_valid()) for array in arrays], axis=0)
         maps = [Elements(array, valid) for array in arrays]
         owners = np.concatenate([part.owners for part in maps])
-        order = pa.array(grouped_order(owners))
+        order = grouped_order(owners)
         keys, items = (
-            pa.concat_arrays(list(parts)).take(order)
+            take(pa.concat_arrays(list(parts)), order)
             for parts in zip(*[part.keys_and_items() for part in maps], strict=True)
         )
         ends = np.sum([part.ends for part in maps], axis=0)
@@ -193,8 +194,8 @@ def _of_text(call: Call, last_wins: bool) -> Kernel:
         entries = Elements(pc.split_pattern(java_text(plain_array(values[0], rows)), between))
         parts = pc.split_pattern(entries.values(), inside, max_splits=1)
         ends: Any = parts.offsets.to_numpy().astype(np.int64)
-        keys = parts.values.take(pa.array(ends[:-1]))
-        items = parts.values.take(pa.array(ends[:-1] + 1, mask=np.diff(ends) < 2))
+        keys = take(parts.values, ends[:-1])
+        items = take(parts.values, np.where(np.diff(ends) > 1, ends[:-1] + 1, -1), with_missing=True)
         return make_maps(call.type, entries.ends, entries.valid, keys, items, last_wins=last_wins)
 
     return Kernel(run=run, can_raise=True)

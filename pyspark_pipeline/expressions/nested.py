@@ -18,6 +18,7 @@ from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array
 from pyspark_pipeline.kernels.buffers import pack_validity, with_elements
 from pyspark_pipeline.kernels.chosen_elements import count_chosen, first_chosen, has_chosen
 from pyspark_pipeline.kernels.element_places import element_positions, element_rows, range_places
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.plan.expr import Call
 
 _FAILS = {"failOnError": ["true", "false"]}
@@ -63,7 +64,7 @@ def _alternating(columns: Sequence[pa.Array], rows: int) -> pa.Array:
             made[:, place] = buffers.values(column)
         return pa.Array.from_buffers(kind, rows * count, [None, pa.py_buffer(made)])
     places = np.arange(rows * count).reshape(count, rows).T.ravel()
-    return pa.concat_arrays(columns).take(pa.array(places))
+    return take(pa.concat_arrays(columns), places)
 
 
 @function("GetStructField", [case(["struct"], result=ALL_KINDS)])
@@ -134,14 +135,14 @@ def _item(call: Call, settings: ExpressionSettings) -> Kernel:
         ends = array.offsets.to_numpy()
         inside = (index >= 0) & (index < np.diff(ends))
         if not array.null_count and not wanted.null_count and inside.all():
-            return array.values.take(pa.array(ends[:-1] + index))
+            return take(array.values, ends[:-1] + index)
         known = np.asarray(array.is_valid()) & np.asarray(wanted.is_valid())
         wrong = known & ~inside
         if fails and wrong.any():
             row = int(np.argmax(wrong))
             wanted_there = int(np.broadcast_to(index, rows)[row])
             raise conditions.index_out_of_range(wanted_there, int(ends[row + 1] - ends[row]), call.context)
-        return array.values.take(pa.array(ends[:-1] + index, mask=~(known & inside)))
+        return take(array.values, np.where(known & inside, ends[:-1] + index, -1), with_missing=True)
 
     return Kernel(run=run, can_raise=fails)
 
@@ -164,7 +165,7 @@ def _element_at(call: Call, settings: ExpressionSettings) -> Kernel:
         if fails and not inside[known].all():
             row = int(np.argmax(known & ~inside))
             raise conditions.element_out_of_range(int(index[row]), int(ends[row + 1] - ends[row]), call.context)
-        return array.values.take(pa.array(at, mask=~(known & inside)))
+        return take(array.values, np.where(known & inside, at, -1), with_missing=True)
 
     return Kernel(run=run, can_raise=True)
 
@@ -196,7 +197,7 @@ def _map_value(call: Call, settings: ExpressionSettings) -> Kernel:
         entries = Elements(to_array(values[0], rows))
         keys, items = entries.keys_and_items()
         at = entries.first(equal_values(keys, entries.repeated(values[1])))
-        return items.take(pa.array(at, mask=at < 0))
+        return take(items, at, with_missing=True)
 
     return Kernel(run=run)
 
@@ -265,11 +266,11 @@ class Elements:
         self.array = array
         self.valid = flags(array.is_valid()) if valid is None else valid
         self.counts = np.diff(offsets).astype(np.int64)
-        self._taken: slice | pa.Array = slice(int(offsets[0]), int(offsets[-1]))
+        self._taken: slice | Int64Array = slice(int(offsets[0]), int(offsets[-1]))
         self._owners: Int64Array | None = None
         if not self.valid.all() and self.counts[~self.valid].any():
             self.counts[~self.valid] = 0
-            self._taken = pa.array(range_places(offsets[:-1].astype(np.int64), self.counts))
+            self._taken = range_places(offsets[:-1].astype(np.int64), self.counts)
         self.ends = np.zeros(len(array) + 1, dtype=np.int64)
         np.cumsum(self.counts, out=self.ends[1:])
 
@@ -300,7 +301,7 @@ class Elements:
 
     def repeated(self, value: Value) -> Value:
         """Return the value of each element's row, without a dictionary; a scalar stays one."""
-        return value if isinstance(value, pa.Scalar) else decode(value).take(pa.array(self.owners))
+        return value if isinstance(value, pa.Scalar) else take(decode(value), self.owners)
 
     def has(self, chosen: BoolArray) -> BoolArray:
         """Return for each row whether one of its elements is ``chosen``."""
@@ -315,7 +316,7 @@ class Elements:
         return first_chosen(self.ends, chosen)
 
     def _part(self, part: pa.Array) -> pa.Array:
-        return part[self._taken] if isinstance(self._taken, slice) else part.take(self._taken)
+        return part[self._taken] if isinstance(self._taken, slice) else take(part, self._taken)
 
 
 def equal_values(left: pa.Array, right: Value) -> BoolArray:

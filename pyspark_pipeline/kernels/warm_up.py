@@ -38,6 +38,7 @@ from pyspark_pipeline.kernels.sessions import merge_sessions
 from pyspark_pipeline.kernels.snappy import decompress_words
 from pyspark_pipeline.kernels.sort_fields import SortColumn
 from pyspark_pipeline.kernels.sort_order import order_rows
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.kernels.value_frames import value_frames
 from pyspark_pipeline.kernels.xxhash32 import xxhash32
 from pyspark_pipeline.kernels.xxhash64 import xxhash64_rows
@@ -149,6 +150,13 @@ def _elements() -> None:
     element_places.element_rows(ends)
 
 
+def _taken_rows() -> None:
+    words = [pa.array([1, None], kind) for kind in (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.decimal128(9, 2))]
+    for array in words:
+        for rows in (np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int64)):
+            take(array, rows)
+
+
 def _sessions() -> None:
     times = np.zeros(1, dtype=np.int64)
     merge_sessions(frozen(np.ones(1, dtype=np.uint8)), times, times.copy(), 0, 0, np.zeros(1, dtype=np.uint8))
@@ -214,7 +222,7 @@ def _value_frames() -> None:
 FIRST_STEPS = (_groups, _hashes, _messages, _joins, _pages, _ranges, _orders)
 
 #: Kernels that few queries use.
-LATER_STEPS = (_other_hashes, _elements, _nested_keys, _sessions, _samples, _value_frames, _day_offsets)
+LATER_STEPS = (_other_hashes, _elements, _taken_rows, _nested_keys, _sessions, _samples, _value_frames, _day_offsets)
 
 #: The modules of the kernels that a daemon loads before it forks workers: those of most queries.
 COMMON_MODULES = frozenset(

@@ -24,6 +24,7 @@ from pyspark_pipeline.expressions.nested import element_bounds, plain_array
 from pyspark_pipeline.kernels.arrays import Array, BoolArray, Int32Array, Int64Array
 from pyspark_pipeline.kernels.buffers import make_chunk, string_parts, values
 from pyspark_pipeline.kernels.element_places import element_rows
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.plan.expr import columns_read
 from pyspark_pipeline.plan.generates import Generate
@@ -69,6 +70,10 @@ class GeneratedRows:
         made: Int64Array = places - np.cumsum(self._empty)[self.owners] + self.missing
         return made
 
+    def or_missing(self, places: Int64Array) -> Int64Array:
+        """Return places (int64) of the rows, with −1 for those that an outer generator has added."""
+        return places if self.missing is None else np.where(self.missing, -1, places)
+
     def first(self, size: int) -> GeneratedRows:
         """Return the first ``size`` of the rows."""
         return GeneratedRows(self._ends, self.start, size, self._empty)
@@ -102,8 +107,8 @@ def _exploded(array: pa.Array, parts: Sequence[pa.Array], has_position: bool = F
         if is_dense and rows.missing is None:
             found = [part.slice(int(firsts[0]) + rows.start, rows.size) for part in parts]
         else:
-            elements = firsts[rows.owners] + rows.places - before[rows.owners]
-            found = [part.take(pa.array(elements, mask=rows.missing)) for part in parts]
+            elements = rows.or_missing(firsts[rows.owners] + rows.places - before[rows.owners])
+            found = [take(part, elements, with_missing=rows.missing is not None) for part in parts]
         if not has_position:
             return found
         positions = rows.places - before[rows.owners]
@@ -135,13 +140,13 @@ def _stack(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType]) -> Gen
 
     def columns(rows: GeneratedRows) -> list[pa.Array]:
         made = []
-        places = pa.array(rows.places % height * count + rows.owners, mask=rows.missing)
+        places = rows.or_missing(rows.places % height * count + rows.owners)
         for column, kind in enumerate(outputs):
             parts = [
                 cells[at].cast(kind) if at < len(cells) else pa.nulls(count, kind)
                 for at in range(column, width * height, width)
             ]
-            made.append(pa.concat_arrays(parts).take(places))
+            made.append(take(pa.concat_arrays(parts), places, with_missing=rows.missing is not None))
         return made
 
     return Generated(np.full(count, height, dtype=np.int64), columns)
@@ -151,7 +156,8 @@ def _replicate_rows(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType
     """Repeat the other arguments as often as the first one says."""
 
     def columns(rows: GeneratedRows) -> list[pa.Array]:
-        return [column.take(pa.array(rows.owners, mask=rows.missing)) for column in arguments[1:]]
+        owners = rows.or_missing(rows.owners)
+        return [take(column, owners, with_missing=rows.missing is not None) for column in arguments[1:]]
 
     return Generated(values(pc.fill_null(arguments[0], 0)).astype(np.int64), columns)
 
@@ -172,11 +178,11 @@ def _json_tuple(arguments: Sequence[pa.Array], outputs: Sequence[pa.DataType], i
         ]
         made = [pa.concat_arrays(column) for column in zip(*parts, strict=True)]
         if len(starts) > 1:
-            inverse = pa.array(np.argsort(values(order)))
-            made = [column.take(inverse) for column in made]
+            inverse = np.argsort(values(order))
+            made = [take(column, inverse) for column in made]
 
     def columns(rows: GeneratedRows) -> list[pa.Array]:
-        return [column.take(pa.array(rows.owners)) for column in made]
+        return [take(column, rows.owners) for column in made]
 
     return Generated(np.ones(len(documents), dtype=np.int64), columns)
 
@@ -320,7 +326,7 @@ class GenerateOperator(Operator):
     def _make(self, chunk: Chunk, made: Generated, rows: GeneratedRows) -> Chunk:
         """Return the generated rows with the carried columns of their owners."""
         carried = [
-            pa.nulls(rows.size) if output in self._unused else chunk.column(place).take(pa.array(rows.owners))
+            pa.nulls(rows.size) if output in self._unused else take(chunk.column(place), rows.owners)
             for output, place in enumerate(self._node.carried)
         ]
         return make_chunk([*carried, *made.columns(rows)], rows.size)

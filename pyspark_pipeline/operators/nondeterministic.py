@@ -24,6 +24,7 @@ from pyspark_pipeline.kernels.arrays import UInt32Array
 from pyspark_pipeline.kernels.buffers import fixed_array, make_chunk
 from pyspark_pipeline.kernels.jit import frozen
 from pyspark_pipeline.kernels.shuffled_places import shuffle_places
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.kernels.xorshift import draw_characters, draw_doubles, draw_gaussians, initial_state
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.streaming import StreamingOperator
@@ -148,7 +149,7 @@ class _Shuffle(NondeterministicFunction):
             self._drawn = np.concatenate([self._drawn, drawn])
             used, missing = shuffle_places(frozen(firsts), frozen(counts), frozen(self._drawn), places), _MORE_DRAWS
         self._drawn = self._drawn[used:]
-        return list_array(array.type, counts, array.values.take(pa.array(places)), flags(array.is_valid()))
+        return list_array(array.type, counts, take(array.values, places), flags(array.is_valid()))
 
 
 #: The draws that are added while there are too few for a chunk.
