@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array
-from pyspark_pipeline.kernels.buffers import allocate, decimal_words, validity, values
+from pyspark_pipeline.kernels.buffers import allocate, decimal_words, fixed_array, make_chunk, validity, values
 from pyspark_pipeline.kernels.element_places import range_places
 from pyspark_pipeline.kernels.jit import frozen, kernel
 
@@ -40,7 +40,13 @@ def take(array: pa.Array, rows: Rows, *, with_missing: bool = False) -> pa.Array
         return _lists(array, rows, with_missing)
     if (array.null_count or with_missing) and _is_fixed(kind):
         return _fixed(array, rows, with_missing)
-    return pc.take(array, pa.array(rows, mask=rows < 0 if with_missing else None), boundscheck=False)
+    indices = fixed_array(pa.from_numpy_dtype(rows.dtype), rows, rows >= 0 if with_missing else None)
+    return pc.take(array, indices, boundscheck=False)
+
+
+def take_rows(chunk: pa.RecordBatch, rows: Rows) -> pa.RecordBatch:
+    """Return the rows (int32 or int64) of a chunk, which must be in bounds."""
+    return make_chunk([take(column, rows) for column in chunk.columns], rows.size)
 
 
 def _is_fixed(kind: pa.DataType) -> bool:

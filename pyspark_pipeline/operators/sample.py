@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
+from pyspark_pipeline.kernels.take import take_rows
 from pyspark_pipeline.kernels.xorshift import initial_state, rows_in_cell
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.streaming import StreamingOperator
@@ -29,7 +29,7 @@ class SampleOperator(StreamingOperator):
         count = rows_in_cell(self._state, self._lower, self._upper, chunk.num_rows, rows)
         if count == chunk.num_rows or not chunk.num_columns:
             return chunk.slice(0, count)
-        return chunk.take(pa.array(rows[:count]))
+        return take_rows(chunk, rows[:count])
 
 
 class SampleFactory(OperatorFactory):

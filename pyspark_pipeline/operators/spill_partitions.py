@@ -22,6 +22,7 @@ from pyspark_pipeline.kernels.allocator_trim import ALLOCATOR_TRIM
 from pyspark_pipeline.kernels.arrays import Int32Array
 from pyspark_pipeline.kernels.murmur3 import hash_rows
 from pyspark_pipeline.kernels.partition import group_rows
+from pyspark_pipeline.kernels.take import take_rows
 from pyspark_pipeline.memory import MemoryTracker, SpillBudget
 from pyspark_pipeline.memory.spill_files import SpillFile, SpillFiles, count_spill
 
@@ -100,7 +101,7 @@ class SpillPartitions:
     def _partition(self, chunk: Chunk) -> None:
         places = spill_partition_ids(self._keys(chunk), chunk.num_rows, self.level)
         starts, rows = group_rows(places, FAN)
-        grouped = chunk.take(pa.array(rows)) if chunk.num_columns else chunk
+        grouped = take_rows(chunk, rows)
         rows_of_piece = max(1, _READ_BYTES * grouped.num_rows // max(grouped.nbytes, 1))
         for place in range(FAN):
             first, last = int(starts[place]), int(starts[place + 1])

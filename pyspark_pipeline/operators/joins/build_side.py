@@ -9,16 +9,16 @@ import threading
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import ExpressionSettings, compile_expressions
 from pyspark_pipeline.kernels.arrays import Int32Array
-from pyspark_pipeline.kernels.buffers import count_nulls, fixed_array, make_chunk
+from pyspark_pipeline.kernels.buffers import count_nulls, make_chunk
 from pyspark_pipeline.kernels.join_table import JoinTable, max_index_bytes
 from pyspark_pipeline.kernels.key_filter import KeyFilter
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.plan.expr import Expr
 
 _SAMPLE_ROWS = 2048
@@ -115,22 +115,12 @@ class BuildSide:
                 self.nbytes += self._filter.nbytes
             return self._filter
 
-    def take(self, place: int, rows: pa.Array) -> pa.Array:
-        """Return the values of kept column ``place`` in ``rows`` (int32; NULL yields NULL)."""
-        taken = take_rows(self.columns[place], rows)
+    def take(self, place: int, rows: Int32Array, *, with_missing: bool = False) -> pa.Array:
+        """Return the values of kept column ``place`` in ``rows`` (int32); −1 yields NULL if ``with_missing``."""
+        taken = take(self.columns[place], rows, with_missing=with_missing)
         if taken.type in (pa.large_string(), pa.large_binary()):
             return taken.cast(self._types[place])
         return taken
-
-
-def take_rows(column: pa.Array, rows: pa.Array) -> pa.Array:
-    """Return the values of ``rows`` (NULL yields NULL), which must be in bounds."""
-    return pc.take(column, rows, boundscheck=False)
-
-
-def row_numbers(rows: Int32Array, *, with_missing: bool = False) -> pa.Array:
-    """Return an Arrow array of int32 row numbers; −1 becomes NULL if ``with_missing``."""
-    return fixed_array(pa.int32(), rows, rows >= 0 if with_missing else None)
 
 
 def _whole(arrays: list[pa.Array], kind: pa.DataType) -> pa.Array:

@@ -22,7 +22,8 @@ from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import allocate, bool_array, make_chunk, rows_only
 from pyspark_pipeline.kernels.join_pairs import flagged_rows, set_flags, set_new_flags
-from pyspark_pipeline.operators.joins.build_side import BuildSide, row_numbers, take_rows
+from pyspark_pipeline.kernels.take import take, take_rows
+from pyspark_pipeline.operators.joins.build_side import BuildSide
 from pyspark_pipeline.operators.joins.columns import JoinColumns
 from pyspark_pipeline.operators.joins.residual import Residual
 from pyspark_pipeline.plan.joins import JoinOutputKind, JoinShape
@@ -115,19 +116,18 @@ class PairOutput(JoinOutput):
         unique, rows = self.side.table.is_unique, chunk.num_rows
         if self.residual is None and unique and found == rows:
             self._mark(entries)
-            yield self._joined(chunk, None, row_numbers(entries))
+            yield self._joined(chunk, None, entries)
             return
         for probe, build in self._pairs(chunk, entries, found):
             whole = unique and probe.size == rows
-            yield self._joined(chunk, None if whole else probe, row_numbers(build)) if probe.size else None
+            yield self._joined(chunk, None if whole else probe, build) if probe.size else None
 
     def _outer(self, chunk: Chunk, entries: Int32Array, found: int) -> Iterator[Chunk | None]:
         missing = found < chunk.num_rows
         table = self.side.table
         for probe, build in table.pairs(entries, found, keeps_unmatched=True, max_pairs=self.batch_rows):
             self._mark(build)
-            rows = row_numbers(build, with_missing=missing)
-            yield self._joined(chunk, None if table.is_unique else probe, rows)
+            yield self._joined(chunk, None if table.is_unique else probe, build, with_missing=missing)
 
     def emit_matches(
         self, chunk: Chunk, entries: Int32Array, found: int, probe_matched: UInt8Array
@@ -137,7 +137,7 @@ class PairOutput(JoinOutput):
                 set_flags(probe, probe_matched)
             elif (repeated := set_new_flags(probe, probe_matched)) >= 0:
                 yield from self._pairs_of_rows_before(int(probe[repeated]), chunk, probe, build)
-            yield self._joined(chunk, probe, row_numbers(build)) if probe.size else None
+            yield self._joined(chunk, probe, build) if probe.size else None
 
     def _pairs_of_rows_before(
         self, row: int, chunk: Chunk, probe: Int32Array, build: Int32Array
@@ -145,7 +145,7 @@ class PairOutput(JoinOutput):
         """Yield the pairs of the rows before ``row``, which has two matches; then raise Spark's error."""
         count = int(np.searchsorted(probe, row))
         if count:
-            yield self._joined(chunk, probe[:count], row_numbers(build[:count]))
+            yield self._joined(chunk, probe[:count], build[:count])
         error = SparkConditionError("SparkRuntimeException", "SCALAR_SUBQUERY_TOO_MANY_ROWS")
         error.rows_before = row
         raise error
@@ -154,18 +154,20 @@ class PairOutput(JoinOutput):
         if not self.shape.probe_outer:
             return None
         unmatched = np.flatnonzero(probe_matched == 0).astype(np.int32)
-        return self._joined(chunk, unmatched, pa.nulls(unmatched.size, pa.int32())) if unmatched.size else None
+        nothing = np.full(unmatched.size, -1, dtype=np.int32)
+        return self._joined(chunk, unmatched, nothing, with_missing=True) if unmatched.size else None
 
-    def _joined(self, chunk: Chunk, probe: Int32Array | None, build: pa.Array) -> Chunk:
-        """Combine probe rows (None: the whole chunk) with build rows (NULL: a row of NULLs)."""
-        columns, count = self.columns, len(build)
-        nothing = pa.nulls(count)
-        rows = None if probe is None else row_numbers(probe)
+    def _joined(
+        self, chunk: Chunk, probe: Int32Array | None, build: Int32Array, *, with_missing: bool = False
+    ) -> Chunk:
+        """Combine probe rows (None: the whole chunk) with build rows (−1: a row of NULLs, if ``with_missing``)."""
+        columns = self.columns
+        nothing = pa.nulls(build.size)
         left = [
-            nothing if kind is None else chunk.column(i) if rows is None else take_rows(chunk.column(i), rows)
+            nothing if kind is None else chunk.column(i) if probe is None else take(chunk.column(i), probe)
             for i, kind in enumerate(columns.probe)
         ]
-        return _in_order(self.shape, left, _build_columns(columns, self.side, build), count)
+        return _in_order(self.shape, left, _build_columns(columns, self.side, build, with_missing), build.size)
 
 
 class ProbeOutput(JoinOutput):
@@ -238,15 +240,18 @@ def build_side_output(
         count, start = flagged_rows(matched, wanted, start, rows)
         if not count:
             return
-        numbers = row_numbers(rows[:count])
         probe = columns.probe if shape.output_kind is JoinOutputKind.PAIRS else ()
         nulls = [pa.nulls(count) if kind is None else pa.nulls(count, kind) for kind in probe]
-        yield _in_order(shape, nulls, _build_columns(columns, side, numbers), count)
+        yield _in_order(shape, nulls, _build_columns(columns, side, rows[:count]), count)
 
 
-def _build_columns(columns: JoinColumns, side: BuildSide, rows: pa.Array) -> list[pa.Array]:
-    nothing = pa.nulls(len(rows))
-    return [nothing if place is None else side.take(place, rows) for place in columns.build]
+def _build_columns(
+    columns: JoinColumns, side: BuildSide, rows: Int32Array, with_missing: bool = False
+) -> list[pa.Array]:
+    nothing = pa.nulls(rows.size)
+    return [
+        nothing if place is None else side.take(place, rows, with_missing=with_missing) for place in columns.build
+    ]
 
 
 def _in_order(shape: JoinShape, probe: list[pa.Array], build: list[pa.Array], rows: int) -> Chunk:
@@ -263,4 +268,4 @@ def _filter(chunk: Chunk, wanted: BoolArray, count: int) -> Chunk | None:
         return rows_only(count)
     if count >= _FILTER_FROM * chunk.num_rows:
         return chunk.filter(bool_array(wanted))
-    return chunk.take(row_numbers(np.flatnonzero(wanted).astype(np.int32)))
+    return take_rows(chunk, np.flatnonzero(wanted).astype(np.int32))

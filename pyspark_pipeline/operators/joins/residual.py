@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions import ExpressionSettings, compile_predicate
 from pyspark_pipeline.kernels.arrays import Int32Array
 from pyspark_pipeline.kernels.buffers import make_chunk, values
-from pyspark_pipeline.operators.joins.build_side import BuildSide, row_numbers, take_rows
+from pyspark_pipeline.kernels.take import take
+from pyspark_pipeline.operators.joins.build_side import BuildSide
 from pyspark_pipeline.operators.joins.columns import ResidualColumns
 
 
@@ -24,12 +27,11 @@ class Residual:
 
         In a unique table no probe row is in two pairs: if there are as many pairs as rows, they are the whole chunk.
         """
-        probe_rows, build_rows = row_numbers(probe), row_numbers(build)
         whole = side.table.is_unique and probe.size == chunk.num_rows
         read = [chunk.column(i) for i in self._columns.probe]
-        columns = read if whole else [take_rows(column, probe_rows) for column in read]
-        columns += [side.take(i, build_rows) for i in self._columns.build]
-        pairs = make_chunk([*columns, probe_rows, build_rows], probe.size)
+        columns = read if whole else [take(column, probe) for column in read]
+        columns += [side.take(i, build) for i in self._columns.build]
+        pairs = make_chunk([*columns, pa.array(probe), pa.array(build)], probe.size)
         left = self._predicate.filter(pairs)
         if left is pairs:
             return probe, build

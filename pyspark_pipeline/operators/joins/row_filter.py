@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
 
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.expressions import compile_expressions
 from pyspark_pipeline.kernels.arrays import UInt8Array
 from pyspark_pipeline.kernels.buffers import allocate, bool_array
 from pyspark_pipeline.kernels.key_filter import KeyFilter, KeyFilterProbe
+from pyspark_pipeline.kernels.take import take_rows
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators import runtime_filters
 from pyspark_pipeline.operators.joins.shared import SharedJoinState
@@ -83,7 +83,7 @@ class RuntimeFilterOperator(StreamingOperator):
     def _choose(self, chunk: Chunk) -> list[AdaptiveFilter]:
         """Build the filters that drop enough rows of a sample of the chunk, the most selective first."""
         rows = np.arange(0, chunk.num_rows, -(-chunk.num_rows // runtime_filters.SAMPLE_ROWS), dtype=np.int32)
-        sample = chunk.take(pa.array(rows))
+        sample = take_rows(chunk, rows)
         most = min(runtime_filters.MAX_PASS_RATE, _share_of_first(self._first, sample))
         shares = [_share_of(candidate, sample) for candidate in self._candidates]
         chosen = []
@@ -109,7 +109,7 @@ class RuntimeFilterOperator(StreamingOperator):
             return None
         if left >= _FILTER_FROM * rows:
             return chunk.filter(bool_array(mask))
-        return chunk.take(pa.array(np.flatnonzero(mask).astype(np.int32)))
+        return take_rows(chunk, np.flatnonzero(mask).astype(np.int32))
 
 
 def _share_of(candidate: RowFilter, sample: Chunk) -> float:

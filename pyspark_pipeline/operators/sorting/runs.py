@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
-import pyarrow as pa
 
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.expressions.row_order import RowOrder
 from pyspark_pipeline.kernels.arrays import Int64Array
+from pyspark_pipeline.kernels.take import take_rows
 from pyspark_pipeline.memory.spill_files import SpillFile
 
 _MAX_BYTES = 64 << 20
@@ -36,11 +36,6 @@ class SortedRun(Protocol):
 
     def close(self) -> None:
         """Release the remaining rows. Repeatable."""
-
-
-def take_rows(chunk: Chunk, rows: Int64Array) -> Chunk:
-    """Return the rows of a chunk by number."""
-    return chunk.take(pa.array(rows)) if chunk.num_columns else chunk.slice(0, rows.size)
 
 
 class MemoryRun(ABC):

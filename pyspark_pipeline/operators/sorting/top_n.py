@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.expressions.row_order import RowOrder
+from pyspark_pipeline.kernels.take import take_rows
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
-from pyspark_pipeline.operators.sorting.runs import take_rows
 from pyspark_pipeline.operators.sorting.top_n_filter import TopNThreshold
 from pyspark_pipeline.plan.nodes import Settings
 from pyspark_pipeline.plan.sorts import TopN

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import values
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.operators.windows.boundaries import WindowRows, one_row
 from pyspark_pipeline.operators.windows.running import RunningValue, or_default
 
@@ -107,7 +108,7 @@ class RunningAtEnds(GroupValues):
         found = self._last if starts[0] else []
         ends = np.flatnonzero(starts[1:])
         if ends.size:
-            found = [*found, [array.take(pa.array(ends)) for array in made]]
+            found = [*found, [take(array, ends) for array in made]]
         self._last = [[one_row(array, rows.num_rows - 1) for array in made]]
         return found
 
@@ -150,7 +151,7 @@ class ValueAtGroupEnd(FrameValue):
     def evaluate(self, kept: Sequence[pa.Array], rows: int) -> list[pa.Array]:
         numbers = values(kept[0])
         ended = [pa.concat_arrays(parts) for parts in zip(*self._ended, strict=True)]
-        made = [array.take(pa.array(numbers - self._first)) for array in ended]
+        made = [take(array, numbers - self._first) for array in ended]
         past = int(numbers[-1]) - self._first
         self._ended, self._ended_bytes = [], 0
         self._append([[array.slice(past) for array in ended]])
@@ -211,7 +212,7 @@ class ValueAtLaterRow(FrameValue):
         inside = at < partitions.size
         inside &= partitions[np.minimum(at, partitions.size - 1)] == partitions[:rows]
         default = kept[0] if self._default is None else self._default
-        return [or_default(column.take(pa.array(at, mask=~inside)), inside, default)]
+        return [or_default(take(column, np.where(inside, at, -1), with_missing=True), inside, default)]
 
     def complete_rows(self, bounds: PartitionBounds) -> int:
         return max(bounds.partition, bounds.num_rows - self._ahead)

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import last_true
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.operators.windows.boundaries import WindowRows
 from pyspark_pipeline.operators.windows.frame_values import FrameValue, PartitionBounds
 from pyspark_pipeline.operators.windows.range_bounds import OpenFrames, RangeBounds
@@ -214,7 +215,7 @@ class ValueOverGrowingFrames(_ValueOverFrames):
         chosen = np.flatnonzero(added)
         columns = rows.columns
         if chosen.size < rows.size:
-            columns = [column.take(pa.array(chosen)) for column in columns]
+            columns = [take(column, chosen) for column in columns]
         groups = np.append(0, np.cumsum(added, dtype=np.int64))  # of the state before each row, and after all
         found = groups[end]
         found[(begin == end) & starts[begin]] = chosen.size + 1  # an empty group

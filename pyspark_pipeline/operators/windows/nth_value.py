@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.expressions.cases import ALL_KINDS, case
 from pyspark_pipeline.kernels.arrays import Int64Array
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.operators.aggregation.functions.nth_row import NthState, nth_rows_of_frames
 from pyspark_pipeline.operators.aggregation.functions.registry import FRAMES, AggregateFunction
 from pyspark_pipeline.operators.aggregation.functions.state import StatePool
@@ -28,7 +29,7 @@ class NthRow:
     def over(self, begin: Int64Array, end: Int64Array, columns: Sequence[pa.Array]) -> pa.Array:
         """Return the values; NULL if a frame has fewer rows that are not NULL."""
         rows = nth_rows_of_frames(begin, end, columns[0], self._number, ignore_nulls=True)
-        return columns[0].take(pa.array(rows, mask=rows < 0))
+        return take(columns[0], rows, with_missing=True)
 
 
 class _NthValue(AggregateFunction):

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
 from pyspark_pipeline.kernels.buffers import fixed_array, last_true, values
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.operators.windows.boundaries import WindowRows, one_row
 
 
@@ -129,9 +130,9 @@ class LaggedValidValues(_Lagged):
         first = np.where(start >= 0, before[np.maximum(start, 0)], 0)
         at = before - self._back
         inside = at >= first
-        found = np.append(chosen, 0)[np.where(inside, at, -1)]
-        self._tail = together.take(pa.array(chosen[max(int(first[-1]), chosen.size - self._back) :]))
-        return [together.take(pa.array(found, mask=~inside))]
+        found = np.append(chosen, -1)[np.where(inside, at, -1)]
+        self._tail = take(together, chosen[max(int(first[-1]), chosen.size - self._back) :])
+        return [take(together, found, with_missing=True)]
 
 
 class LaggedValues(_Lagged):
@@ -147,12 +148,11 @@ class LaggedValues(_Lagged):
 
     def after(self, rows: WindowRows, columns: Sequence[pa.Array]) -> list[pa.Array]:
         kept, together = self._joined(columns[0])
-        last = np.arange(max(0, len(together) - self._back), len(together))
-        self._tail = together.take(pa.array(last))
+        self._tail = take(together, np.arange(max(0, len(together) - self._back), len(together)))
         inside = values(self._numbers.run(rows, ())[0]) > self._back
         at = np.arange(rows.num_rows) + (kept - self._back)
         default = columns[1] if self._default is None else self._default
-        return [or_default(together.take(pa.array(at, mask=~inside)), inside, default)]
+        return [or_default(take(together, np.where(inside, at, -1), with_missing=True), inside, default)]
 
 
 def or_default(array: pa.Array, inside: BoolArray, default: pa.Scalar | pa.Array) -> pa.Array:

@@ -17,6 +17,7 @@ from pyspark_pipeline.errors import ColumnTypeError, CorruptFileError
 from pyspark_pipeline.expressions.column_tests import ColumnTest
 from pyspark_pipeline.kernels.arrays import UInt8Array
 from pyspark_pipeline.kernels.buffers import make_chunk
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.operators.scan.key_tests import KeyTest
 from pyspark_pipeline.operators.scan.nested import (
     Convert,
@@ -315,7 +316,7 @@ class ParquetFileReader:
         chosen = self._selection.choose(rows, tested, test_codes)
         if chosen is None:
             return columns | {name: column.read(rows) for name, column in pages.items() if name not in columns}, rows
-        taken = {name: column.take(pa.array(chosen)) for name, column in columns.items()}
+        taken = {name: take(column, chosen) for name, column in columns.items()}
         read = {name: column.read(rows, chosen) for name, column in pages.items() if name not in columns}
         return taken | read, chosen.size
 

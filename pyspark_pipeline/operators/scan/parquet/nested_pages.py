@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import allocate, pack_validity
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.operators.scan.nested import number_of_leaves
 from pyspark_pipeline.operators.scan.parquet.pages import ColumnPages, is_known, open_pages
 
@@ -201,7 +202,7 @@ class NestedPages:
             leaf.read(rows) if isinstance(leaf, _RepeatedLeaf) else leaf.read(rows, taken) for leaf in self._leaves
         ]
         array, _ = _assembled(self._field, 0, iter(found), is_element=False)
-        return array.take(pa.array(chosen)) if self._is_repeated and chosen is not None else array
+        return take(array, chosen) if self._is_repeated and chosen is not None else array
 
 
 def _assembled(field: pa.Field, level: int, leaves: Iterator[_Values], is_element: bool) -> tuple[pa.Array, _Values]:
