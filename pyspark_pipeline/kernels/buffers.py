@@ -24,7 +24,7 @@ _TYPESTR = {1: "|i1", 2: "<i2", 4: "<i4", 8: "<i8"}
 
 
 _LARGE_BYTES = 1 << 16
-_HUGE_BYTES = 16 << 20
+_HUGE_BYTES = 64 << 20
 _RELEASING = Lock()
 
 

@@ -38,6 +38,10 @@ _PRELOADED = (
 
 # Parameters of glibc's mallopt(3).
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
+_LIMITED_MALLOC = ((_MMAP_THRESHOLD, 1 << 20), (_TRIM_THRESHOLD, 1 << 20), (_ARENA_MAX, 1))
+#: glibc maps no less than 32 MiB separately, the most it allows.
+_RETAINING_MALLOC = ((_MMAP_THRESHOLD, 32 << 20), (_TRIM_THRESHOLD, 128 << 20))
+_RETAINED_MILLISECONDS = 5000
 
 
 def _spark_archives() -> list[str]:
@@ -110,19 +114,22 @@ def preload() -> None:
     gc.freeze()
 
 
-def reserve_little() -> None:
-    """Configure the allocators to return free address space at once if Spark limits the address space.
+def configure_allocators() -> None:
+    """Configure the allocators before pyarrow is imported: freed pages are retained for the next arrays.
 
-    Reserved but unused addresses count against ``spark.executor.pyspark.memory``. pyarrow, not imported yet, must
-    allocate from the system's allocator, which must map every large array separately and have one arena.
+    If Spark limits the address space, they are returned at once, for reserved but unused addresses count against
+    ``spark.executor.pyspark.memory``. pyarrow must then allocate from the system's allocator, which must map every
+    large array separately and have one arena.
     """
-    if "PYSPARK_EXECUTOR_MEMORY_MB" not in os.environ:
-        return
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    os.environ.setdefault("MIMALLOC_ARENA_RESERVE", str(64 << 10))  # KiB, for users of that pool
+    is_limited = "PYSPARK_EXECUTOR_MEMORY_MB" in os.environ
+    if is_limited:
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+        os.environ.setdefault("MIMALLOC_ARENA_RESERVE", str(64 << 10))  # KiB, for users of that pool
+    else:
+        os.environ.setdefault("MIMALLOC_PURGE_DELAY", str(_RETAINED_MILLISECONDS))
     with contextlib.suppress(OSError, AttributeError):
         system = ctypes.CDLL(None)
-        for parameter, value in ((_MMAP_THRESHOLD, 1 << 20), (_TRIM_THRESHOLD, 1 << 20), (_ARENA_MAX, 1)):
+        for parameter, value in _LIMITED_MALLOC if is_limited else _RETAINING_MALLOC:
             system.mallopt(parameter, value)
 
 
@@ -132,7 +139,7 @@ def main() -> None:
     before = list(sys.path)
     with output_to_stderr():
         try:
-            reserve_little()
+            configure_allocators()
             drop_spark_archives()
             preload()
         except (Exception, SystemExit) as error:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
 
-from pyspark_pipeline.kernels.buffers import trim_allocators
+from pyspark_pipeline.kernels.buffers import IS_ADDRESS_SPACE_LIMITED, trim_allocators
 from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.memory.address_space import address_space_bytes
 
@@ -21,16 +22,52 @@ _MOVING_BYTES = 160 << 20
 #: … and the operators' share of the remainder; the rest is for arrays copied as they grow, and for fragmentation.
 OPERATORS_SHARE = 0.7
 _LEAST_BYTES = 16 << 20
-#: After an instance with at least this peak the allocators' pools are trimmed.
+#: After an instance with at least this peak the allocators are trimmed …
 LARGE_BYTES = 128 << 20
+#: … once no instance has run for so many seconds.
+IDLE_SECONDS = 1.0
 _IDLE_BYTES = 256 << 20
 _IDLE_SHARE = 8
 #: The root of the tracker tree: all counted memory of this worker process.
 _WORKER = MemoryTracker("worker")
 
 
+class IdleTrim:
+    """Trims the allocators, after a large instance, once the worker has been idle for :data:`IDLE_SECONDS`.
+
+    So the next task of a query need not touch new pages.
+    """
+
+    def __init__(self) -> None:
+        self._is_due = False
+        self._timer: threading.Timer | None = None
+
+    def begin_instance(self) -> None:
+        """Note that an instance begins."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def end_instance(self, *, is_large: bool) -> None:
+        """Note that the instance has ended."""
+        self._is_due = self._is_due or is_large
+        if self._is_due:
+            self.begin_instance()
+            self._timer = threading.Timer(IDLE_SECONDS, self._trim)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _trim(self) -> None:
+        self._is_due = False
+        trim_allocators()
+
+
+_IDLE_TRIM = IdleTrim()
+
+
 def instance_memory() -> MemoryTracker:
     """Create the tracker of a fragment instance, to be closed with it; without a limit of Spark it has no limit."""
+    _IDLE_TRIM.begin_instance()
     return _WORKER.child("instance", limit=operator_bytes(os.environ.get(VARIABLE), address_space_bytes()))
 
 
@@ -48,10 +85,15 @@ def idle_broadcast_bytes() -> int:
 def trim_after_instance(peak: int) -> None:
     """Return pooled memory to the system after an instance with a large ``peak`` (bytes).
 
-    The pools of a smaller instance are kept for the next task, which then need not touch new pages.
+    That happens when the worker is idle, or at once if Spark limits the address space, of which retained pages are a
+    part. The pools of smaller instances are kept.
     """
-    if peak >= LARGE_BYTES:
+    is_large = peak >= LARGE_BYTES
+    if is_large:
         gc.collect()
+    if not IS_ADDRESS_SPACE_LIMITED:
+        _IDLE_TRIM.end_instance(is_large=is_large)
+    elif is_large:
         trim_allocators()
 
 

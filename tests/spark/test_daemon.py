@@ -221,7 +221,7 @@ def test_worker_socket_has_tcp_nodelay(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_daemon_leaves_the_process_group_of_the_terminal_first(monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
     monkeypatch.setattr(daemon.os, "setpgid", lambda *_group: steps.append("leave"))
-    for name in ("reserve_little", "drop_spark_archives", "preload", "prepare_workers"):
+    for name in ("configure_allocators", "drop_spark_archives", "preload", "prepare_workers"):
         monkeypatch.setattr(daemon, name, lambda name=name: steps.append(name))
     monkeypatch.setattr(pyspark.daemon, "manager", lambda: steps.append("serve"))
     daemon.main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import threading
 import weakref
 from typing import Any
 
@@ -33,13 +34,29 @@ def test_profile_has_process_and_memory_limit(monkeypatch: pytest.MonkeyPatch) -
         assert (profile["process"], profile["limit_bytes"]) == (os.getpid(), limit)
 
 
-def test_only_large_instance_trims_allocators(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_large_instance_trims_limited_address_space(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[bool] = []
+    monkeypatch.setattr(memory, "IS_ADDRESS_SPACE_LIMITED", True)
     monkeypatch.setattr(memory, "trim_allocators", lambda: given.append(True))
     memory.trim_after_instance(memory.LARGE_BYTES - 1)
     assert given == []
     memory.trim_after_instance(memory.LARGE_BYTES)
     assert given == [True]
+
+
+def test_idle_worker_trims_allocators_after_large_instance(monkeypatch: pytest.MonkeyPatch) -> None:
+    trimmed = threading.Event()
+    monkeypatch.setattr(memory, "trim_allocators", trimmed.set)
+    monkeypatch.setattr(memory, "IDLE_SECONDS", 0.05)
+    idle = memory.IdleTrim()
+    idle.begin_instance()
+    idle.end_instance(is_large=False)
+    assert not trimmed.wait(0.2)
+    idle.end_instance(is_large=True)
+    idle.begin_instance()
+    assert not trimmed.wait(0.2)
+    idle.end_instance(is_large=False)  # that of the instance before is still due
+    assert trimmed.wait(10)
 
 
 @pytest.mark.parametrize("cpus", [1, 3])
