@@ -27,7 +27,7 @@ from pyspark_pipeline.expressions.registry import ExpressionSettings, Kernel, La
 from pyspark_pipeline.expressions.values import numbers, scatter
 from pyspark_pipeline.kernels.arrays import BoolArray
 from pyspark_pipeline.kernels.chosen_elements import count_chosen
-from pyspark_pipeline.kernels.element_places import element_positions, element_rows, inserted_places, interleaved_places
+from pyspark_pipeline.kernels.element_places import inserted_places, interleaved_places, padded_places
 from pyspark_pipeline.kernels.element_sets import first_places, members
 from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.plan.expr import Call, Literal
@@ -137,10 +137,10 @@ def _zip(call: Call, settings: ExpressionSettings) -> Kernel:
         valid = np.all([np.asarray(array.is_valid()) for array in arrays], axis=0)
         bounds = [element_bounds(array) for array in arrays]
         counts = np.where(valid, np.max([lengths for _, lengths in bounds], axis=0), 0)
-        owners = element_rows(counts)
-        positions = element_positions(counts)
-        places = [np.where(positions < lengths[owners], firsts[owners] + positions, -1) for firsts, lengths in bounds]
-        columns = [take(array.values, at, with_missing=True) for array, at in zip(arrays, places, strict=True)]
+        columns = [
+            take(array.values, padded_places(*bound, counts), with_missing=True)
+            for array, bound in zip(arrays, bounds, strict=True)
+        ]
         return list_array(kind, counts, pa.StructArray.from_arrays(columns, fields=list(kind.value_type)), valid)
 
     return Kernel(run=run)

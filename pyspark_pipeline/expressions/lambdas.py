@@ -16,11 +16,11 @@ from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.expressions.cases import ALL_KINDS, case
 from pyspark_pipeline.expressions.failures import first_failure
 from pyspark_pipeline.expressions.frame import Evaluable, Frame
-from pyspark_pipeline.expressions.nested import Elements, list_array, map_pairs, plain_array
+from pyspark_pipeline.expressions.nested import Elements, element_bounds, list_array, map_pairs, plain_array
 from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel, Value, function
 from pyspark_pipeline.expressions.values import flags, truth
 from pyspark_pipeline.kernels.arrays import Int64Array
-from pyspark_pipeline.kernels.element_places import element_positions, element_rows
+from pyspark_pipeline.kernels.element_places import element_rows, padded_places
 from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.plan.expr import Call, ColumnRef
 
@@ -210,14 +210,13 @@ def _zip_with(call: Call, settings: ExpressionSettings) -> LazyKernel:
     def run(frame: Frame, args: Sequence[Evaluable]) -> Value:
         arrays = [plain_array(frame.value(arg), frame.num_rows) for arg in args[:2]]
         valid = np.asarray(pc.and_(arrays[0].is_valid(), arrays[1].is_valid()))
-        ends = [array.offsets.to_numpy().astype(np.int64) for array in arrays]
-        counts = np.where(valid, np.maximum(np.diff(ends[0]), np.diff(ends[1])), 0)
+        bounds = [element_bounds(array) for array in arrays]
+        counts = np.where(valid, np.maximum(bounds[0][1], bounds[1][1]), 0)
         owners = element_rows(counts)
-        positions = element_positions(counts)
-        variables = {}
-        for ordinal, array, end in zip(parameters, arrays, ends, strict=True):
-            places = np.where(positions < np.diff(end)[owners], end[:-1][owners] + positions, -1)
-            variables[ordinal] = take(array.values, places, with_missing=True)
+        variables = {
+            ordinal: take(array.values, padded_places(*bound, counts), with_missing=True)
+            for ordinal, array, bound in zip(parameters, arrays, bounds, strict=True)
+        }
         made = evaluated(frame, args[2], owners, variables)
         return list_array(kind, counts, made, valid)
 

@@ -41,6 +41,17 @@ def element_positions(counts: Array) -> Array:
     return range_places(np.zeros_like(counts), counts)
 
 
+def padded_places(firsts: Array, counts: Array, lengths: Array) -> Array:
+    """Return the places (int64) of the elements of arrays that end in NULLs, whose place is −1, to have ``lengths``.
+
+    The arrays have ``counts`` elements from the places ``firsts`` on; all are int64, shape (rows,). An array with more
+    elements than its length loses the last ones.
+    """
+    found = allocate(int(lengths.sum()), np.int64)
+    _pad(frozen(firsts[:]), frozen(counts[:]), frozen(lengths[:]), found)
+    return found
+
+
 def interleaved_places(ends: Array, other_ends: Array) -> Array:
     """Return the places (int64) of the elements of arrays that have those of two others of the same row.
 
@@ -91,6 +102,19 @@ def _own(counts, first, found):  # type: ignore[no-untyped-def]
         for _ in range(counts[row]):
             found[at] = first + row
             at += 1
+
+
+@kernel
+def _pad(firsts, counts, lengths, found):  # type: ignore[no-untyped-def]
+    at = 0
+    for row in range(firsts.size):
+        length = lengths[row]
+        held = min(counts[row], length)
+        for place in range(held):
+            found[at + place] = firsts[row] + place
+        for place in range(held, length):
+            found[at + place] = -1
+        at += length
 
 
 @kernel

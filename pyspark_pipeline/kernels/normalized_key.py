@@ -16,11 +16,14 @@ from pyspark_pipeline.kernels.buffers import allocate, decimal_words, pack_valid
 from pyspark_pipeline.kernels.element_places import element_rows, range_places
 from pyspark_pipeline.kernels.jit import frozen, kernel
 from pyspark_pipeline.kernels.murmur3 import is_valid
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.kernels.words import store_word, swap_bytes
 
 _END, _NULL, _VALUE = 0, 1, 2
 _MOST_BYTES = 2**31 - 1
 _DECIMAL_BYTES = 16
+#: Bytes after the keys that may be written.
+_SLACK = 8
 
 
 def normalized_keys(array: pa.Array) -> pa.Array:
@@ -34,8 +37,8 @@ def normalized_keys(array: pa.Array) -> pa.Array:
     np.cumsum(part.sizes, out=offsets[1:])
     if offsets[-1] > _MOST_BYTES:
         raise pa.ArrowCapacityError(f"the normalized keys of {rows} rows have {offsets[-1]} bytes")
-    out = allocate(int(offsets[-1]), np.uint8)
-    part.write(out, offsets[:-1])
+    out = allocate(int(offsets[-1]) + _SLACK, np.uint8)
+    part.write_all(out, offsets[:-1])
     mask, nulls = pack_validity(np.asarray(array.is_valid()))
     buffers = [mask, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(out)]
     return pa.Array.from_buffers(pa.binary(), rows, buffers, nulls)
@@ -49,6 +52,10 @@ class _Part:
     def write(self, out: UInt8Array, at: Int64Array) -> None:
         """Write the parts to ``out``, that of each row from the byte ``at`` on, shape (rows,)."""
         raise NotImplementedError
+
+    def write_all(self, out: UInt8Array, at: Int64Array) -> None:
+        """Write the parts, which are whole keys, one after the other, with :data:`_SLACK` bytes after the last."""
+        self.write(out, at)
 
 
 def _part(array: pa.Array) -> _Part:
@@ -93,6 +100,12 @@ class _WordListPart(_Part):
 
     def write(self, out: UInt8Array, at: Int64Array) -> None:
         _put_lists(*self._lists, *self._words.arguments, at, out)
+
+    def write_all(self, out: UInt8Array, at: Int64Array) -> None:
+        if self._words.width == _SLACK:
+            _put_long_lists(*self._lists, *self._words.arguments, at, out)
+        else:
+            self.write(out, at)
 
 
 class _Words:
@@ -148,8 +161,7 @@ class _StructPart(_Part):
         self._rows = _valid_rows(array)
         fields = [array.field(place) for place in range(array.type.num_fields)]
         if self._rows is not None:
-            taken = pa.array(self._rows)
-            fields = [field.take(taken) for field in fields]
+            fields = [take(field, self._rows) for field in fields]
         self._fields = [_part(field) for field in fields]
         self.sizes = np.ones(len(array), dtype=np.int64)
         self.sizes[_all_or(self._rows)] += sum((field.sizes for field in self._fields), np.int64(0))
@@ -158,7 +170,7 @@ class _StructPart(_Part):
         inner = _mark(out, at, self._rows)
         for field in self._fields:
             field.write(out, inner)
-            inner = inner + field.sizes
+            inner = np.add(inner, field.sizes, out=allocate(inner.size, np.int64))
 
 
 class _ListPart(_Part):
@@ -172,7 +184,7 @@ class _ListPart(_Part):
         if self._rows is None:
             elements = array.values[int(offsets[0]) : int(offsets[-1])]
         else:
-            elements = array.values.take(pa.array(range_places(starts, counts)))
+            elements = take(array.values, range_places(starts, counts))
         self._elements = _part(elements)
         ends = np.zeros(self._owners.size + 1, dtype=np.int64)
         np.cumsum(self._elements.sizes, out=ends[1:])
@@ -279,6 +291,36 @@ def _put_lists(
             else:
                 out[place] = _NULL
                 place += 1
+        out[place] = _END
+
+
+@kernel
+def _put_long_lists(
+    offsets: Int32Array,
+    bitmap: UInt8Array,
+    skip: int,
+    words: Int64Array,
+    flip: int,
+    width: int,
+    bits: UInt8Array,
+    bits_skip: int,
+    at: Int64Array,
+    out: UInt8Array,
+) -> None:
+    """Write whole keys; after a NULL a word is written that the next element, or key, overwrites: no branch."""
+    start = np.uint64(out.ctypes.data)
+    for row in range(at.size):
+        place = at[row]
+        if not is_valid(bitmap, skip, row):
+            out[place] = _NULL
+            continue
+        out[place] = _VALUE
+        place += 1
+        for element in range(offsets[row], offsets[row + 1]):
+            valid = np.int64(is_valid(bits, bits_skip, element))
+            out[place] = _NULL + valid
+            store_word(start + np.uint64(place + 1), swap_bytes(np.uint64(words[element]) ^ flip))
+            place += 1 + width * valid
         out[place] = _END
 
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 from pyspark_pipeline.kernels.arrays import Array, UInt8Array, UInt32Array
 from pyspark_pipeline.kernels.buffers import allocate, bits, decimal_words, string_parts, validity, values
 from pyspark_pipeline.kernels.jit import kernel
+from pyspark_pipeline.kernels.take import take
 
 
 @kernel(forceinline=True)
@@ -113,9 +114,9 @@ class RowHash:
         position = 0
         while rows.size:
             folded = hashes[rows]
-            places = pa.array(offsets[rows] + position)
+            places = offsets[rows] + position
             for part in parts:
-                self._fold(part.take(places), folded)
+                self._fold(take(part, places), folded)
             hashes[rows] = folded
             position += 1
             rows = rows[counts[rows] > position]

@@ -148,6 +148,7 @@ def _elements() -> None:
     element_places.range_places(ends, ends)
     element_places.reversed_places(ends, ends)
     element_places.element_rows(ends)
+    element_places.padded_places(ends, ends, ends)
 
 
 def _taken_rows() -> None:
@@ -165,6 +166,7 @@ def _sessions() -> None:
 def _nested_keys() -> None:
     fields = [_LONGS, _STRINGS, pa.array([[1]] * len(_LONGS), pa.list_(pa.int64()))]
     normalized_keys(pa.StructArray.from_arrays(fields, names=["a", "b", "c"]))
+    normalized_keys(fields[-1])
 
 
 def _pages() -> None:

@@ -38,9 +38,6 @@ _PRELOADED = (
 
 # Parameters of glibc's mallopt(3).
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
-_LIMITED_MALLOC = ((_MMAP_THRESHOLD, 1 << 20), (_TRIM_THRESHOLD, 1 << 20), (_ARENA_MAX, 1))
-#: glibc maps no less than 32 MiB separately, the most it allows.
-_RETAINING_MALLOC = ((_MMAP_THRESHOLD, 32 << 20), (_TRIM_THRESHOLD, 128 << 20))
 _RETAINED_MILLISECONDS = 5000
 
 
@@ -121,15 +118,14 @@ def configure_allocators() -> None:
     ``spark.executor.pyspark.memory``. pyarrow must then allocate from the system's allocator, which must map every
     large array separately and have one arena.
     """
-    is_limited = "PYSPARK_EXECUTOR_MEMORY_MB" in os.environ
-    if is_limited:
-        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-        os.environ.setdefault("MIMALLOC_ARENA_RESERVE", str(64 << 10))  # KiB, for users of that pool
-    else:
+    if "PYSPARK_EXECUTOR_MEMORY_MB" not in os.environ:
         os.environ.setdefault("MIMALLOC_PURGE_DELAY", str(_RETAINED_MILLISECONDS))
+        return
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+    os.environ.setdefault("MIMALLOC_ARENA_RESERVE", str(64 << 10))  # KiB, for users of that pool
     with contextlib.suppress(OSError, AttributeError):
         system = ctypes.CDLL(None)
-        for parameter, value in _LIMITED_MALLOC if is_limited else _RETAINING_MALLOC:
+        for parameter, value in ((_MMAP_THRESHOLD, 1 << 20), (_TRIM_THRESHOLD, 1 << 20), (_ARENA_MAX, 1)):
             system.mallopt(parameter, value)
 
 

@@ -36,7 +36,7 @@ def _assert_pages_are_released() -> None:
 def test_huge_allocation_releases_the_pages_of_smaller_arrays() -> None:
     trim_allocators()
     start = resident_bytes(os.getpid())
-    arrays = [allocate_zeros(1 << 17, "int64") for _ in range(12)]
+    arrays = [allocate_zeros(1 << 19, "int64") for _ in range(4)]
     for _ in range(4):
         for at, array in enumerate(arrays):
             arrays[at] = grown(array, array.size * 2)
