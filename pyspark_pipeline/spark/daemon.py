@@ -162,7 +162,10 @@ def output_to_stderr() -> Iterator[None]:
 
 
 def prepare_workers() -> None:
-    """Set TCP_NODELAY in forked workers, and make them exit without a traceback if Spark has closed an idle worker.
+    """Prepare what forked workers do before and after the tasks that Spark sends over a worker's socket.
+
+    They set TCP_NODELAY, trim their allocators while they are idle, and exit without a traceback if Spark has closed
+    them.
 
     By default TCP delays a small message until the receiver acknowledges the previous one, which the receiver
     delays for 40 ms. Over a Unix domain socket the last flush of a closed worker fails with a broken pipe; a socket
@@ -174,6 +177,9 @@ def prepare_workers() -> None:
     def worker(sock: socket.socket, authenticated: bool) -> int:
         if sock.family != socket.AF_UNIX:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        memory = sys.modules.get("pyspark_pipeline.task.memory")
+        if memory is not None:
+            memory.IDLE_TRIM.wait_for_task(sock)
         try:
             return int(spark_worker(sock, authenticated))
         except BrokenPipeError:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import gc
 import os
-import threading
+import select
+import socket
 
 from pyspark_pipeline.kernels.buffers import IS_ADDRESS_SPACE_LIMITED, trim_allocators
 from pyspark_pipeline.memory import MemoryTracker
@@ -24,7 +25,7 @@ OPERATORS_SHARE = 0.7
 _LEAST_BYTES = 16 << 20
 #: After an instance with at least this peak the allocators are trimmed …
 LARGE_BYTES = 128 << 20
-#: … once no instance has run for so many seconds.
+#: … once the worker has had no task for so many seconds.
 IDLE_SECONDS = 1.0
 _IDLE_BYTES = 256 << 20
 _IDLE_SHARE = 8
@@ -33,41 +34,41 @@ _WORKER = MemoryTracker("worker")
 
 
 class IdleTrim:
-    """Trims the allocators, after a large instance, once the worker has been idle for :data:`IDLE_SECONDS`.
+    """Trims the allocators, after a large instance, once the worker has waited :data:`IDLE_SECONDS` for its next task.
 
-    So the next task of a query need not touch new pages.
+    So the next task of a query need not touch new pages. The thread that ran the instance trims, for an allocator keeps
+    what a thread has freed for that thread. Where nobody waits, as without the engine's daemon, and where Spark limits
+    the address space, the allocators are trimmed at once.
     """
 
     def __init__(self) -> None:
+        self._waits = False
         self._is_due = False
-        self._timer: threading.Timer | None = None
 
-    def begin_instance(self) -> None:
-        """Note that an instance begins."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+    def wait_for_task(self, connection: socket.socket) -> None:
+        """Wait until Spark sends the next task, or until the allocators have been trimmed."""
+        self._waits = not IS_ADDRESS_SPACE_LIMITED
+        if not self._is_due:
+            return
+        arrival = select.poll()
+        arrival.register(connection, select.POLLIN)
+        if not arrival.poll(IDLE_SECONDS * 1000):
+            self._is_due = False
+            trim_allocators()
 
-    def end_instance(self, *, is_large: bool) -> None:
-        """Note that the instance has ended."""
-        self._is_due = self._is_due or is_large
-        if self._is_due:
-            self.begin_instance()
-            self._timer = threading.Timer(IDLE_SECONDS, self._trim)
-            self._timer.daemon = True
-            self._timer.start()
-
-    def _trim(self) -> None:
-        self._is_due = False
-        trim_allocators()
+    def end_large_instance(self) -> None:
+        """Trim the allocators now or, if the worker waits for its next task, then."""
+        if self._waits:
+            self._is_due = True
+        else:
+            trim_allocators()
 
 
-_IDLE_TRIM = IdleTrim()
+IDLE_TRIM = IdleTrim()
 
 
 def instance_memory() -> MemoryTracker:
     """Create the tracker of a fragment instance, to be closed with it; without a limit of Spark it has no limit."""
-    _IDLE_TRIM.begin_instance()
     return _WORKER.child("instance", limit=operator_bytes(os.environ.get(VARIABLE), address_space_bytes()))
 
 
@@ -83,18 +84,13 @@ def idle_broadcast_bytes() -> int:
 
 
 def trim_after_instance(peak: int) -> None:
-    """Return pooled memory to the system after an instance with a large ``peak`` (bytes).
+    """Return pooled memory to the system after an instance with a large ``peak`` (bytes); see :class:`IdleTrim`.
 
-    That happens when the worker is idle, or at once if Spark limits the address space, of which retained pages are a
-    part. The pools of smaller instances are kept.
+    The pools of smaller instances are kept.
     """
-    is_large = peak >= LARGE_BYTES
-    if is_large:
+    if peak >= LARGE_BYTES:
         gc.collect()
-    if not IS_ADDRESS_SPACE_LIMITED:
-        _IDLE_TRIM.end_instance(is_large=is_large)
-    elif is_large:
-        trim_allocators()
+        IDLE_TRIM.end_large_instance()
 
 
 def operator_bytes(allowed_mib: str | None, used: int) -> int | None:

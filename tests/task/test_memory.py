@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
-import threading
+import socket
 import weakref
 from typing import Any
 
@@ -34,9 +34,9 @@ def test_profile_has_process_and_memory_limit(monkeypatch: pytest.MonkeyPatch) -
         assert (profile["process"], profile["limit_bytes"]) == (os.getpid(), limit)
 
 
-def test_only_large_instance_trims_limited_address_space(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_large_instance_trims_allocators(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[bool] = []
-    monkeypatch.setattr(memory, "IS_ADDRESS_SPACE_LIMITED", True)
+    monkeypatch.setattr(memory, "IDLE_TRIM", memory.IdleTrim())
     monkeypatch.setattr(memory, "trim_allocators", lambda: given.append(True))
     memory.trim_after_instance(memory.LARGE_BYTES - 1)
     assert given == []
@@ -44,19 +44,25 @@ def test_only_large_instance_trims_limited_address_space(monkeypatch: pytest.Mon
     assert given == [True]
 
 
-def test_idle_worker_trims_allocators_after_large_instance(monkeypatch: pytest.MonkeyPatch) -> None:
-    trimmed = threading.Event()
-    monkeypatch.setattr(memory, "trim_allocators", trimmed.set)
-    monkeypatch.setattr(memory, "IDLE_SECONDS", 0.05)
+@pytest.mark.parametrize("is_limited", [False, True])
+def test_worker_trims_allocators_when_no_task_comes(is_limited: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[bool] = []
+    monkeypatch.setattr(memory, "trim_allocators", lambda: given.append(True))
+    monkeypatch.setattr(memory, "IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(memory, "IS_ADDRESS_SPACE_LIMITED", is_limited)
     idle = memory.IdleTrim()
-    idle.begin_instance()
-    idle.end_instance(is_large=False)
-    assert not trimmed.wait(0.2)
-    idle.end_instance(is_large=True)
-    idle.begin_instance()
-    assert not trimmed.wait(0.2)
-    idle.end_instance(is_large=False)  # that of the instance before is still due
-    assert trimmed.wait(10)
+    spark, worker = socket.socketpair()
+    with spark, worker:
+        idle.wait_for_task(worker)
+        idle.end_large_instance()
+        assert given == [True] * is_limited
+        spark.send(b"task")
+        idle.wait_for_task(worker)
+        assert given == [True] * is_limited
+        worker.recv(4)
+        idle.wait_for_task(worker)
+        idle.wait_for_task(worker)
+        assert given == [True]
 
 
 @pytest.mark.parametrize("cpus", [1, 3])
