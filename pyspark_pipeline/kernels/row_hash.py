@@ -43,12 +43,13 @@ class RowHash:
 
     The first arguments of ``ints`` and ``longs`` are the values as int32 and int64, of ``booleans`` bits, of the
     decimals their words, of ``strings`` offsets and bytes; the others are validity bits, the number of them to skip,
-    and ``hashes``.
+    and ``hashes``. ``long_lists`` takes offsets, validity bits and how many to skip, int64 elements and theirs.
     """
 
     dtype: np.dtype[Any]
     ints: Callable[..., None]
     longs: Callable[..., None]
+    long_lists: Callable[..., None]
     booleans: Callable[..., None]
     small_decimals: Callable[..., None]
     big_decimals: Callable[..., None]
@@ -99,6 +100,9 @@ class RowHash:
         elif pa.types.is_struct(typ):
             for field in column.flatten():  # whose rows are NULL where the struct is
                 self._fold(field, hashes)
+        elif pa.types.is_list(typ) and (pa.types.is_int64(typ.value_type) or pa.types.is_timestamp(typ.value_type)):
+            elements = column.values
+            self.long_lists(column.offsets.to_numpy(), bitmap, skip, values(elements), *validity(elements), hashes)
         elif pa.types.is_list(typ):
             self._fold_elements(column, [column.values], hashes)
         elif pa.types.is_map(typ):

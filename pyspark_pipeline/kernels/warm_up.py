@@ -65,6 +65,7 @@ def _hash_columns() -> list[pa.Array]:
         pa.array([1.0, None, 2.0, 1.0], pa.float32()),
         _SMALL,
         _WIDE,
+        pa.array([[1, None], None, [], [2]], pa.list_(pa.int64())),
     ]
 
 

@@ -128,6 +128,25 @@ def _fold_longs(data: Int64Array, bitmap: UInt8Array, skip: int, hashes: UInt64A
 
 
 @kernel
+def _fold_long_lists(
+    offsets: Int32Array,
+    bitmap: UInt8Array,
+    skip: int,
+    data: Int64Array,
+    bits: UInt8Array,
+    bits_skip: int,
+    hashes: UInt64Array,
+) -> None:
+    for row in range(hashes.size):
+        if is_valid(bitmap, skip, row):
+            folded = hashes[row]
+            for place in range(offsets[row], offsets[row + 1]):
+                if is_valid(bits, bits_skip, place):
+                    folded = _hash_long(data[place], folded)
+            hashes[row] = folded
+
+
+@kernel
 def _fold_bools(data: UInt8Array, data_skip: int, bitmap: UInt8Array, skip: int, hashes: UInt64Array) -> None:
     for row in range(hashes.size):
         if is_valid(bitmap, skip, row):
@@ -161,6 +180,7 @@ _HASH = RowHash(
     dtype=np.dtype(np.uint64),
     ints=_fold_ints,
     longs=_fold_longs,
+    long_lists=_fold_long_lists,
     booleans=_fold_bools,
     small_decimals=_fold_small_decimals,
     big_decimals=_fold_big_decimals,

@@ -60,3 +60,11 @@ def test_driver_ids_of_one_partition_are_near_uniform() -> None:
         assert counts.min() > 0.9 * counts.mean()
         plain = np.bincount(partition_ids(hashes, 4)[partitions == partition], minlength=4)
         assert np.count_nonzero(plain) == 1
+
+
+def test_list_of_longs_folds_its_elements() -> None:
+    lists = pa.array([[7], None, [1, -2], [], [None, 2**63 - 1], [None, None], None], pa.list_(pa.int64()))
+    for array in (lists, lists[1:6], lists.drop_null()):
+        pairs = [(*(values or []), None, None)[:2] for values in array.to_pylist()]
+        columns = [pa.array(column, pa.int64()) for column in zip(*pairs, strict=True)]
+        assert hash_rows([array], len(array)).tolist() == hash_rows(columns, len(array)).tolist()

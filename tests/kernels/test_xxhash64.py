@@ -43,3 +43,11 @@ def test_dictionary_column_hashes_as_its_values() -> None:
 def test_seed_may_be_negative() -> None:
     nothing = pa.array([None], pa.int64())
     assert [xxhash64_rows([nothing], 1, seed)[0] for seed in (-1, 0, 2**62)] == [-1, 0, 2**62]
+
+
+def test_list_of_longs_folds_its_elements() -> None:
+    lists = pa.array([[7], None, [1, -2], [], [None, 2**63 - 1], [None, None], None], pa.list_(pa.int64()))
+    for array in (lists, lists[1:6], lists.drop_null()):
+        pairs = [(*(values or []), None, None)[:2] for values in array.to_pylist()]
+        columns = [pa.array(column, pa.int64()) for column in zip(*pairs, strict=True)]
+        assert xxhash64_rows([array], len(array), 42).tolist() == xxhash64_rows(columns, len(array), 42).tolist()
