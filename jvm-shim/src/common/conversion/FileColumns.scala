@@ -37,6 +37,9 @@ object FileColumns {
   /** Return the columns of `scan` that depend on the split alone; they follow the data and the partition columns. */
   def of(scan: FileSourceScanExec): Seq[Attribute] = scan.fileConstantMetadataColumns
 
+  /** Return whether a column has the place of a split in its file: a file may then be cut only where Spark cuts it. */
+  def tellPlace(scan: FileSourceScanExec): Boolean = of(scan).exists(_.name.contains("file_block"))
+
   /** Return the values of [[of]] for the rows of `file`. */
   def values(scan: FileSourceScanExec, file: PartitionedFile): InternalRow = {
     val known = scan.relation.fileFormat.fileConstantMetadataExtractors

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.JoinedRow
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.datasources._
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.sources.Filter
 import org.apache.spark.sql.types.{DataType, StructType}
@@ -23,16 +24,20 @@ object ScanParts {
 
   private val Turns = 3
 
+  /** The bytes of the shortest tasks, for each time that all columns are wider than those read, up to so many times. */
+  private val LeastBytes = 32L << 20
+  private val MostTimes = 3
+
   /** Return the tasks' parts of `scan`; add the counters of the file listing to the `metrics` of the same names. */
   def of(scan: FileSourceScanExec, metrics: Map[String, SQLMetric]): Array[ScanPart] = {
     val types = scan.relation.partitionSchema.map(_.dataType) ++ FileColumns.of(scan).map(_.dataType)
     val listed = withoutReader(scan)
     listed.inputRDD match {
-      case files: FileScanRDD =>
+      case rdd: FileScanRDD =>
         add(listed.metrics, metrics)
-        grouped(scan, files.filePartitions).map { parts =>
-          val splits = Json.arr(parts.flatMap(_.files.toSeq).map(split(scan, _, types)))
-          ScanPart(splits.toString, parts.flatMap(_.preferredLocations()).distinct)
+        grouped(scan, rdd.filePartitions).map { files =>
+          val splits = Json.arr(files.map(split(scan, _, types)))
+          ScanPart(splits.toString, FilePartition(0, files.toArray).preferredLocations().toSeq)
         }.toArray
       case other => throw new IllegalStateException(s"a scan of files gave ${other.getClass.getName}")
     }
@@ -41,24 +46,25 @@ object ScanParts {
   /**
    * Group the partitions by task. A task of several cores reads as many partitions if enough tasks remain to use all
    * cores. While each core still runs `Turns` tasks, a task reads two, or more if the scan reads few of the columns:
-   * between two tasks a core waits as long as the engine needs for millions of values. Buckets are not grouped, nor are
-   * partitions on which an operator above depends.
+   * between two tasks a core waits as long as the engine needs for millions of values. The last tasks are shorter than
+   * the first, so that all cores end at about the same time. Buckets are not grouped, nor are partitions on which an
+   * operator above depends.
    */
-  private def grouped(scan: FileSourceScanExec, partitions: Seq[FilePartition]): Iterator[Seq[FilePartition]] = {
+  private def grouped(scan: FileSourceScanExec, partitions: Seq[FilePartition]): Iterator[Seq[PartitionedFile]] = {
     val sc = scan.session.sparkContext
     val cores = PipelineShuffleExchangeExec.drivers(sc.conf)
+    val atOnce = math.max(1, sc.defaultParallelism / cores)
     val isAllowed = cores > 1 || JoinedSplits.areAllowed(scan)
-    if (!isAllowed || scan.bucketedScan || Placement.keepsPartitions(scan) || partitions.isEmpty) {
-      partitions.iterator.map(Seq(_))
+    if (!isAllowed || scan.bucketedScan || Placement.keepsPartitions(scan) || partitions.length <= atOnce) {
+      partitions.iterator.map(_.files.toSeq)
     } else {
-      val atOnce = math.max(1, sc.defaultParallelism / cores)
       val columns = math.max(2, scan.relation.dataSchema.defaultSize / math.max(1, scan.requiredSchema.defaultSize))
       val many = math.min(cores.toLong * columns, partitions.length / (atOnce * Turns)).toInt
-      val each = math.max(1, math.max(many, math.min(cores, partitions.length / atOnce)))
-      val turns = (partitions.length + each * atOnce - 1) / (each * atOnce)
-      val tasks = math.min(partitions.length, turns * atOnce)
-      val starts = (0 to tasks).map(task => (partitions.length.toLong * task / tasks).toInt)
-      starts.iterator.zip(starts.iterator.drop(1)).map { case (start, stop) => partitions.slice(start, stop) }
+      val most = math.max(1, math.max(many, math.min(cores, partitions.length / atOnce)))
+      val canCut = JoinedSplits.areAllowed(scan) && !FileColumns.tellPlace(scan) &&
+        scan.relation.fileFormat.isInstanceOf[ParquetFileFormat]
+      val opening = scan.session.sessionState.conf.filesOpenCostInBytes
+      new TaskSplits(partitions, opening, most, LeastBytes * math.min(columns, MostTimes), atOnce, canCut).tasks.iterator
     }
   }
 
