@@ -70,7 +70,7 @@ def _chunks(rows: int) -> list[pa.RecordBatch]:
 
 def _sent(chunks: Sequence[pa.RecordBatch], *, narrows: bool) -> Iterator[ChunkRow]:
     queue = OutputQueue(16)
-    sinks = SinkFactory(_SINK, _TYPES, _SETTINGS, StreamTransport(queue, narrows=narrows))
+    sinks = SinkFactory(_SINK, _TYPES, _SETTINGS, StreamTransport(queue, narrows=narrows, writes_file=narrows))
     instance = FragmentInstance([Pipeline(id=0, factories=(_Chunks(chunks), sinks))], queue)
     yield from execute(instance)
 

@@ -2,12 +2,14 @@
 
 A row with ``driver`` :data:`~.chunk_row.BLOCKS` stands for the chunk rows of blocks of map outputs: its data is JSON
 with the codec and, for each block, its file, its offset there and its length. Every part is checked as Spark checks it.
-A missing or damaged block raises :class:`ShuffleBlockError`; Spark then computes it again.
+A missing or damaged block raises :class:`ShuffleBlockError`; Spark then computes it again. A kernel finds the rows of a
+short block; neighbouring small ones become one chunk row of :class:`~.messages.Messages`.
 """
 
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
 import struct
@@ -15,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, BinaryIO, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.errors import ShuffleBlockError
@@ -29,10 +32,25 @@ from pyspark_pipeline.exchange.block_stream import (
     lz4_checksum,
 )
 from pyspark_pipeline.exchange.chunk_row import ChunkRow
+from pyspark_pipeline.exchange.codec import Payload
+from pyspark_pipeline.exchange.messages import Messages, bytes_of
+from pyspark_pipeline.exchange.narrow_form import MAGIC
+from pyspark_pipeline.kernels.arrays import Int64Array
+from pyspark_pipeline.kernels.row_frames import (
+    DATA,
+    FRAME_ITEMS,
+    ROW_BYTES,
+    ROWS,
+    RUN,
+    SIZE,
+    find_frames,
+)
 
 _BUFFER_BYTES = 1 << 18
 _SHORT_BYTES = 1 << 20
 _LEVEL_BITS = 0x0F
+#: The codecs whose streams a kernel knows.
+_FRAMED = ("lz4", None)
 
 #: Returns the next part of a stream, uncompressed; None at its end.
 _NextBlock: TypeAlias = Callable[[], "pa.Buffer | None"]
@@ -46,9 +64,8 @@ def read_blocks(row: ChunkRow) -> Iterator[ChunkRow]:
     message = json.loads(row.data.to_pybytes())
     for block in message["blocks"]:
         try:
-            with _open_at(block["path"], block["offset"], block["length"]) as file:
-                for made in _rows(_STREAMS[message["codec"]](file, block["length"])):
-                    yield replace(made, partition=row.partition)
+            for made in _block_rows(message["codec"], block["path"], block["offset"], block["length"]):
+                yield replace(made, partition=row.partition)
         except (OSError, EOFError, ValueError, struct.error, pa.ArrowInvalid) as error:
             raise _block_error(message, block, error) from error
 
@@ -58,14 +75,39 @@ def _block_error(message: Mapping[str, Any], block: Mapping[str, Any], error: Ex
     return ShuffleBlockError(text, message["shuffle"], block["map"], block["mapIndex"], block["reduce"])
 
 
-def _open_at(path: str, offset: int, length: int) -> BinaryIO:
-    """Open a part of a file; a short one is read at once."""
-    file = open(path, "rb", buffering=0)
-    if length <= _SHORT_BYTES:
-        with file:
-            return io.BytesIO(os.pread(file.fileno(), length, offset))
-    file.seek(offset)
-    return io.BufferedReader(file, _BUFFER_BYTES)
+def _block_rows(codec: str | None, path: str, offset: int, length: int) -> Iterator[ChunkRow]:
+    """Yield the rows of a block; a short one is read at once."""
+    with open(path, "rb", buffering=0) as file:
+        if length > _SHORT_BYTES:
+            file.seek(offset)
+            yield from _rows(_STREAMS[codec](io.BufferedReader(file, _BUFFER_BYTES), length))
+            return
+        data = os.pread(file.fileno(), length, offset)
+    found = _found_rows(codec, data) if len(data) == length else None
+    yield from _rows(_STREAMS[codec](io.BytesIO(data), length)) if found is None else found
+
+
+def _found_rows(codec: str | None, data: bytes) -> Iterator[ChunkRow] | None:
+    """Return the rows that a kernel finds in a block, the small ones together; None if it does not know its form."""
+    if codec not in _FRAMED:
+        return None
+    buffer = pa.py_buffer(data)
+    frames = np.empty((len(data) // ROW_BYTES, FRAME_ITEMS), dtype=np.int64)
+    count = find_frames(bytes_of(buffer), codec == "lz4", MAGIC, frames)
+    return None if count < 0 else _rows_of_runs(buffer, frames[:count])
+
+
+def _rows_of_runs(buffer: pa.Buffer, frames: Int64Array) -> Iterator[ChunkRow]:
+    """Yield a chunk row for each run of frames."""
+    starts = np.flatnonzero(np.diff(frames[:, RUN], prepend=-1)).tolist()
+    for start, stop in itertools.pairwise([*starts, len(frames)]):
+        run = frames[start:stop]
+        place, size, rows, sender, sequence, _ = run[0].tolist()
+        data: Payload = buffer.slice(place, size)
+        if stop - start > 1:
+            rows = int(run[:, ROWS].sum())
+            data = Messages(buffer.address + run[:, DATA], run[:, SIZE].copy(), rows, buffer)
+        yield ChunkRow(partition=0, rows=rows, data=data, sender=sender, sequence=sequence)
 
 
 class _Part:

@@ -17,7 +17,7 @@ from typing import TypeAlias, cast
 import pyarrow as pa
 
 from pyspark_pipeline.errors import EngineBugError
-from pyspark_pipeline.exchange.codec import plain_schema, read_payload
+from pyspark_pipeline.exchange.codec import plain_schema, read_all
 from pyspark_pipeline.memory import MemoryTracker, Sized, SizedValue
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 
@@ -133,5 +133,5 @@ class Broadcasts:
 
     def _chunks(self, broadcast_id: int, source: BroadcastSource) -> list[pa.RecordBatch]:
         schema = plain_schema([field.type for field in source.output])
-        chunks = [read_payload(pa.py_buffer(message), schema) for message in self._read(broadcast_id)]
+        chunks = read_all([pa.py_buffer(message) for message in self._read(broadcast_id)], schema)
         return [chunk for chunk in chunks if chunk.num_rows]

@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exchange.block_stream_reader import read_blocks
 from pyspark_pipeline.exchange.chunk_row import BLOCKS, CONTROL, ChunkRow, unpack_rows
+from pyspark_pipeline.exchange.codec import payload_count
 
 
 class ExchangeClient:
@@ -51,7 +52,7 @@ class ExchangeClient:
             if row.driver == BLOCKS:
                 self._is_in_blocks = True
                 for read in read_blocks(row):
-                    self._from_blocks[row.partition] += 1
+                    self._from_blocks[row.partition] += payload_count(read.data)
                     yield row.partition, read
                 self._is_in_blocks = False
             else:

@@ -8,7 +8,8 @@ Chunks of Spark's cache have another form (:mod:`~.cached_columns`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -16,13 +17,14 @@ import pyarrow as pa
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.errors import EngineBugError
 from pyspark_pipeline.exchange.cached_columns import decode_columns
+from pyspark_pipeline.exchange.messages import Messages, form_of, read_messages
 from pyspark_pipeline.exchange.narrow_form import NarrowMessage, is_narrow, read_narrow, widen
 from pyspark_pipeline.kernels.empty_offsets import with_offsets
 
 _ALIGNMENT = 8
 
-#: The message of a chunk (``pa.Buffer``, :class:`~.narrow_form.NarrowMessage`); the chunk itself (``pa.RecordBatch``),
-#: if it does not leave the process.
+#: The message of a chunk (``pa.Buffer``, :class:`~.narrow_form.NarrowMessage`), or several that were received
+#: (:class:`~.messages.Messages`); the chunk itself (``pa.RecordBatch``), if it does not leave the process.
 Payload: TypeAlias = Any
 
 
@@ -57,12 +59,14 @@ def decode_chunk(data: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def unpack_payload(payload: Payload, schema: pa.Schema) -> tuple[pa.RecordBatch, bytes | None]:
-    """Return the chunk of a payload: the payload itself if it is a chunk, else decoded from its message or streams.
+    """Return the chunk of a payload: the payload itself if it is a chunk, else decoded from its messages or streams.
 
     If the chunk is narrow, return the widths of its columns too (:mod:`~.narrow_form`).
     """
     if isinstance(payload, pa.RecordBatch):
         return payload, None
+    if isinstance(payload, Messages):
+        return read_messages(payload, schema)
     data = _aligned(payload) if payload.address % _ALIGNMENT else payload
     if is_narrow(data):
         return read_narrow(data, schema)
@@ -78,6 +82,16 @@ def read_payload(payload: Payload, schema: pa.Schema) -> pa.RecordBatch:
     return chunk if widths is None else widen(chunk, schema)
 
 
+def read_all(buffers: Sequence[pa.Buffer], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the chunks of messages in their plain form; those of neighbouring small ones of the same form as one."""
+    for form, run in groupby(buffers, key=form_of):
+        found = list(run)
+        if form is None or len(found) == 1 or not len(schema):
+            yield from (read_payload(buffer, schema) for buffer in found)
+        else:
+            yield read_payload(Messages.of(found), schema)
+
+
 def decode_result(data: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
     """Return the chunk of a message of a result or an exchange, also of one that Spark caches."""
     if is_narrow(data):
@@ -90,8 +104,13 @@ def decode_result(data: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:
 
 def payload_bytes(payload: Payload) -> int:
     """Return the bytes of a message, or those of the rows of a chunk."""
-    nbytes: int = payload.nbytes if isinstance(payload, pa.RecordBatch) else payload.size
+    nbytes: int = payload.nbytes if isinstance(payload, pa.RecordBatch | Messages) else payload.size
     return nbytes
+
+
+def payload_count(payload: Payload) -> int:
+    """Return the number of messages of a payload."""
+    return payload.count if isinstance(payload, Messages) else 1
 
 
 def plain_bytes(payload: Payload) -> int:

@@ -80,20 +80,28 @@ class NarrowForm:
 
     def pack(self, chunk: pa.RecordBatch) -> NarrowMessage:
         """Return the message of a chunk of :meth:`concat`."""
-        widths = bytes(self._widths)
-        header = _HEADER.pack(MAGIC, len(widths)) + widths
         message = chunk.serialize()
-        pairs = zip(self._plain, widths, strict=True)
-        saved = sum(_plain_width(field.type) - (width & ~LISTS) for field, width in pairs if width)
-        plain_bytes = message.size + saved * chunk.num_rows
-        return NarrowMessage(header + bytes(-len(header) % 8), message, plain_bytes)
+        return NarrowMessage(self.header, message, message.size + self.saved * chunk.num_rows)
+
+    @property
+    def header(self) -> bytes:
+        """The header of a message."""
+        header = _HEADER.pack(MAGIC, len(self._widths)) + bytes(self._widths)
+        return header + bytes(-len(header) % 8)
+
+    @property
+    def saved(self) -> int:
+        """The bytes by which a row of plain columns is longer."""
+        pairs = zip(self._plain, self._widths, strict=True)
+        return sum(_plain_width(field.type) - (width & ~LISTS) for field, width in pairs if width)
 
     def _schema(self) -> pa.Schema:
-        return _narrow_schema(self._plain, bytes(self._widths))
+        return narrow_schema(self._plain, bytes(self._widths))
 
 
 @lru_cache(maxsize=256)
-def _narrow_schema(plain: pa.Schema, widths: bytes) -> pa.Schema:
+def narrow_schema(plain: pa.Schema, widths: bytes) -> pa.Schema:
+    """Return the schema of narrow chunks whose columns have these widths (0: a plain column)."""
     return pa.schema(
         [field.with_type(_integer(width)) if width else field for width, field in zip(widths, plain, strict=True)]
     )
@@ -165,10 +173,18 @@ def is_narrow(data: pa.Buffer) -> bool:
 
 def read_narrow(data: pa.Buffer, plain: pa.Schema) -> tuple[pa.RecordBatch, bytes]:
     """Return the narrow chunk of a message and its widths; ``plain`` is the schema of its plain form."""
+    start, widths = header_of(data)
+    assert widths is not None
+    return pa.ipc.read_record_batch(data.slice(start), narrow_schema(plain, widths)), widths
+
+
+def header_of(data: pa.Buffer) -> tuple[int, bytes | None]:
+    """Return the bytes of the header of a message, and the widths of its columns; 0 and None if it is plain."""
+    if not is_narrow(data):
+        return 0, None
     _, count = _HEADER.unpack_from(data)
-    start = _HEADER.size + count
-    widths = memoryview(data)[_HEADER.size : start].tobytes()
-    return pa.ipc.read_record_batch(data.slice(start + -start % 8), _narrow_schema(plain, widths)), widths
+    end = _HEADER.size + count
+    return end + -end % 8, memoryview(data)[_HEADER.size : end].tobytes()
 
 
 def widen(chunk: pa.RecordBatch, plain: pa.Schema) -> pa.RecordBatch:

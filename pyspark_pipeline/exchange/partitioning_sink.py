@@ -3,7 +3,8 @@
 Partitioning chunk by chunk would cost a slice per destination and chunk. So chunks are staged until there is
 about one message for every channel, then: a channel id for each row, prefix-sum grouping, one ``take`` of all
 columns, zero-copy slices to the channels. A channel sends when it has enough; the bytes of all channels together are
-capped by flushing the largest first. Rows still staged when a sink ends go to the last sink of the instance.
+capped by flushing the largest first. If all rows make small messages, they are made together, without channels. Rows
+still staged when a sink ends go to the last sink of the instance.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.exchange.channel import Channel
 from pyspark_pipeline.exchange.codec import plain_chunk
+from pyspark_pipeline.exchange.messages import SMALL_BYTES, make_messages
 from pyspark_pipeline.exchange.narrow_form import NarrowForm
-from pyspark_pipeline.exchange.sink import ExchangeSinkOperator, SinkContext
+from pyspark_pipeline.exchange.sink import BYTES, ENCODING, MESSAGES, ExchangeSinkOperator, SinkContext
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
-from pyspark_pipeline.kernels.arrays import Int32Array
+from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array
 from pyspark_pipeline.kernels.buffers import fixed_array
 from pyspark_pipeline.kernels.partition import group_rows
 from pyspark_pipeline.metrics import declare_counter
@@ -104,6 +106,8 @@ class PartitioningSinkOperator(ExchangeSinkOperator):
             staged = self._narrow.narrow(staged)
             schema = self._narrow.schema
         grouped = plain_chunk(pc.take(staged, fixed_array(pa.int32(), order), boundscheck=False), schema)
+        if self._send_grouped(grouped, starts):
+            return
         bounds = starts.tolist()
         per_row = grouped.nbytes / grouped.num_rows
         for channel_id in range(self._num_channels):
@@ -112,6 +116,24 @@ class PartitioningSinkOperator(ExchangeSinkOperator):
                 part = grouped.slice(bounds[channel_id], rows)
                 self.channel(*self.destination(channel_id)).add_rows(part, int(per_row * rows))
         self._send_largest()
+
+    def _send_grouped(self, grouped: Chunk, starts: Int64Array) -> bool:
+        """Send all rows as one small message a partition; return False if they must take the channels."""
+        is_small = grouped.nbytes < SMALL_BYTES * min(self._num_channels, grouped.num_rows)
+        if not is_small or self._channels or self._num_channels != self._destinations:
+            return False
+        if self.destination(0) != (0, -1) or not self._transport.takes_groups():
+            return False
+        started = clock()
+        header, saved = (b"", 0) if self._narrow is None else (self._narrow.header, self._narrow.saved)
+        made = make_messages(grouped, starts, header, saved)
+        if made is None:
+            return False
+        self.context.metrics.add(ENCODING, clock() - started)
+        self.context.metrics.add(MESSAGES, made.count)
+        self.context.metrics.add(BYTES, made.nbytes)
+        self._transport.send_grouped(made)
+        return True
 
     def _send_largest(self) -> None:
         """Flush the fullest channels until they buffer at most half of the allowed bytes."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 
 import pyarrow as pa
 
 from pyspark_pipeline.exchange.chunk_row import ChunkRow
-from pyspark_pipeline.exchange.codec import payload_bytes, plain_schema, unpack_payload
+from pyspark_pipeline.exchange.codec import payload_bytes, payload_count, plain_schema, unpack_payload
 from pyspark_pipeline.exchange.driver_queues import DriverQueues
+from pyspark_pipeline.exchange.messages import Messages, form_of
 from pyspark_pipeline.exchange.narrow_form import widen
 from pyspark_pipeline.exec.blocking import BlockingReason
 from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulator
@@ -24,6 +26,9 @@ from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.plan.nodes import ExchangeSource
 
 MESSAGES = declare_counter("messages_received", "Chunk messages decoded", unit="messages")
+#: From so many messages on it pays to look for small ones.
+_JOINED_ROWS = 8
+
 BYTES = declare_counter("bytes_received", "Bytes of chunk messages decoded", unit="bytes")
 
 
@@ -91,8 +96,10 @@ class ExchangeSourceOperator(Operator):
         return taken
 
     def _decode(self, rows: list[ChunkRow]) -> None:
-        self.context.metrics.add(MESSAGES, len(rows))
+        self.context.metrics.add(MESSAGES, sum(payload_count(row.data) for row in rows))
         self.context.metrics.add(BYTES, sum(payload_bytes(row.data) for row in rows))
+        if len(rows) >= _JOINED_ROWS:
+            rows = list(self._joined(rows))
         with SHORT_CALLS_LOCK:
             chunks = [unpack_payload(row.data, self._schema) if row.rows else (None, None) for row in rows]
         for (sender, _), run in groupby(zip(rows, chunks, strict=True), key=self._run_of):
@@ -100,6 +107,21 @@ class ExchangeSourceOperator(Operator):
                 self._chunks.flush()
                 self._sender = sender
             self._add([(chunk, widths) for _, (chunk, widths) in run if chunk is not None])
+
+    def _joined(self, rows: list[ChunkRow]) -> Iterator[ChunkRow]:
+        """Yield the rows, those of neighbouring small messages of the same form as one."""
+        for form, run in groupby(rows, key=self._form_of):
+            found = list(run)
+            if form is None or len(found) == 1:
+                yield from found
+            else:
+                count = sum(row.rows for row in found)
+                yield replace(found[0], rows=count, data=Messages.of([row.data for row in found], count))
+
+    def _form_of(self, row: ChunkRow) -> tuple[int, bytes] | None:
+        """Return the sender, if chunks of several must not be merged, and the form of a small message."""
+        form = form_of(row.data) if row.rows and isinstance(row.data, pa.Buffer) else None
+        return None if form is None else (-1 if self._merge_senders else row.sender, form)
 
     def _run_of(self, pair: tuple[ChunkRow, tuple[Chunk | None, bytes | None]]) -> tuple[int, bytes | None]:
         """Return the sender, if chunks of several must not be merged, and the widths of the columns of a message."""

@@ -16,12 +16,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.exchange.chunk_row import ChunkRow
 from pyspark_pipeline.exchange.codec import Payload, encode_chunk, payload_bytes
+from pyspark_pipeline.exchange.messages import GroupedMessages
 from pyspark_pipeline.exec.event import Event, WaiterQueue
 from pyspark_pipeline.exec.output_queue import OutputQueue
 
@@ -63,6 +66,12 @@ class Transport(Protocol):
     def send(self, destination: int, driver: int, rows: int, payload: Payload) -> None:
         """Send a payload of ``rows`` rows to a destination (and a driver there; -1 is any)."""
 
+    def takes_groups(self) -> bool:
+        """Return whether :meth:`send_grouped` may be called now."""
+
+    def send_grouped(self, messages: GroupedMessages) -> None:
+        """Send a message to each partition that has rows, the first ones to all."""
+
     def open_sink(self) -> None:
         """Register a sink; all are registered before any is closed."""
 
@@ -74,16 +83,26 @@ class Transport(Protocol):
 
 
 class StreamTransport:
-    """Numbers payloads per destination, from 0, and puts them in the output queue in that order: one atomic step."""
+    """Numbers payloads per destination, from 0, and puts them in the output queue in that order: one atomic step.
+
+    ``writes_file``: the queue is drained into a :class:`~.map_output.MapOutput`, which takes grouped messages too.
+    """
 
     def __init__(
-        self, queue: OutputQueue, *, sender: int = 0, pack: Pack = encode_chunk, narrows: bool = False
+        self,
+        queue: OutputQueue,
+        *,
+        sender: int = 0,
+        pack: Pack = encode_chunk,
+        narrows: bool = False,
+        writes_file: bool = False,
     ) -> None:
         self.changed = Event("output ends with its drivers")
         self.room = queue.room
         self.is_full = queue.is_full
         self.pack = pack
         self.narrows = narrows
+        self._writes_file = writes_file
         self._next: dict[int, int] = {}
         self._queue = queue
         self._sender = sender
@@ -103,6 +122,16 @@ class StreamTransport:
                 data=payload,
             )
             self._queue.push(row, payload_bytes(payload))
+
+    def takes_groups(self) -> bool:
+        """Return whether the output is written to a file and nothing has been sent."""
+        return self._writes_file and not self._next
+
+    def send_grouped(self, messages: GroupedMessages) -> None:
+        """Push the messages as one item."""
+        with self._lock:
+            self._next = {partition: 1 for partition in np.flatnonzero(messages.rows).tolist()}
+            self._queue.push(replace(messages, sender=self._sender), messages.nbytes)
 
     def is_abandoned(self) -> bool:
         """Return False: Spark reads the whole output, or closes the task."""

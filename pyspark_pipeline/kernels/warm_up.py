@@ -12,9 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.kernels import (
+    batch_messages,
     element_places,
     parquet_pages,
     parquet_values,
+    row_frames,
     row_ranges,
     shuffled_places,
     xorshift,
@@ -86,6 +88,13 @@ def _messages() -> None:
     for width in (np.int8, np.int16, np.int32, np.int64):
         narrow_decimals(words, np.empty(len(_SMALL), dtype=width))
     xxhash32(np.zeros(5, dtype=np.uint32), np.zeros(1, dtype=np.uint8), np.uint32(0))
+    longs, table, data = _longs(0), _longs(0).reshape(0, 2), np.zeros(1, dtype=np.uint8)
+    batch_messages.find_metadata(0, 0, longs)
+    batch_messages.write_messages(table, np.zeros(1, dtype=np.int64), data, longs, data, longs)
+    batch_messages.measure_messages(longs, longs, 0, table, table)
+    batch_messages.gather_messages(longs, longs, 0, table, table)
+    row_frames.write_frames(data, longs, longs, 0, True, data, longs)
+    row_frames.find_frames(data, True, 0, table)
 
 
 def _other_hashes() -> None:
@@ -231,6 +240,7 @@ LATER_STEPS = (_other_hashes, _elements, _taken_rows, _nested_keys, _sessions, _
 COMMON_MODULES = frozenset(
     {
         "accumulate",
+        "batch_messages",
         "decimal_fast",
         "group_kernels",
         "interning",
@@ -243,6 +253,7 @@ COMMON_MODULES = frozenset(
         "parquet_pages",
         "parquet_values",
         "partition",
+        "row_frames",
         "row_ranges",
         "snappy",
         "sort_text",

@@ -39,6 +39,21 @@ def _store_word(context: Any, address: Any, word: Any) -> Any:
     return types.void(types.uint64, types.uint64), generate
 
 
+def _load_byte(context: Any, address: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(builder.inttoptr(arguments[0], _BYTE_POINTER))
+
+    return types.uint8(types.uint64), generate
+
+
+def _store_byte(context: Any, address: Any, byte: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[1], builder.inttoptr(arguments[0], _BYTE_POINTER))
+        return context.get_dummy_value()
+
+    return types.void(types.uint64, types.uint8), generate
+
+
 def _prefetch(context: Any, address: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = ir.FunctionType(ir.VoidType(), [_BYTE_POINTER, _INT, _INT, _INT])
@@ -75,6 +90,12 @@ load_word: Any = intrinsic(_load_word)
 
 #: Write a uint64 to the 8 bytes at an address (uint64). The address is not checked.
 store_word: Any = intrinsic(_store_word)
+
+#: Return the byte at an address (uint64), a uint8. The address is not checked.
+load_byte: Any = intrinsic(_load_byte)
+
+#: Write a uint8 to an address (uint64). The address is not checked.
+store_byte: Any = intrinsic(_store_byte)
 
 #: Start to load the cache line at an address (uint64), which need not be valid. Lookups in a table that is larger than
 #: a core's cache prefetch for :data:`ROWS_AHEAD` rows, then look these up: their cache misses overlap.

@@ -200,7 +200,10 @@ def make_builder(
     broadcasts = Broadcasts(fragment.broadcasts, read_broadcast, _BROADCASTS)
     cache = control.get("cache")
     pack = encode_chunk if cache is None else partial(encode_columns, codec=cache["codec"])
-    transport = StreamTransport(queue, sender=control["partition"], pack=pack, narrows=cache is None)
+    writes_file = MapFile.of(control) is not None
+    transport = StreamTransport(
+        queue, sender=control["partition"], pack=pack, narrows=cache is None, writes_file=writes_file
+    )
     cpus = int(control.get("cpus", 1))
     dop = 1 if cpus > 1 and depends_on_row_order(fragment) else cpus
     return FragmentBuilder(fragment, control, transport, dop=dop, broadcasts=broadcasts)

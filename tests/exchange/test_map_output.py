@@ -6,7 +6,8 @@ import json
 import random
 import tempfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from pyspark_pipeline.errors import ResourceExhaustedError, ShuffleBlockError
 from pyspark_pipeline.exchange import ChunkRow, MapFile, MapOutput
 from pyspark_pipeline.exchange.block_stream_reader import read_blocks
 from pyspark_pipeline.exchange.chunk_row import BLOCKS
+from pyspark_pipeline.exchange.codec import encode_chunk, read_payload
+from pyspark_pipeline.exchange.messages import GroupedMessages, Messages, make_messages
 from pyspark_pipeline.kernels.xxhash32 import xxhash32
 from pyspark_pipeline.memory import MemoryTracker
 
@@ -43,7 +46,9 @@ def _noise(size: int, seed: int) -> bytes:
     return random.Random(seed).randbytes(size)
 
 
-def _written(path: Path, rows: list[ChunkRow], codec: str | None, max_bytes: int = 1 << 30) -> Mapping[str, Any]:
+def _written(
+    path: Path, rows: Sequence[ChunkRow | GroupedMessages], codec: str | None, max_bytes: int = 1 << 30
+) -> Mapping[str, Any]:
     if not path.exists():
         path.touch()
     output = MapOutput(
@@ -79,12 +84,41 @@ def test_rows_return_in_order(tmp_path: Path, codec: str | None, max_bytes: int)
     for partition in range(4):
         expected = [row for row in rows if row.partition == partition]
         found = _read(path, written, codec, partition)
-        assert [row.data.to_pybytes() for row in found] == [row.data.to_pybytes() for row in expected]
-        assert all(row.partition == 1 for row in found)
-        names = ("rows", "driver", "sender", "sequence")
-        assert [[getattr(row, name) for name in names] for row in found] == [
-            [getattr(row, name) for name in names] for row in expected
-        ]
+        assert [data for row in found for data in _data(row)] == [row.data.to_pybytes() for row in expected]
+        assert all((row.partition, row.driver, row.sender) == (1, -1, 3) for row in found)
+        assert sum(row.rows for row in found) == sum(row.rows for row in expected)
+        known = {(row.data.to_pybytes(), row.rows, row.sequence) for row in expected}
+        assert all((*_data(row), row.rows, row.sequence) in known for row in found if len(_data(row)) == 1)
+
+
+def _data(row: ChunkRow) -> list[bytes]:
+    """Return the messages of a row."""
+    buffers = row.data.buffers() if isinstance(row.data, Messages) else [row.data]
+    return [buffer.to_pybytes() for buffer in buffers]
+
+
+@pytest.mark.parametrize("codec", _CODECS)
+@pytest.mark.parametrize("also", ["alone", "rows after", "rows before"])
+def test_grouped_messages_are_read_as_chunk_rows(tmp_path: Path, codec: str | None, also: str) -> None:
+    chunk = pa.RecordBatch.from_pydict({"c0": range(1000), "c1": [str(n) for n in range(1000)]})
+    starts = np.array([0, 0, 10, 20, 1000], dtype=np.int64)
+    grouped = make_messages(chunk, starts, b"", 0)
+    assert grouped is not None
+    others = [
+        ChunkRow(partition=partition, rows=1, data=encode_chunk(chunk.slice(7, 1)), sender=4)
+        for partition in range(4)
+        if also != "alone"
+    ]
+    added = [replace(grouped, sender=4)]
+    written = _written(tmp_path / "data", others + added if also == "rows before" else added + others, codec)
+    assert written["records"] == 3 + len(others) and written["rows"] == 1000 + len(others)
+    for partition in range(4):
+        rows = _read(tmp_path / "data", written, codec, partition)
+        expected = chunk.slice(starts[partition], starts[partition + 1] - starts[partition]).to_pylist()
+        more = [chunk.slice(7, 1).to_pylist()[0]] if others else []
+        found = [read_payload(row.data, chunk.schema).to_pylist() for row in rows]
+        assert sum(found, []) == (more + expected if also == "rows before" else expected + more)
+        assert all(row.sender == 4 for row in rows)
 
 
 @pytest.mark.parametrize("codec", _CODECS)

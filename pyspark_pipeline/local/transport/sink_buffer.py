@@ -25,8 +25,9 @@ from collections.abc import Callable
 from enum import IntEnum
 from functools import partial
 
-from pyspark_pipeline.errors import PipelineError, TransportError
+from pyspark_pipeline.errors import EngineBugError, PipelineError, TransportError
 from pyspark_pipeline.exchange.codec import Payload, encode_chunk
+from pyspark_pipeline.exchange.messages import GroupedMessages
 from pyspark_pipeline.exchange.query_statistics import QueryStatisticsReporter
 from pyspark_pipeline.exchange.transport import Pack
 from pyspark_pipeline.exec.event import Event, WaiterQueue
@@ -116,6 +117,14 @@ class SinkBuffer:
         """Register a sink; all are registered before any sends or is closed."""
         self._sinks += 1
         self._ends_left += len(self._states)
+
+    def takes_groups(self) -> bool:
+        """Return False: each payload waits for the window of its destination."""
+        return False
+
+    def send_grouped(self, messages: GroupedMessages) -> None:
+        """Raise :class:`EngineBugError`."""
+        raise EngineBugError("grouped messages are sent to a sink buffer")
 
     def send(self, destination: int, driver: int, rows: int, payload: Payload) -> None:
         """Queue a payload and send the requests that the window allows, in one step."""

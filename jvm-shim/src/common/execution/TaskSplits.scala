@@ -40,6 +40,7 @@ class TaskSplits(
       val file = piece.head
       val length = room - openingBytes
       put(Seq(file.copy(length = length)))
+      left += openingBytes // the rest counts them again
       endTask()
       add(Seq(file.copy(start = file.start + length, length = file.length - length)))
     } else {
