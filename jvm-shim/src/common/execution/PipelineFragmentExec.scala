@@ -37,8 +37,11 @@ case class PipelineFragmentExec(root: SparkPlan, subqueryExpressions: Seq[Expres
 
   override def verboseString(maxFields: Int): String = simpleString(maxFields)
 
+  /** One line per pipeline, sources first. */
+  @transient lazy val pipelines: Seq[String] = Pipelines.of(this)
+
   @transient override lazy val innerChildren: Seq[SparkPlan] =
-    Pipelines.of(this).zipWithIndex.map { case (text, i) => PipelineText(s"pipeline $i: $text") }
+    pipelines.zipWithIndex.map { case (text, i) => PipelineText(s"pipeline $i: $text") }
 
   override lazy val metrics: Map[String, SQLMetric] =
     FragmentMetrics.shown(sparkContext, Pipelines.names(this)) ++ scanMetrics

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.pysparkpipeline
 
+import scala.collection.concurrent.TrieMap
+
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, SortOrder}
@@ -28,9 +30,19 @@ case class PipelineOperatorExec(original: SparkPlan) extends SparkPlan {
 
   override def producedAttributes: AttributeSet = original.producedAttributes ++ original.outputSet
 
-  override def nodeName: String = "Pipeline" + original.nodeName.trim
+  @transient override lazy val nodeName: String = "Pipeline" + original.nodeName.trim
 
-  override def simpleString(maxFields: Int): String = "Pipeline" + original.simpleString(maxFields) + label
+  /** Texts of Spark's operator by the number of fields. AQE describes the whole plan whenever it creates a stage. */
+  @transient private lazy val texts = TrieMap.empty[Int, String]
+
+  private def text(maxFields: Int): String = texts.getOrElseUpdate(maxFields, original.simpleString(maxFields))
+
+  /** What pipelines show of the operator beside its name. */
+  @transient lazy val detail: String = OperatorRules.of(original).label(original)
+
+  override def argString(maxFields: Int): String = text(maxFields)
+
+  override def simpleString(maxFields: Int): String = "Pipeline" + text(maxFields) + label
 
   override def verboseString(maxFields: Int): String = simpleString(maxFields)
 

@@ -14,7 +14,7 @@ case class Figure(name: String, value: BigInt, isBytes: Boolean = true) {
 
 /** The choice of a policy, false or a value, with the figures that it compared. Explain shows it as one line. */
 case class Decision[+A](choice: A, what: String, figures: Seq[Figure], why: String = "") {
-  override def toString: String = {
+  override lazy val toString: String = {
     val details = Seq(figures.mkString(", "), why).filter(_.nonEmpty).mkString("; ")
     s"${if (choice == false) "no " else ""}$what: $details"
   }

@@ -54,11 +54,11 @@ object Pipelines {
     case op: PipelineOperatorExec =>
       val rule = OperatorRules.of(op.original)
       val names = stages(op.original)
-      val first = label(op.original, names.head)
+      val first = label(op, names.head)
       (rule.buildSide(op.original), rule.pipelineInputs(op)) match {
         case (Some(side), Seq(left, right)) =>
           val (build, probe) = if (side == BuildRight) (right, left) else (left, right)
-          if (BroadcastChunks.isBroadcast(build)) open(probe, done) :+ label(op.original, names.last)
+          if (BroadcastChunks.isBroadcast(build)) open(probe, done) :+ label(op, names.last)
           else {
             done += line(open(build, done) :+ first)
             open(probe, done) ++ names.tail
@@ -84,9 +84,9 @@ object Pipelines {
     if (names.isEmpty) Seq(plan.nodeName.trim) else names
   }
 
-  private def label(plan: SparkPlan, name: String): String = {
-    val detail = OperatorRules.of(plan).label(plan)
+  private def label(op: PipelineOperatorExec, name: String): String = {
+    val detail = op.detail
     val inner = if (detail.startsWith("(") && detail.endsWith(")")) detail.drop(1).dropRight(1) else detail
-    if (inner.isEmpty) name else s"$name(${StringUtils.abbreviate(Redaction(inner, plan.conf), 160)})"
+    if (inner.isEmpty) name else s"$name(${StringUtils.abbreviate(Redaction(inner, op.conf), 160)})"
   }
 }

@@ -18,7 +18,7 @@ object PlanReport {
     val root = Fusion.withNullSubqueries(f.root)
     val node = new PlanJson(f.number, new FragmentLayout(root), f.conf).write(Json.obj().put("kind", "result"))
     val entry = Json.obj()
-    entry.set[ObjectNode]("pipelines", Json.arr(Pipelines.of(f).map(Json.text)))
+    entry.set[ObjectNode]("pipelines", Json.arr(f.pipelines.map(Json.text)))
     entry.set[ObjectNode]("plan", node)
     entry
   }).toString

@@ -29,7 +29,7 @@ case class Report(operators: Int, converted: Int, transitions: Int, decisions: S
     }
     node.set[ObjectNode]("fragments", Json.arr(fragments.map { f =>
       val entry = Json.obj().put("id", f.number)
-      entry.set[ObjectNode]("pipelines", Json.arr(Pipelines.of(f).map(Json.text)))
+      entry.set[ObjectNode]("pipelines", Json.arr(f.pipelines.map(Json.text)))
       val values = Json.obj()
       (f.metrics ++ f.hiddenMetrics).foreach { case (name, m) => values.put(name, m.value) }
       entry.set[ObjectNode]("metrics", values)
@@ -57,7 +57,7 @@ object Report {
     val lines = ArrayBuffer(report.line)
     report.fragments.foreach { f =>
       lines += s"fragment ${f.number}"
-      Pipelines.of(f).zipWithIndex.foreach { case (text, i) => lines += s"  pipeline $i: $text" }
+      f.pipelines.zipWithIndex.foreach { case (text, i) => lines += s"  pipeline $i: $text" }
     }
     Seq("decisions" -> report.decisions, "stayed in Spark" -> report.reasons).foreach { case (title, entries) =>
       if (entries.nonEmpty) lines += title

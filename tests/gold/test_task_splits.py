@@ -1,0 +1,112 @@
+"""Scans whose partitions nothing above sees: tasks read all of every file, the last ones less than the first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support.compare import difference
+from tests.support.conversion import summary_of
+from tests.support.sessions import ENABLED, configured, time_limit
+
+_ROWS = 20_000
+
+
+@pytest.fixture(autouse=True)
+def _engine(vanilla_only: bool, spark: SparkSession) -> Iterator[None]:
+    if vanilla_only:
+        pytest.skip("needs the extension")
+    with time_limit(spark):
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write files of uneven sizes, of many small row groups."""
+    made = tmp_path_factory.mktemp("task_splits")
+    for number, rows in enumerate((_ROWS, 10, _ROWS // 3)):
+        ids = list(range(rows))
+        table = pa.table({"id": ids, "k": [i % 7 for i in ids], "t": [f"text {i}" for i in ids]})
+        pq.write_table(table, made / f"{number}.parquet", row_group_size=500, compression="none")
+    return made
+
+
+def _partitions(spark: SparkSession, folder: Path, most_bytes: int) -> Any:
+    """Return Spark's partitions of the files, as Scala has them."""
+    settings = {ENABLED: "false", "spark.sql.files.maxPartitionBytes": most_bytes, "spark.sql.files.openCostInBytes": 0}
+    with configured(spark, {name: str(value) for name, value in settings.items()}):
+        frame: Any = spark.read.parquet(str(folder))
+        plan = frame._jdf.queryExecution().sparkPlan().collectLeaves().head()
+        return plan.inputRDD().filePartitions()
+
+
+#: Path, start and length of a split.
+_Split = tuple[str, int, int]
+
+
+def _place(file: Any) -> _Split:
+    return file.filePath().toString(), file.start(), file.length()
+
+
+def _splits(spark: SparkSession, partitions: Any, most: int, least: int, *, can_cut: bool) -> list[list[_Split]]:
+    """Return the splits of each task; two run at once."""
+    jvm: Any = spark.sparkContext._jvm
+    tasks = jvm.org.apache.spark.sql.pysparkpipeline.TaskSplits(partitions, 0, most, least, 2, can_cut).tasks()
+    found = [tasks.apply(number) for number in range(tasks.size())]
+    return [[_place(files.apply(i)) for i in range(files.size())] for files in found]
+
+
+def _merged(splits: list[_Split]) -> list[_Split]:
+    """Join splits that follow on each other, in their order."""
+    merged: list[_Split] = []
+    for path, start, length in splits:
+        if merged and merged[-1][0] == path and merged[-1][1] + merged[-1][2] == start:
+            merged[-1] = (path, merged[-1][1], merged[-1][2] + length)
+        else:
+            merged.append((path, start, length))
+    return merged
+
+
+@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize("can_cut", [True, False])
+def test_last_tasks_are_shorter_and_all_bytes_are_read_in_order(
+    spark: SparkSession, folder: Path, can_cut: bool, most: int
+) -> None:
+    size = sum(file.stat().st_size for file in folder.iterdir())
+    partitions = _partitions(spark, folder, size // 20)
+    expected = [_place(file) for number in range(partitions.size()) for file in partitions.apply(number).files()]
+    tasks = _splits(spark, partitions, most, size // 100, can_cut=can_cut)
+    assert _merged([split for task in tasks for split in task]) == _merged(expected)
+    lengths = [sum(length for _, _, length in task) for task in tasks]
+    assert all(lengths) and max(lengths) <= size * most / partitions.size() * 1.3
+    if can_cut:
+        assert lengths[-1] < lengths[0] / 2 and lengths[0] == max(lengths)
+    else:
+        assert {split for task in tasks for split in task} == set(expected), "no file is cut"
+
+
+@pytest.mark.parametrize("most_bytes", [3_000, 17_000, 100_000])
+def test_rows_and_places_are_those_of_spark(spark: SparkSession, folder: Path, most_bytes: int) -> None:
+    files = {"spark.sql.files.maxPartitionBytes": str(most_bytes), "spark.sql.files.openCostInBytes": "100"}
+    frame = spark.read.parquet(str(folder))
+    frame.createOrReplaceTempView("split_files")
+    statements = (
+        "SELECT k, count(*), sum(id), min(t), max(t) FROM split_files GROUP BY k",
+        "SELECT input_file_block_start(), input_file_block_length(), count(*) FROM split_files GROUP BY ALL",
+        "SELECT _metadata.file_block_start, _metadata.file_block_length, count(*) FROM split_files GROUP BY ALL",
+    )
+    for statement in statements:
+        found = []
+        for engine in ("false", "true"):
+            with configured(spark, files | {ENABLED: engine}):
+                made = spark.sql(statement)
+                found.append(made.collect())
+        assert difference(*found) is None, statement
+        conversion = summary_of(made)
+        assert conversion.converted == conversion.operators > 0, conversion
