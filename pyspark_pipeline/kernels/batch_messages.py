@@ -18,7 +18,7 @@ from pyspark_pipeline.kernels.words import load_byte, load_word, store_byte, sto
 #: Kinds of columns: values of whole bytes, bits, bytes between offsets.
 BYTES, BITS, TEXT = range(3)
 
-#: What :func:`find_metadata` finds: addresses of the number of rows, of the columns' numbers of rows and NULLs, of the
+#: Items that :func:`find_metadata` finds: addresses of the number of rows, of the rows and NULLs of the columns, of the
 #: places of the buffers, of the size of the body, and of the body; the numbers of columns and of buffers.
 ROWS, NODES, BUFFERS, BODY_SIZE, BODY, NUM_NODES, NUM_BUFFERS = range(7)
 METADATA_ITEMS = 7
