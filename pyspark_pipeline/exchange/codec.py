@@ -66,7 +66,7 @@ def unpack_payload(payload: Payload, schema: pa.Schema) -> tuple[pa.RecordBatch,
     if isinstance(payload, pa.RecordBatch):
         return payload, None
     if isinstance(payload, Messages):
-        return read_messages(payload, schema)
+        return read_messages(payload, schema) or _each(payload, schema)
     data = _aligned(payload) if payload.address % _ALIGNMENT else payload
     if is_narrow(data):
         return read_narrow(data, schema)
@@ -74,6 +74,12 @@ def unpack_payload(payload: Payload, schema: pa.Schema) -> tuple[pa.RecordBatch,
     if message.type == "schema":
         return decode_columns(data, schema), None
     return with_offsets(pa.ipc.read_record_batch(message, schema)), None
+
+
+def _each(messages: Messages, schema: pa.Schema) -> tuple[pa.RecordBatch, bytes | None]:
+    """Return the rows of messages that are read one by one."""
+    chunks, widths = zip(*(unpack_payload(buffer, schema) for buffer in messages.buffers()), strict=True)
+    return pa.concat_batches(chunks), widths[0]
 
 
 def read_payload(payload: Payload, schema: pa.Schema) -> pa.RecordBatch:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pyspark_pipeline.exchange.narrow_form import NarrowMessage, header_of, narrow_schema, read_narrow
+from pyspark_pipeline.exchange.narrow_form import NarrowMessage, header_of, narrow_schema
 from pyspark_pipeline.kernels.arrays import Int64Array, UInt8Array
 from pyspark_pipeline.kernels.batch_messages import (
     BITS,
@@ -173,29 +173,19 @@ def form_of(buffer: pa.Buffer) -> bytes | None:
     return memoryview(buffer)[: header_of(buffer)[0]].tobytes()
 
 
-def read_messages(messages: Messages, plain: pa.Schema) -> tuple[pa.RecordBatch, bytes | None]:
+def read_messages(messages: Messages, plain: pa.Schema) -> tuple[pa.RecordBatch, bytes | None] | None:
     """Return the rows of messages as one chunk, and the widths of its columns if it is narrow.
 
-    ``plain`` is the schema of its plain form.
+    ``plain`` is the schema of its plain form. None if kernels do not know the form of the messages.
     """
     if not len(plain) and messages.rows is not None:
         return rows_only(messages.rows), None
     header, widths = header_of(next(messages.buffers()))
-    schema = plain if widths is None else narrow_schema(plain, widths)
-    made = _gathered(messages, header, schema)
-    return _each(messages, plain, widths) if made is None else made, widths
-
-
-def _each(messages: Messages, plain: pa.Schema, widths: bytes | None) -> pa.RecordBatch:
-    """Return the rows of messages of which pyarrow reads each."""
-    aligned = [pa.py_buffer(buffer.to_pybytes()) for buffer in messages.buffers()]
-    if widths is None:
-        return pa.concat_batches([pa.ipc.read_record_batch(buffer, plain) for buffer in aligned])
-    return pa.concat_batches([read_narrow(buffer, plain)[0] for buffer in aligned])
+    made = _gathered(messages, header, plain if widths is None else narrow_schema(plain, widths))
+    return None if made is None else (made, widths)
 
 
 def _gathered(messages: Messages, header: int, schema: pa.Schema) -> pa.RecordBatch | None:
-    """Return the rows of messages by kernels; None if these do not know their form."""
     kinds = _kinds(schema)
     if kinds is None or not len(kinds):
         return None

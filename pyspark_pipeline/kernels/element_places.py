@@ -14,9 +14,7 @@ def range_places(starts: Array, counts: Array) -> Array:
 
     Both are int64, shape (ranges,).
     """
-    found = allocate(int(counts.sum()), np.int64)
-    _number(frozen(starts[:]), frozen(counts[:]), found)
-    return found
+    return padded_places(starts, counts, counts)
 
 
 def reversed_places(starts: Array, counts: Array) -> Array:
@@ -73,16 +71,6 @@ def inserted_places(firsts: Array, counts: Array, lengths: Array, positions: Arr
     found = allocate(int(lengths.sum()), np.int64)
     _insert(frozen(firsts), frozen(counts), frozen(lengths), frozen(positions), items, found)
     return found
-
-
-@kernel
-def _number(starts, counts, found):  # type: ignore[no-untyped-def]
-    at = 0
-    for row in range(counts.size):
-        start = starts[row]
-        for number in range(counts[row]):
-            found[at] = start + number
-            at += 1
 
 
 @kernel

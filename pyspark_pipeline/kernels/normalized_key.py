@@ -99,13 +99,10 @@ class _WordListPart(_Part):
         _size_lists(*self._lists, *self._words.validity, self._words.width, self.sizes)
 
     def write(self, out: UInt8Array, at: Int64Array) -> None:
-        _put_lists(*self._lists, *self._words.arguments, at, out)
+        _put_lists(*self._lists, *self._words.arguments, at, False, out)
 
     def write_all(self, out: UInt8Array, at: Int64Array) -> None:
-        if self._words.width == _SLACK:
-            _put_long_lists(*self._lists, *self._words.arguments, at, out)
-        else:
-            self.write(out, at)
+        _put_lists(*self._lists, *self._words.arguments, at, True, out)
 
 
 class _Words:
@@ -275,40 +272,12 @@ def _put_lists(
     bits: UInt8Array,
     bits_skip: int,
     at: Int64Array,
+    are_whole: bool,
     out: UInt8Array,
 ) -> None:
-    for row in range(at.size):
-        place = at[row]
-        if not is_valid(bitmap, skip, row):
-            out[place] = _NULL
-            continue
-        out[place] = _VALUE
-        place += 1
-        for element in range(offsets[row], offsets[row + 1]):
-            if is_valid(bits, bits_skip, element):
-                _put_word(words[element], flip, width, place, out)
-                place += 1 + width
-            else:
-                out[place] = _NULL
-                place += 1
-        out[place] = _END
-
-
-@kernel
-def _put_long_lists(
-    offsets: Int32Array,
-    bitmap: UInt8Array,
-    skip: int,
-    words: Int64Array,
-    flip: int,
-    width: int,
-    bits: UInt8Array,
-    bits_skip: int,
-    at: Int64Array,
-    out: UInt8Array,
-) -> None:
-    """Write whole keys; after a NULL a word is written that the next element, or key, overwrites: no branch."""
+    """Write lists. If they are whole keys, a word is written after each mark, whose rest the next bytes overwrite."""
     start = np.uint64(out.ctypes.data)
+    unused = np.uint64(8 * (_SLACK - width))
     for row in range(at.size):
         place = at[row]
         if not is_valid(bitmap, skip, row):
@@ -318,8 +287,14 @@ def _put_long_lists(
         place += 1
         for element in range(offsets[row], offsets[row + 1]):
             valid = np.int64(is_valid(bits, bits_skip, element))
-            out[place] = _NULL + valid
-            store_word(start + np.uint64(place + 1), swap_bytes(np.uint64(words[element]) ^ flip))
+            if are_whole:
+                out[place] = _NULL + valid
+                word = (np.uint64(words[element]) ^ flip) << unused
+                store_word(start + np.uint64(place + 1), swap_bytes(word))
+            elif valid:
+                _put_word(words[element], flip, width, place, out)
+            else:
+                out[place] = _NULL
             place += 1 + width * valid
         out[place] = _END
 

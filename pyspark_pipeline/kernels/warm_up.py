@@ -155,7 +155,6 @@ def _elements() -> None:
     ends, chosen = np.array([0, 2], dtype=np.int64), np.array([False, True])
     for search in (has_chosen, count_chosen, first_chosen):
         search(ends, chosen)
-    element_places.range_places(ends, ends)
     element_places.reversed_places(ends, ends)
     element_places.element_rows(ends)
     element_places.padded_places(ends, ends, ends)

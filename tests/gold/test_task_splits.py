@@ -96,11 +96,13 @@ def test_rows_and_places_are_those_of_spark(spark: SparkSession, folder: Path, m
     files = {"spark.sql.files.maxPartitionBytes": str(most_bytes), "spark.sql.files.openCostInBytes": "100"}
     columns = (
         "k, count(*), sum(id), min(t), max(t)",
+        "k, avg(cast(id / 4 AS decimal(7,2))), avg(cast(id AS decimal(20,2)))",
         "input_file_block_start(), input_file_block_length(), count(*)",
         "_metadata.file_block_start, _metadata.file_block_length, count(*)",
     )
-    for chosen in columns:
-        statement = f"SELECT {chosen} FROM parquet.`{folder}` GROUP BY ALL"
+    statements = [f"SELECT {chosen} FROM parquet.`{folder}` GROUP BY ALL" for chosen in columns]
+    union = f"(SELECT id, k FROM parquet.`{folder}` UNION ALL SELECT k, id FROM parquet.`{folder}` WHERE k > 3)"
+    for statement in (*statements, f"SELECT k, sum(id), count(*) FROM {union} GROUP BY k"):
         found = []
         for engine in ("false", "true"):
             with configured(spark, files | {ENABLED: engine}):

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from pyspark_pipeline.exchange.cached_columns import encode_columns
 from pyspark_pipeline.exchange.codec import encode_chunk, unpack_payload
 from pyspark_pipeline.exchange.messages import GroupedMessages, Messages, make_messages, read_messages
 from pyspark_pipeline.kernels.batch_messages import METADATA_ITEMS, find_metadata
@@ -71,7 +72,9 @@ def test_rows_of_each_partition_are_read_back(rows: int, nulls: float) -> None:
         if part.num_rows:
             assert _equal(pa.ipc.read_record_batch(found[partition], chunk.schema), part)
     buffers = list(found.values())
-    together, widths = read_messages(Messages.of(buffers, rows), chunk.schema)
+    read = read_messages(Messages.of(buffers, rows), chunk.schema)
+    assert read is not None
+    together, widths = read
     together.validate(full=True)
     assert widths is None and _equal(together, chunk)
 
@@ -79,16 +82,26 @@ def test_rows_of_each_partition_are_read_back(rows: int, nulls: float) -> None:
 def test_messages_of_pyarrow_are_read_together() -> None:
     chunks = [_chunk(rows, nulls, rows) for rows in (1, 8, 65) for nulls in (0, 0.5)]
     buffers = [encode_chunk(chunk.slice(chunk.num_rows // 3)) for chunk in chunks]
-    together, _ = read_messages(Messages.of(buffers), chunks[0].schema)
+    together, _ = unpack_payload(Messages.of(buffers), chunks[0].schema)
     assert _equal(together, pa.concat_batches([chunk.slice(chunk.num_rows // 3) for chunk in chunks]))
+
+
+def _cached(chunk: pa.RecordBatch) -> pa.Buffer:
+    """Return a chunk as a task receives it from Spark's cache."""
+    data = encode_columns(chunk, None)
+    source = pa.BufferReader(data)
+    pa.ipc.read_message(source)  # for the JVM
+    return data.slice(source.tell())
 
 
 def test_columns_that_kernels_do_not_know_are_read_by_pyarrow() -> None:
     chunk = pa.RecordBatch.from_pydict({"a": [[1], None, []], "b": [1, 2, 3]})
     assert make_messages(chunk, np.array([0, 1, 3], dtype=np.int64), b"", 0) is None
-    buffers = [encode_chunk(chunk), encode_chunk(chunk.slice(1))]
-    together, _ = read_messages(Messages.of(buffers), chunk.schema)
-    assert together.to_pylist() == chunk.to_pylist() + chunk.slice(1).to_pylist()
+    for encode in (encode_chunk, _cached):
+        messages = Messages.of([encode(chunk), encode(chunk.slice(1))])
+        assert read_messages(messages, chunk.schema) is None
+        together, _ = unpack_payload(messages, chunk.schema)
+        assert together.to_pylist() == chunk.to_pylist() + chunk.slice(1).to_pylist()
 
 
 def test_rows_without_columns_are_counted() -> None:
@@ -104,7 +117,7 @@ def test_every_damaged_byte_of_the_metadata_is_survived() -> None:
             damaged = bytearray(message)
             damaged[at] ^= flip
             try:
-                read_messages(Messages.of([pa.py_buffer(bytes(damaged))] * 2), chunk.schema)
+                unpack_payload(Messages.of([pa.py_buffer(bytes(damaged))] * 2), chunk.schema)
             except (pa.ArrowException, OSError, MemoryError):
                 pass  # pyarrow, which is asked where the kernels refuse, says so
 

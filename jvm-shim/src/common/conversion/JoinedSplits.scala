@@ -1,9 +1,10 @@
 package org.apache.spark.sql.pysparkpipeline
 
+import org.apache.spark.sql.catalyst.expressions.{Expression, UnscaledValue}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
-import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, SinglePartition}
+import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, SinglePartition, UnknownPartitioning}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.execution.{FileSourceScanExec, SortExec, SparkPlan}
+import org.apache.spark.sql.execution.{FileSourceScanExec, SortExec, SparkPlan, UnionExec}
 import org.apache.spark.sql.execution.aggregate.{BaseAggregateExec, SortAggregateExec}
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ShuffleExchangeExec}
 import org.apache.spark.sql.types._
@@ -17,6 +18,8 @@ import org.apache.spark.sql.types._
  * outputs whether one overflows on its way to a total that does not.
  */
 object JoinedSplits {
+
+  private val ShortDigits = 7
 
   private val Allowed: TreeNodeTag[Boolean] = TreeNodeTag[Boolean]("pysparkpipeline.joinedSplits")
 
@@ -37,6 +40,7 @@ object JoinedSplits {
       }
       case _: BroadcastExchangeExec => true
       case a: BaseAggregateExec => isUnseen && hasSameParts(a)
+      case u: UnionExec => isUnseen && u.outputPartitioning.isInstanceOf[UnknownPartitioning]
       case op => isUnseen && OperatorRules.of(op).isRowwise(op)
     }
     inputs(plan).foreach(markBelow(_, below))
@@ -53,19 +57,21 @@ object JoinedSplits {
       e.mode == Partial && (e.aggregateFunction match {
         case _: Count => true
         case s: Sum => isInteger(s.child.dataType)
-        case s: Average => s.child.dataType.isInstanceOf[DecimalType]
-        case m: Min => isExact(m.dataType)
-        case m: Max => isExact(m.dataType)
+        case a: Average => a.child.dataType.isInstanceOf[DecimalType] || isShort(a.child)
+        case m: Min => ExactTypes.containFlat(m.dataType)
+        case m: Max => ExactTypes.containFlat(m.dataType)
         case _ => false
       })
     }
 
-  private def isInteger(t: DataType): Boolean = t.isInstanceOf[IntegralType] || t.isInstanceOf[DecimalType]
-
-  /** Return whether equal values are the same. */
-  private def isExact(t: DataType): Boolean = t match {
-    case s: StringType => s.supportsBinaryEquality
-    case FloatType | DoubleType => false
-    case _ => t.isInstanceOf[AtomicType]
+  /** Return whether doubles add the values exactly: unscaled decimals of so few digits, of up to 900 million rows. */
+  private def isShort(value: Expression): Boolean = value match {
+    case UnscaledValue(decimal) => decimal.dataType match {
+      case d: DecimalType => d.precision <= ShortDigits
+      case _ => false
+    }
+    case _ => false
   }
+
+  private def isInteger(t: DataType): Boolean = t.isInstanceOf[IntegralType] || t.isInstanceOf[DecimalType]
 }

@@ -5,7 +5,6 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
-import org.apache.spark.sql.types.{AtomicType, DataType, DoubleType, FloatType}
 
 /**
  * Finds calls of `collect_list` and `collect_set` whose order nothing reads: the aggregation sorts or counts what they
@@ -28,13 +27,10 @@ object UnreadOrder {
   def isMarked(e: AggregateExpression): Boolean = e.getTagValue(Mark).isDefined
 
   private def collects(e: AggregateExpression): Boolean = e.aggregateFunction match {
-    case list: CollectList => isExact(list.child.dataType)
-    case set: CollectSet => isExact(set.child.dataType)
+    case list: CollectList => ExactTypes.containFlat(list.child.dataType)
+    case set: CollectSet => ExactTypes.containFlat(set.child.dataType)
     case _ => false
   }
-
-  /** Return whether values that compare as equal are the same: not 0.0 and -0.0. */
-  private def isExact(t: DataType): Boolean = t.isInstanceOf[AtomicType] && t != FloatType && t != DoubleType
 
   private def isRead(e: AggregateExpression, a: BaseAggregateExec): Boolean = a.resultExpressions.exists(reads(_, e.resultId))
 

@@ -100,8 +100,8 @@ object GlobalAggregations extends Rule[LogicalPlan] {
    */
   private def totalOf(function: AggregateFunction, value: Attribute): Option[Expression] = function match {
     case _: Count => Some(Coalesce(Seq(new Sum(value).toAggregateExpression(), Literal(0L))))
-    case f: Min if isExact(f.dataType) => Some(f.copy(child = value).toAggregateExpression())
-    case f: Max if isExact(f.dataType) => Some(f.copy(child = value).toAggregateExpression())
+    case f: Min if ExactTypes.contain(f.dataType) => Some(f.copy(child = value).toAggregateExpression())
+    case f: Max if ExactTypes.contain(f.dataType) => Some(f.copy(child = value).toAggregateExpression())
     case f: Sum =>
       lazy val sum = f.copy(child = value).toAggregateExpression()
       (f.child.dataType, f.child) match {
@@ -111,13 +111,6 @@ object GlobalAggregations extends Rule[LogicalPlan] {
         case _ => None
       }
     case _ => None
-  }
-
-  /** Return whether equal values have equal bits, so that it does not matter which of them is the least. */
-  private def isExact(dataType: DataType): Boolean = !dataType.existsRecursively {
-    case FloatType | DoubleType => true
-    case s: StringType => !s.supportsBinaryEquality
-    case _ => false
   }
 
   private def neverFails(function: AggregateFunction, value: Attribute): Boolean =

@@ -6,7 +6,6 @@ import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.LogicalRelation
-import org.apache.spark.sql.types._
 
 /** Builds semi joins that drop rows earlier than a join above would. */
 object SemiJoins extends PredicateHelper {
@@ -33,7 +32,7 @@ object SemiJoins extends PredicateHelper {
 
   /** Return the pairs of keys that are columns whose equal values have equal bits, so that they need no normalization. */
   def comparableKeys(leftKeys: Seq[Expression], rightKeys: Seq[Expression]): Keys = leftKeys.zip(rightKeys).collect {
-    case (l: Attribute, r: Attribute) if l.dataType == r.dataType && isExact(l.dataType) => l -> r
+    case (l: Attribute, r: Attribute) if l.dataType == r.dataType && ExactTypes.containFlat(l.dataType) => l -> r
   }
 
   /** Return `plan` reduced, by `decision`, to the rows whose keys `other` contains; `other` is broadcast. */
@@ -83,12 +82,6 @@ object SemiJoins extends PredicateHelper {
     case p: Project => p.deterministic && isScan(p.child)
     case f: Filter => f.deterministic && !SubqueryExpression.hasSubquery(f.condition) && isScan(f.child)
     case _: LogicalRelation => true
-    case _ => false
-  }
-
-  private def isExact(dataType: DataType): Boolean = dataType match {
-    case _: IntegralType | _: DecimalType | DateType | TimestampType | TimestampNTZType | _: TimeType | BinaryType => true
-    case s: StringType => s.supportsBinaryEquality
     case _ => false
   }
 }
