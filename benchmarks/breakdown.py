@@ -19,6 +19,8 @@ _TASK_MILLIS = {
     "task_start": "executorDeserializeTime",
     "shuffle_wait": "shuffleFetchWaitTime",
 }
+#: So many neighbouring stages may be missing: Spark forgets skipped ones of a long session.
+_MOST_MISSING = 50
 _TASK_NANOS = {"task_cpu_jvm": "executorCpuTime", "shuffle_write": "shuffleWriteTime"}
 
 
@@ -53,7 +55,9 @@ class Watch:
             try:
                 stage = store.lastStageAttempt(number)
             except Py4JJavaError:
-                break
+                if number - self._next > _MOST_MISSING:
+                    break
+                continue
             self._next = number + 1
             if stage.completionTime().isDefined() and stage.submissionTime().isDefined():
                 found.append(stage)
