@@ -36,21 +36,21 @@ from pyspark_pipeline.exchange.codec import Payload
 from pyspark_pipeline.exchange.messages import Messages, bytes_of
 from pyspark_pipeline.exchange.narrow_form import MAGIC
 from pyspark_pipeline.kernels.arrays import Int64Array
-from pyspark_pipeline.kernels.row_frames import (
+from pyspark_pipeline.kernels.chunk_row_streams import (
     DATA,
-    FRAME_ITEMS,
+    FOUND_ITEMS,
     ROW_BYTES,
     ROWS,
     RUN,
     SIZE,
-    find_frames,
+    find_chunk_rows,
 )
 
 _BUFFER_BYTES = 1 << 18
 _SHORT_BYTES = 1 << 20
 _LEVEL_BITS = 0x0F
 #: The codecs whose streams a kernel knows.
-_FRAMED = ("lz4", None)
+_KNOWN_CODECS = ("lz4", None)
 
 #: Returns the next part of a stream, uncompressed; None at its end.
 _NextBlock: TypeAlias = Callable[[], "pa.Buffer | None"]
@@ -89,19 +89,19 @@ def _block_rows(codec: str | None, path: str, offset: int, length: int) -> Itera
 
 def _found_rows(codec: str | None, data: bytes) -> Iterator[ChunkRow] | None:
     """Return the rows that a kernel finds in a block, the small ones together; None if it does not know its form."""
-    if codec not in _FRAMED:
+    if codec not in _KNOWN_CODECS:
         return None
     buffer = pa.py_buffer(data)
-    frames = np.empty((len(data) // ROW_BYTES, FRAME_ITEMS), dtype=np.int64)
-    count = find_frames(bytes_of(buffer), codec == "lz4", MAGIC, frames)
-    return None if count < 0 else _rows_of_runs(buffer, frames[:count])
+    found = np.empty((len(data) // ROW_BYTES, FOUND_ITEMS), dtype=np.int64)
+    count = find_chunk_rows(bytes_of(buffer), codec == "lz4", MAGIC, found)
+    return None if count < 0 else _rows_of_runs(buffer, found[:count])
 
 
-def _rows_of_runs(buffer: pa.Buffer, frames: Int64Array) -> Iterator[ChunkRow]:
-    """Yield a chunk row for each run of frames."""
-    starts = np.flatnonzero(np.diff(frames[:, RUN], prepend=-1)).tolist()
-    for start, stop in itertools.pairwise([*starts, len(frames)]):
-        run = frames[start:stop]
+def _rows_of_runs(buffer: pa.Buffer, found: Int64Array) -> Iterator[ChunkRow]:
+    """Yield a chunk row for each run of rows."""
+    starts = np.flatnonzero(np.diff(found[:, RUN], prepend=-1)).tolist()
+    for start, stop in itertools.pairwise([*starts, len(found)]):
+        run = found[start:stop]
         place, size, rows, sender, sequence, _ = run[0].tolist()
         data: Payload = buffer.slice(place, size)
         if stop - start > 1:

@@ -28,7 +28,7 @@ from pyspark_pipeline.exchange.chunk_row import ChunkRow
 from pyspark_pipeline.exchange.codec import plain_bytes
 from pyspark_pipeline.exchange.messages import GroupedMessages
 from pyspark_pipeline.kernels.buffers import allocate
-from pyspark_pipeline.kernels.row_frames import BLOCK_BYTES, ROW_BYTES, write_frames
+from pyspark_pipeline.kernels.chunk_row_streams import BLOCK_BYTES, ROW_BYTES, write_streams
 from pyspark_pipeline.memory import BufferedBytes, MemoryTracker
 
 _BUFFER_BYTES = 1 << 20
@@ -36,8 +36,8 @@ _BUFFER_BYTES = 1 << 20
 _CHECKSUMS: dict[str | None, Callable[[Any, int], int]] = {
     "ADLER32": zlib.adler32, "CRC32": zlib.crc32, None: lambda _piece, checksum: checksum
 }  # fmt: skip
-#: The codecs whose streams :mod:`~pyspark_pipeline.kernels.row_frames` writes.
-_FRAMED = ("lz4", None)
+#: The codecs whose streams :mod:`~pyspark_pipeline.kernels.chunk_row_streams` writes.
+_KNOWN_CODECS = ("lz4", None)
 _FIRST = {"ADLER32": 1, "CRC32": 0, None: 0}
 
 
@@ -80,7 +80,7 @@ class MapOutput:
     def add(self, row: ChunkRow | GroupedMessages) -> None:
         """Add a chunk row to its partition, or grouped messages to theirs."""
         if isinstance(row, GroupedMessages):
-            if self._counts["records"] or self._file.codec not in _FRAMED:
+            if self._counts["records"] or self._file.codec not in _KNOWN_CODECS:
                 self._add_each(row)
             else:
                 self._add_alone(row)
@@ -176,10 +176,10 @@ class MapOutput:
             return
         messages = self._grouped
         is_lz4 = self._file.codec == "lz4"
-        framed = allocate(messages.nbytes + messages.count * (ROW_BYTES + BLOCK_BYTES), np.uint8)
+        made = allocate(messages.nbytes + messages.count * (ROW_BYTES + BLOCK_BYTES), np.uint8)
         sizes = np.empty(messages.ends.size, dtype=np.int64)
-        write_frames(messages.data, messages.ends, messages.rows, messages.sender, is_lz4, framed, sizes)
-        stream, at = pa.py_buffer(framed), 0
+        write_streams(messages.data, messages.ends, messages.rows, messages.sender, is_lz4, made, sizes)
+        stream, at = pa.py_buffer(made), 0
         for partition, size in enumerate(sizes.tolist()):
             if size:
                 yield partition, (stream[at : at + size],)

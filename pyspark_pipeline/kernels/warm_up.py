@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from pyspark_pipeline.kernels import (
     batch_messages,
+    chunk_row_streams,
     element_places,
     parquet_pages,
     parquet_values,
-    row_frames,
     row_ranges,
     shuffled_places,
     xorshift,
@@ -93,8 +93,8 @@ def _messages() -> None:
     batch_messages.write_messages(table, np.zeros(1, dtype=np.int64), data, longs, data, longs)
     batch_messages.measure_messages(longs, longs, 0, table, table)
     batch_messages.gather_messages(longs, longs, 0, table, table)
-    row_frames.write_frames(data, longs, longs, 0, True, data, longs)
-    row_frames.find_frames(data, True, 0, table)
+    chunk_row_streams.write_streams(data, longs, longs, 0, True, data, longs)
+    chunk_row_streams.find_chunk_rows(data, True, 0, table)
 
 
 def _other_hashes() -> None:
@@ -252,7 +252,7 @@ COMMON_MODULES = frozenset(
         "parquet_pages",
         "parquet_values",
         "partition",
-        "row_frames",
+        "chunk_row_streams",
         "row_ranges",
         "snappy",
         "sort_text",

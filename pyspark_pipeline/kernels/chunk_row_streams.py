@@ -1,6 +1,6 @@
-"""Rows of the streams of :mod:`~pyspark_pipeline.exchange.block_stream`, many at once: written and found again.
+"""Streams of small chunk rows (:mod:`~pyspark_pipeline.exchange.block_stream`), many at once: written and found again.
 
-A frame is the row of one chunk: the size of the ``UnsafeRow`` (big-endian), its NULL bits, five numbers, the place and
+A chunk row is the size of the ``UnsafeRow`` (big-endian), its NULL bits, five numbers, the place and
 the size of the data, the data. If the codec is LZ4, it is in a block of its own, which is not compressed.
 """
 
@@ -17,10 +17,10 @@ from pyspark_pipeline.kernels.xxhash32 import xxhash32
 ROW_BYTES, BLOCK_BYTES = 60, 21
 _SIZE_BYTES = 4
 
-#: Items of a frame that was found: the place and the size of its data, its number of rows, its sender, its
+#: Items of a chunk row that was found: the place and the size of its data, its number of rows, its sender, its
 #: sequence, its run.
 DATA, SIZE, ROWS, SENDER, SEQUENCE, RUN = range(6)
-FRAME_ITEMS = 6
+FOUND_ITEMS = 6
 #: Bytes of the largest data, and rows, of a run.
 RUN_DATA_BYTES, RUN_ROWS = 8 << 10, 1 << 16
 
@@ -41,10 +41,10 @@ def _checksum(data: UInt8Array, start: int, size: int) -> int:
 
 
 @kernel
-def write_frames(
+def write_streams(
     data: UInt8Array, ends: Int64Array, rows: Int64Array, sender: int, is_lz4: bool, out: UInt8Array, sizes: Int64Array
 ) -> None:
-    """Write the stream of each partition: the frame of its message in ``data``, if it has rows.
+    """Write the stream of each partition: the chunk row of its message in ``data``, if it has rows.
 
     ``ends`` and ``rows`` (int64, shape (partitions,)): the ends of the messages, which are whole words, and their rows;
     ``sizes`` (of the same shape) receives the sizes of the streams.
@@ -56,8 +56,8 @@ def write_frames(
         sizes[partition] = 0
         if size:
             begin = at
-            frame = at + BLOCK_BYTES if is_lz4 else at
-            row = base + np.uint64(frame)
+            begin_row = at + BLOCK_BYTES if is_lz4 else at
+            row = base + np.uint64(begin_row)
             row_size = np.uint64(size + ROW_BYTES - _SIZE_BYTES)
             store_word(row, swap_bytes(row_size) >> np.uint64(32))
             words = row + np.uint64(_SIZE_BYTES)
@@ -71,7 +71,7 @@ def write_frames(
             target, origin = words + np.uint64(56), source + np.uint64(start)
             for word in range(0, size, 8):
                 store_word(target + np.uint64(word), load_word(origin + np.uint64(word)))
-            at = frame + ROW_BYTES + size
+            at = begin_row + ROW_BYTES + size
             if is_lz4:
                 plain = ROW_BYTES + size
                 block = base + np.uint64(begin)
@@ -79,7 +79,7 @@ def write_frames(
                 out[begin + 8] = _TOKEN
                 for byte in range(4):
                     out[begin + 9 + byte] = out[begin + 13 + byte] = (plain >> (8 * byte)) & 0xFF
-                checksum = _checksum(out, frame, plain)
+                checksum = _checksum(out, begin_row, plain)
                 for byte in range(4):
                     out[begin + 17 + byte] = (checksum >> (8 * byte)) & 0xFF
             sizes[partition] = at - begin
@@ -104,10 +104,10 @@ def _are_equal(data: UInt8Array, one: int, other: int, size: int) -> bool:
 
 
 @kernel
-def find_frames(data: UInt8Array, is_lz4: bool, magic: int, frames: Int64Array) -> int:
-    """Find the frames in a part of a file: return their number, −1 if it has anything else, or more than ``frames``.
+def find_chunk_rows(data: UInt8Array, is_lz4: bool, magic: int, items: Int64Array) -> int:
+    """Find the chunk rows in a part of a file: return their number, −1 for anything else, or more than ``items`` holds.
 
-    ``frames`` (int64, shape (frames, :data:`FRAME_ITEMS`)) receives what is found. The rows must be for any driver.
+    ``items`` (int64, shape (rows, :data:`FOUND_ITEMS`)) receives what is found. The rows must be for any driver.
     Neighbours are of the same run if they are small, and their sender and their headers, which start with ``magic``
     and a number of bytes after it, are the same.
     """
@@ -115,15 +115,15 @@ def find_frames(data: UInt8Array, is_lz4: bool, magic: int, frames: Int64Array) 
     base = np.uint64(data.ctypes.data)
     at, found, end = 0, 0, data.shape[0]
     while at < end:
-        frame = at + BLOCK_BYTES if is_lz4 else at
-        if frame + ROW_BYTES > end or found == frames.shape[0]:
+        begin = at + BLOCK_BYTES if is_lz4 else at
+        if begin + ROW_BYTES > end or found == items.shape[0]:
             return -1
-        row = base + np.uint64(frame)
+        row = base + np.uint64(begin)
         size = np.int64(swap_bytes(load_word(row) << np.uint64(32))) + _SIZE_BYTES
         words = row + np.uint64(_SIZE_BYTES)
         place = load_word(words + np.uint64(48))
         data_size = np.int64(place & _LOW)
-        if frame + size > end or np.int64(place >> np.uint64(32)) != ROW_BYTES - _SIZE_BYTES:
+        if begin + size > end or np.int64(place >> np.uint64(32)) != ROW_BYTES - _SIZE_BYTES:
             return -1
         if size < ROW_BYTES + data_size or load_word(words + np.uint64(16)) != np.uint64(_ANY_DRIVER):
             return -1
@@ -134,26 +134,26 @@ def find_frames(data: UInt8Array, is_lz4: bool, magic: int, frames: Int64Array) 
             checksum = np.int64(load_word(block + np.uint64(17)) & _LOW)
             if load_word(block) != _MAGIC or (data[at + 8] & 0xF0) != _PLAIN or stored != size or plain != size:
                 return -1
-            if _checksum(data, frame, size) != checksum:
+            if _checksum(data, begin, size) != checksum:
                 return -1
-        frames[found, DATA], frames[found, SIZE] = frame + ROW_BYTES, data_size
-        frames[found, ROWS] = np.int64(load_word(words + np.uint64(40)))
-        frames[found, SENDER] = np.int64(load_word(words + np.uint64(24)))
-        frames[found, SEQUENCE] = np.int64(load_word(words + np.uint64(32)))
+        items[found, DATA], items[found, SIZE] = begin + ROW_BYTES, data_size
+        items[found, ROWS] = np.int64(load_word(words + np.uint64(40)))
+        items[found, SENDER] = np.int64(load_word(words + np.uint64(24)))
+        items[found, SEQUENCE] = np.int64(load_word(words + np.uint64(32)))
         before = found - 1
-        own = _header_bytes(data, frame + ROW_BYTES, data_size, magic)
-        run_rows += frames[found, ROWS]
+        own = _header_bytes(data, begin + ROW_BYTES, data_size, magic)
+        run_rows += items[found, ROWS]
         if found and not (
-            max(data_size, frames[before, SIZE]) <= RUN_DATA_BYTES
+            max(data_size, items[before, SIZE]) <= RUN_DATA_BYTES
             and run_rows <= RUN_ROWS
-            and frames[found, SENDER] == frames[before, SENDER]
+            and items[found, SENDER] == items[before, SENDER]
             and own == header
-            and _are_equal(data, frame + ROW_BYTES, frames[before, DATA], own)
+            and _are_equal(data, begin + ROW_BYTES, items[before, DATA], own)
         ):
             run += 1
-            run_rows = frames[found, ROWS]
+            run_rows = items[found, ROWS]
         header = own
-        frames[found, RUN] = run
+        items[found, RUN] = run
         found += 1
-        at = frame + size
+        at = begin + size
     return found
