@@ -46,26 +46,35 @@ object ScanParts {
   /**
    * Group the partitions by task. A task of several cores reads as many partitions if enough tasks remain to use all
    * cores. While each core still runs `Turns` tasks, a task reads two, or more if the scan reads few of the columns:
-   * between two tasks a core waits as long as the engine needs for millions of values. The last tasks are shorter than
-   * the first, so that all cores end at about the same time. Buckets are not grouped, nor are partitions on which an
-   * operator above depends.
+   * between two tasks a core waits as long as the engine needs for millions of values. Where nothing above sees how many
+   * tasks there are, the last ones are shorter than the first, so that all cores end at about the same time. Buckets are
+   * not grouped, nor are partitions on which an operator above depends.
    */
   private def grouped(scan: FileSourceScanExec, partitions: Seq[FilePartition]): Iterator[Seq[PartitionedFile]] = {
     val sc = scan.session.sparkContext
     val cores = PipelineShuffleExchangeExec.drivers(sc.conf)
     val atOnce = math.max(1, sc.defaultParallelism / cores)
-    val isAllowed = cores > 1 || JoinedSplits.areAllowed(scan)
-    if (!isAllowed || scan.bucketedScan || Placement.keepsPartitions(scan) || partitions.length <= atOnce) {
+    val areJoined = JoinedSplits.areAllowed(scan)
+    if (!areJoined && cores == 1 || scan.bucketedScan || Placement.keepsPartitions(scan) || partitions.length <= atOnce) {
       partitions.iterator.map(_.files.toSeq)
     } else {
       val columns = math.max(2, scan.relation.dataSchema.defaultSize / math.max(1, scan.requiredSchema.defaultSize))
       val many = math.min(cores.toLong * columns, partitions.length / (atOnce * Turns)).toInt
       val most = math.max(1, math.max(many, math.min(cores, partitions.length / atOnce)))
-      val canCut = JoinedSplits.areAllowed(scan) && !FileColumns.tellPlace(scan) &&
-        scan.relation.fileFormat.isInstanceOf[ParquetFileFormat]
       val opening = scan.session.sessionState.conf.filesOpenCostInBytes
-      new TaskSplits(partitions, opening, most, LeastBytes * math.min(columns, MostTimes), atOnce, canCut).tasks.iterator
+      val least = LeastBytes * math.min(columns, MostTimes)
+      val canCut = !FileColumns.tellPlace(scan) && scan.relation.fileFormat.isInstanceOf[ParquetFileFormat]
+      if (areJoined) new TaskSplits(partitions, opening, most, least, atOnce, canCut).tasks.iterator
+      else alike(partitions, most, atOnce).map(_.flatMap(_.files.toSeq))
     }
+  }
+
+  /** Group `partitions` by tasks of about the same number of them, at most `most`; the tasks are a multiple of `atOnce`. */
+  private def alike(partitions: Seq[FilePartition], most: Int, atOnce: Int): Iterator[Seq[FilePartition]] = {
+    val turns = (partitions.length + most * atOnce - 1) / (most * atOnce)
+    val tasks = math.min(partitions.length, turns * atOnce)
+    val starts = (0 to tasks).map(task => (partitions.length.toLong * task / tasks).toInt)
+    starts.iterator.zip(starts.iterator.drop(1)).map { case (start, stop) => partitions.slice(start, stop) }
   }
 
   private def split(scan: FileSourceScanExec, file: PartitionedFile, types: Seq[DataType]): ObjectNode = {

@@ -61,9 +61,12 @@ class TaskSplits(
     room = nextBytes
   }
 
-  /** Return the bytes of the next task: a third more tasks of its length than run at once would read what is left. */
+  /**
+   * Return the bytes of the next task: half as many again as run at once would read what is left. A task that runs alone
+   * need not end with others.
+   */
   private def nextBytes: Long = {
-    val share = math.max(shortest, math.min(longest, left * 2 / (3L * atOnce)))
+    val share = math.max(shortest, math.min(longest, if (atOnce == 1) left else left * 2 / (3L * atOnce)))
     if (left - share < shortest / 2) math.max(left, shortest) else share
   }
 
