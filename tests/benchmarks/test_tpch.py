@@ -123,7 +123,9 @@ def test_benchmark_runs_both_engines(small: Path, tmp_path: Path) -> None:
         assert query["spark"]["cold_s"] > 0 and len(query["pipeline"]["warm_s"]) == 1
         assert query["converted"] > 0 and query["transitions"] >= 1
         assert query["pipeline"]["peak_rss_mib"]["workers"] > 0
-        assert query["pipeline"]["cpu_s"]["workers_user"] > 0 and query["spark"]["cpu_s"]["jvm_other"] > 0
+    spent = list(document["queries"].values())  # of one query perhaps less than a tick of the clock, 10 ms
+    assert sum(query["pipeline"]["cpu_s"]["workers_user"] for query in spent) > 0
+    assert sum(query["spark"]["cpu_s"]["jvm_other"] for query in spent) > 0
     assert document["queries"]["1"]["published_equal"] is True
     assert document["queries"]["6"]["duckdb_equal"] is True
     assert document["summary"]["all_equal"] is True
