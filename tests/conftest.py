@@ -105,6 +105,13 @@ def spark(
     session.stop()
 
 
+@pytest.fixture
+def limited_extension(extension: None, spark: SparkSession) -> Iterator[None]:
+    """Skip the test if the extension is left out; else limit its time."""
+    with sessions.time_limit(spark):
+        yield
+
+
 @pytest.fixture(scope="session")
 def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> TableShelf:
     """Return the tables, which are built on first use."""

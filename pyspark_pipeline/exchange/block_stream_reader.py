@@ -33,10 +33,12 @@ from pyspark_pipeline.exchange.block_stream import (
 )
 from pyspark_pipeline.exchange.chunk_row import ChunkRow
 from pyspark_pipeline.exchange.codec import Payload
-from pyspark_pipeline.exchange.messages import Messages, bytes_of
+from pyspark_pipeline.exchange.messages import Messages
 from pyspark_pipeline.exchange.narrow_form import MAGIC
 from pyspark_pipeline.kernels.arrays import Int64Array
+from pyspark_pipeline.kernels.buffers import view
 from pyspark_pipeline.kernels.chunk_row_streams import (
+    CODECS,
     DATA,
     FOUND_ITEMS,
     ROW_BYTES,
@@ -49,8 +51,6 @@ from pyspark_pipeline.kernels.chunk_row_streams import (
 _BUFFER_BYTES = 1 << 18
 _SHORT_BYTES = 1 << 20
 _LEVEL_BITS = 0x0F
-#: The codecs whose streams a kernel knows.
-_KNOWN_CODECS = ("lz4", None)
 
 #: Returns the next part of a stream, uncompressed; None at its end.
 _NextBlock: TypeAlias = Callable[[], "pa.Buffer | None"]
@@ -89,11 +89,11 @@ def _block_rows(codec: str | None, path: str, offset: int, length: int) -> Itera
 
 def _found_rows(codec: str | None, data: bytes) -> Iterator[ChunkRow] | None:
     """Return the rows that a kernel finds in a block, the small ones together; None if it does not know its form."""
-    if codec not in _KNOWN_CODECS:
+    if codec not in CODECS:
         return None
     buffer = pa.py_buffer(data)
     found = np.empty((len(data) // ROW_BYTES, FOUND_ITEMS), dtype=np.int64)
-    count = find_chunk_rows(bytes_of(buffer), codec == "lz4", MAGIC, found)
+    count = find_chunk_rows(view(buffer, "|u1", 1, 0, buffer.size), codec == "lz4", MAGIC, found)
     return None if count < 0 else _rows_of_runs(buffer, found[:count])
 
 

@@ -28,7 +28,7 @@ from pyspark_pipeline.exchange.chunk_row import ChunkRow
 from pyspark_pipeline.exchange.codec import plain_bytes
 from pyspark_pipeline.exchange.messages import GroupedMessages
 from pyspark_pipeline.kernels.buffers import allocate
-from pyspark_pipeline.kernels.chunk_row_streams import BLOCK_BYTES, ROW_BYTES, write_streams
+from pyspark_pipeline.kernels.chunk_row_streams import BLOCK_BYTES, CODECS, ROW_BYTES, write_streams
 from pyspark_pipeline.memory import BufferedBytes, MemoryTracker
 
 _BUFFER_BYTES = 1 << 20
@@ -36,8 +36,6 @@ _BUFFER_BYTES = 1 << 20
 _CHECKSUMS: dict[str | None, Callable[[Any, int], int]] = {
     "ADLER32": zlib.adler32, "CRC32": zlib.crc32, None: lambda _piece, checksum: checksum
 }  # fmt: skip
-#: The codecs whose streams :mod:`~pyspark_pipeline.kernels.chunk_row_streams` writes.
-_KNOWN_CODECS = ("lz4", None)
 _FIRST = {"ADLER32": 1, "CRC32": 0, None: 0}
 
 
@@ -80,7 +78,7 @@ class MapOutput:
     def add(self, row: ChunkRow | GroupedMessages) -> None:
         """Add a chunk row to its partition, or grouped messages to theirs."""
         if isinstance(row, GroupedMessages):
-            if self._counts["records"] or self._file.codec not in _KNOWN_CODECS:
+            if self._counts["records"] or self._file.codec not in CODECS:
                 self._add_each(row)
             else:
                 self._add_alone(row)

@@ -34,7 +34,7 @@ from pyspark_pipeline.kernels.batch_messages import (
     measure_messages,
     write_messages,
 )
-from pyspark_pipeline.kernels.buffers import allocate, allocate_zeros, rows_only, view
+from pyspark_pipeline.kernels.buffers import allocate, allocate_zeros, rows_only
 
 #: Messages of fewer bytes are made and read together.
 SMALL_BYTES = 8 << 10
@@ -213,8 +213,3 @@ def _gathered(messages: Messages, header: int, schema: pa.Schema) -> pa.RecordBa
         for kind, parts, nulls in zip(schema.types, buffers, totals[:, NULLS], strict=True)
     ]
     return pa.RecordBatch.from_arrays(made, schema=schema)
-
-
-def bytes_of(buffer: pa.Buffer) -> UInt8Array:
-    """View the bytes of a buffer."""
-    return view(buffer, "|u1", 1, 0, buffer.size)

@@ -13,6 +13,9 @@ from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.words import load_word, store_word, swap_bytes
 from pyspark_pipeline.kernels.xxhash32 import xxhash32
 
+#: The codecs whose streams these kernels know.
+CODECS = ("lz4", None)
+
 #: Bytes before the data: the size and seven words; the header of a block.
 ROW_BYTES, BLOCK_BYTES = 60, 21
 _SIZE_BYTES = 4

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 import pyspark_pipeline
 from tests.support.compare import difference
 from tests.support.conversion import summary_of
-from tests.support.sessions import ENABLED, configured, time_limit
+from tests.support.sessions import ENABLED, configured
 from tests.support.tables import TableShelf
 
 _ROWS = 6000
@@ -36,11 +36,8 @@ _VANILLA = {ENABLED: "false", "spark.sql.parquet.filterPushdown": "false"}
 
 
 @pytest.fixture(autouse=True)
-def _engine(vanilla_only: bool, spark: SparkSession) -> Iterator[None]:
-    if vanilla_only:
-        pytest.skip("needs the extension")
-    with time_limit(spark):
-        yield
+def _cleared(limited_extension: None, spark: SparkSession) -> Iterator[None]:
+    yield
     spark.catalog.clearCache()
 
 

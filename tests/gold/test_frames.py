@@ -8,7 +8,7 @@ import stat
 import threading
 import time
 from ast import literal_eval
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +27,13 @@ from pyspark_pipeline.cli.main import main
 from pyspark_pipeline.spark.profile import fragments
 from tests.support.compare import difference
 from tests.support.conversion import summary_of
-from tests.support.sessions import ENABLED, configured, run, time_limit
+from tests.support.sessions import ENABLED, configured, run
 from tests.support.tables import TableShelf
 
 Action = Callable[[SparkSession, DataFrame, Path], Any]
 
 
-@pytest.fixture(autouse=True)
-def _engine(vanilla_only: bool, spark: SparkSession) -> Iterator[None]:
-    if vanilla_only:
-        pytest.skip("needs the extension")
-    with time_limit(spark):
-        yield
+pytestmark = pytest.mark.usefixtures("limited_extension")
 
 
 def _grouped(frame: DataFrame) -> DataFrame:

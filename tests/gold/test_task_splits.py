@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,12 @@ from pyspark.sql import SparkSession
 
 from tests.support.compare import difference
 from tests.support.conversion import summary_of
-from tests.support.sessions import ENABLED, configured, time_limit
+from tests.support.sessions import ENABLED, configured
 
 _ROWS = 20_000
 
 
-@pytest.fixture(autouse=True)
-def _engine(vanilla_only: bool, spark: SparkSession) -> Iterator[None]:
-    if vanilla_only:
-        pytest.skip("needs the extension")
-    with time_limit(spark):
-        yield
+pytestmark = pytest.mark.usefixtures("limited_extension")
 
 
 @pytest.fixture(scope="module")

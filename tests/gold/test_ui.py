@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.sessions import ENABLED, configured, time_limit
+from tests.support.sessions import ENABLED, configured
 
 ROWS = "number of output rows"
 
@@ -31,12 +30,7 @@ class Box:
         return [value.replace(",", "") for name, value in self.metrics if name == metric]
 
 
-@pytest.fixture(autouse=True)
-def _engine(vanilla_only: bool, spark: SparkSession) -> Iterator[None]:
-    if vanilla_only:
-        pytest.skip("needs the extension")
-    with time_limit(spark):
-        yield
+pytestmark = pytest.mark.usefixtures("limited_extension")
 
 
 @pytest.fixture(scope="module")
