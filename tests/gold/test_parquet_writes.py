@@ -356,6 +356,23 @@ def test_failed_writes_leave_nothing(spark: SparkSession, rows: DataFrame, tmp_p
         assert failures[0] == failures[1], name
 
 
+def test_an_interrupted_task_deletes_its_staging_folder(spark: SparkSession, tmp_path: Path) -> None:
+    """Otherwise the committer does not delete the files that the task has moved already."""
+    folder = tmp_path / "staging"
+    folder.mkdir()
+    (folder / "file").write_text("rows")
+    jvm: Any = spark._jvm
+    package = jvm.org.apache.spark.sql.pysparkpipeline
+    hadoop = spark._jsc.hadoopConfiguration()
+    staging = package.StagingFolder(jvm.java.io.File(str(folder)), jvm.scala.Option.empty(), hadoop)
+    jvm.java.lang.Thread.currentThread().interrupt()
+    try:
+        staging.delete()
+    finally:
+        jvm.java.lang.Thread.interrupted()
+    assert not folder.exists()
+
+
 def _left_in(folder: Path) -> list[Path]:
     """Return the files that are left when the other tasks of a failed job have been killed, too.
 

@@ -1,13 +1,13 @@
 package org.apache.spark.sql.pysparkpipeline
 
-import java.io.{File, IOException}
+import java.io.File
 import java.nio.file.Files
 import java.util.UUID
 
 import scala.util.Try
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileAlreadyExistsException, LocalFileSystem, Path}
+import org.apache.hadoop.fs.{FileAlreadyExistsException, FileUtil, LocalFileSystem, Path}
 import org.apache.hadoop.io.IOUtils
 import org.apache.hadoop.mapreduce.lib.output.FileOutputCommitter
 import org.apache.parquet.hadoop.ParquetOutputFormat
@@ -49,11 +49,13 @@ class StagingFolder(val folder: File, workPath: Option[File], hadoop: Configurat
     Files.delete(from.toPath)
   }
 
-  /** Delete the folder with its files, and the task's own folder if it is empty. Repeatable. */
+  /**
+   * Delete the folder with its files, and the task's own folder if it is empty. Repeatable. Files stay if a killed worker
+   * still writes them: the committer deletes the task's folder. Nothing is raised, also in a thread that is interrupted, for
+   * which Spark's own deletion, a process of `rm`, raises before the committer has deleted the files of the task.
+   */
   def delete(): Unit = if (folder.exists()) {
-    try Utils.deleteRecursively(folder) catch {
-      case _: IOException => // a killed worker may write into it; the committer deletes the task's folder
-    }
+    FileUtil.fullyDelete(folder)
     workPath.foreach(_.delete())
   }
 }
