@@ -13,6 +13,7 @@ import numpy as np
 
 from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array, UInt32Array
 from pyspark_pipeline.kernels.jit import kernel
+from pyspark_pipeline.kernels.unpack import GROUP_BYTES, MOST_BITS, unpack_groups
 from pyspark_pipeline.kernels.words import load_word, read_varint, store_word
 
 #: Columns of a table of pages.
@@ -34,7 +35,6 @@ _STOP, _TRUE, _FALSE, _BYTE, _SHORT, _INT, _LONG, _DOUBLE, _BINARY, _STRUCT = 0,
 _DATA_HEADER, _DICTIONARY_HEADER, _DATA_HEADER_V2 = 5, 7, 8
 _WORD_BYTES = 8
 _LARGEST = 2**31 - 1
-_BITS_AT_ONCE = 58  # of a word from any bit of its first byte on, and one more
 
 
 @kernel
@@ -191,9 +191,6 @@ def read_runs(page: UInt8Array, end: int, width: int, state: Int64Array, out: An
     at, left, value, bit = state[AT], state[LEFT], state[VALUE], state[BIT]
     start, step = np.uint64(page.ctypes.data), np.uint64(width)
     mask, found = (np.uint64(1) << step) - np.uint64(1), np.uint64(0)
-    at_once = 8  # values of a word; an unsigned index needs no test for a negative one
-    while at_once * width >= _BITS_AT_ONCE:
-        at_once >>= 1
     done, rows = 0, out.shape[0]
     while done < rows:
         if left == 0:
@@ -213,33 +210,15 @@ def read_runs(page: UInt8Array, end: int, width: int, state: Int64Array, out: An
             return -1
         last = (page.shape[0] - _WORD_BYTES) * 8  # where the first bit of a whole word may be
         stop = done + count
-        if at_once == 8:
-            while done + 8 <= stop and bit <= last:
-                word = load_word(start + np.uint64(bit >> 3)) >> np.uint64(bit & 7)
-                for number in range(8):
-                    out[np.uint64(done + number)] = word & mask
-                    found |= word & mask
-                    word >>= step
-                bit += 8 * width
-                done += 8
-        elif at_once == 4:
-            while done + 4 <= stop and bit <= last:
-                word = load_word(start + np.uint64(bit >> 3)) >> np.uint64(bit & 7)
-                for number in range(4):
-                    out[np.uint64(done + number)] = word & mask
-                    found |= word & mask
-                    word >>= step
-                bit += 4 * width
-                done += 4
-        elif at_once == 2:
-            while done + 2 <= stop and bit <= last:
-                word = load_word(start + np.uint64(bit >> 3)) >> np.uint64(bit & 7)
-                out[np.uint64(done)] = word & mask
-                out[np.uint64(done + 1)] = (word >> step) & mask
-                found |= (word | (word >> step)) & mask
-                bit += 2 * width
-                done += 2
         while done < stop:
+            groups = 0
+            if 0 < width <= MOST_BITS and bit & 7 == 0:
+                groups = min((stop - done) >> 3, (page.shape[0] - GROUP_BYTES - (bit >> 3)) // width + 1)
+            if groups > 0:
+                found |= unpack_groups(start + np.uint64(bit >> 3), groups, width, out, done)
+                bit += 8 * groups * width
+                done += 8 * groups
+                continue
             if bit <= last:
                 word = load_word(start + np.uint64(bit >> 3))
             else:
