@@ -59,10 +59,12 @@ from pyspark_pipeline.expressions import (
     utf8,
 )
 from pyspark_pipeline.expressions.compile import (
+    CompiledCondition,
     CompiledExpressions,
     CompiledPredicate,
     can_raise,
     compile_column_tests,
+    compile_condition,
     compile_expressions,
     compile_predicate,
     gains_from_unscaled,
@@ -72,6 +74,7 @@ from pyspark_pipeline.expressions.failures import first_failure
 from pyspark_pipeline.expressions.registry import ExpressionSettings, function, manifest
 
 __all__ = [
+    "CompiledCondition",
     "CompiledExpressions",
     "CompiledPredicate",
     "ExpressionSettings",
@@ -87,6 +90,7 @@ __all__ = [
     "charsets",
     "comparison",
     "compile_column_tests",
+    "compile_condition",
     "compile_expressions",
     "compile_predicate",
     "conditional",

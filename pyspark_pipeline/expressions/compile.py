@@ -21,7 +21,8 @@ from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel
 from pyspark_pipeline.expressions.text_bytes import with_text_arguments
 from pyspark_pipeline.expressions.unscaled import UnscaledTypes, drop_columns, to_decimal128, unscale_values
 from pyspark_pipeline.expressions.values import flags, to_array, truth
-from pyspark_pipeline.kernels.arrays import Int32Array
+from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array
+from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal, columns_read
 
 _ONE_ROW = Frame(1, lambda ordinal: pa.nulls(1))
@@ -51,6 +52,30 @@ class CompiledExpressions:
     def _columns(self, chunk: pa.RecordBatch) -> list[pa.Array]:
         frame = Frame.of_chunk(chunk)
         return [to_array(frame.value(node), chunk.num_rows) for node in self.nodes]
+
+
+class CompiledCondition:
+    """A boolean expression whose flags say for which rows it is true; immutable, so that drivers share it."""
+
+    __slots__ = ("_expressions", "_tests")
+
+    def __init__(self, expressions: CompiledExpressions, tests: Sequence[ColumnTest]) -> None:
+        """``tests``, if there are any, select the same rows as the expression."""
+        self._expressions = expressions
+        self._tests = tests
+
+    def flags(self, chunk: pa.RecordBatch) -> UInt8Array:
+        """Return 1 for each row for which the condition is true, else 0: uint8, shape (rows,).
+
+        Raise the :class:`SparkConditionError` of the first row for which Spark raises.
+        """
+        tested = [(test, chunk.column(test.ordinal)) for test in self._tests]
+        if tested and all(test.accepts(column) for test, column in tested):
+            mask = allocate(chunk.num_rows, np.uint8)
+            mask.fill(1)
+            if all(test.apply(column, mask) for test, column in tested):
+                return mask
+        return flags(pc.fill_null(self._expressions.evaluate(chunk)[0], False)).view(np.uint8)
 
 
 def _on_slices(evaluate: Callable[[pa.RecordBatch], object], chunk: pa.RecordBatch) -> Callable[[int, int], object]:
@@ -278,6 +303,14 @@ def compile_predicate(
     selection = SelectionMask(tests, frozenset(unused_columns) - read_later) if tests else None
     remaining = [nodes[index] for index in others]
     return CompiledPredicate(remaining, selection, unscaled, unused_columns, sorted(left))
+
+
+def compile_condition(expr: Expr, settings: ExpressionSettings) -> CompiledCondition:
+    """Compile a boolean expression; raise :class:`UnsupportedPlanError` if it is not supported."""
+    conjuncts = split_conjuncts(expr)
+    tests = compile_column_tests(conjuncts, settings)
+    are_all = sum(len(test.nodes) for test in tests) == len(conjuncts)
+    return CompiledCondition(compile_expressions([expr], settings), tests if are_all else ())
 
 
 def _column_not_null(expr: Expr) -> int | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array, UInt64Array
+from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.jit import kernel
 
 
@@ -62,6 +63,14 @@ def keep_codes_or_null(
         bit = np.uint64(skip + i)
         valid = (bits[bit >> np.uint64(3)] >> np.uint8(bit & np.uint64(7))) & np.uint8(1)
         mask[i] &= accepted[np.uint64(indices[i] if valid else null)]
+
+
+def row_numbers(mask: UInt8Array) -> Int32Array:
+    """Return the numbers of the rows that the mask, 1 or 0 for each, selects, ascending, shape (rows,)."""
+    if mask.ctypes.data & 7:
+        mask = mask.copy()  # kernels take aligned words
+    found = allocate(mask.size, np.int32)
+    return found[: selected_rows(mask, mask[: mask.size & ~7].view(np.uint64), found)]
 
 
 @kernel

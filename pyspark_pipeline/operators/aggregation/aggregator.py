@@ -9,24 +9,32 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pyspark_pipeline.errors import EngineBugError, SparkConditionError
 from pyspark_pipeline.exec.operator import Chunk
-from pyspark_pipeline.expressions import CompiledExpressions, ExpressionSettings, compile_expressions
-from pyspark_pipeline.kernels.arrays import BoolArray, Int64Array
+from pyspark_pipeline.expressions import (
+    CompiledCondition,
+    CompiledExpressions,
+    ExpressionSettings,
+    compile_condition,
+    compile_expressions,
+)
+from pyspark_pipeline.expressions.unscaled import drop_columns
+from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import count_nulls, make_chunk
 from pyspark_pipeline.kernels.dependent_keys import DependentKeyTable
 from pyspark_pipeline.kernels.key_runs import run_starts
+from pyspark_pipeline.kernels.row_ranges import row_numbers
+from pyspark_pipeline.kernels.take import take_rows
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators.aggregation.functions import build_function
 from pyspark_pipeline.operators.aggregation.functions.registry import AggregateFunction
 from pyspark_pipeline.operators.aggregation.functions.state import Groups, State, StateInput, StatePool
-from pyspark_pipeline.plan.expr import ColumnRef, Expr
+from pyspark_pipeline.plan.expr import ColumnRef, Expr, columns_read
 from pyspark_pipeline.plan.nodes import Aggregate, AggregateCall, Field, Node, Settings
 
 NULL_KEYS = declare_counter("null_keys", "NULLs in the key columns of an aggregation", unit="values")
@@ -35,47 +43,62 @@ NULL_KEYS = declare_counter("null_keys", "NULLs in the key columns of an aggrega
 _FilteredRows = tuple[BoolArray, list[pa.Array]]
 
 
+class _ChosenRows(NamedTuple):
+    """The rows that pass a filter, by flags and by numbers (None: all), and their argument columns."""
+
+    flags: BoolArray
+    numbers: Int32Array | None
+    columns: list[pa.Array]
+
+
 _Evaluated = TypeVar("_Evaluated")
 
 
-def _passed(condition: CompiledExpressions | None, chunk: Chunk) -> pa.Array:
-    """Return which rows pass a filter, if there is one; boolean, without NULLs."""
-    if condition is None:
-        return pa.array(np.ones(chunk.num_rows, dtype=np.bool_))
-    return pc.fill_null(condition.evaluate(chunk)[0], False)
+def _passed(condition: CompiledCondition | None, chunk: Chunk) -> UInt8Array:
+    """Return 1 for each row that passes a filter, if there is one, else 0."""
+    return np.ones(chunk.num_rows, dtype=np.uint8) if condition is None else condition.flags(chunk)
 
 
-def _of_passed(evaluate: Callable[[Chunk], _Evaluated], chunk: Chunk, passed: pa.Array) -> _Evaluated:
-    """Evaluate the rows of a chunk that passed; an error has the number of rows of the chunk before its row."""
+def _of_rows(evaluate: Callable[[Chunk], _Evaluated], chunk: Chunk, rows: Int32Array) -> _Evaluated:
+    """Evaluate the rows of a chunk with these numbers; an error has the number of rows of the chunk before its row."""
     try:
-        return evaluate(chunk.filter(passed))
+        return evaluate(take_rows(chunk, rows))
     except SparkConditionError as error:
-        error.rows_before = int(np.flatnonzero(np.asarray(passed))[error.rows_before])
+        error.rows_before = int(rows[error.rows_before])
         raise
 
 
 class _FilteredInputs:
-    """The states updated under one filter: their arguments are evaluated only for rows that pass it."""
+    """The states updated under one filter: their arguments are evaluated only for rows that pass it.
 
-    def __init__(self, condition: CompiledExpressions, arguments: _Arguments) -> None:
+    ``has_groups``: else all rows are of one group.
+    """
+
+    def __init__(self, condition: CompiledCondition, arguments: _Arguments, has_groups: bool) -> None:
         self._condition = condition
         self._arguments = arguments
+        self._has_groups = has_groups
 
-    def evaluate(self, chunk: Chunk) -> _FilteredRows | None:
-        """Return a mask of the rows that pass and their argument columns; None if no row passes."""
+    def evaluate(self, chunk: Chunk) -> _ChosenRows | None:
+        """Return the rows that pass and their argument columns; None if no row passes."""
         passed = _passed(self._condition, chunk)
-        if passed.true_count == 0:
+        numbers = row_numbers(passed)
+        if not numbers.size:
             return None
-        return np.asarray(passed), _of_passed(self._arguments.evaluate, chunk, passed)[1]
+        if numbers.size == chunk.num_rows:
+            return _ChosenRows(passed.view(np.bool_), None, self._arguments.evaluate(chunk)[1])
+        read = drop_columns(chunk, set(range(chunk.num_columns)) - self._arguments.columns_read)
+        return _ChosenRows(passed.view(np.bool_), numbers, _of_rows(self._arguments.evaluate, read, numbers)[1])
 
-    def update(self, groups: Int64Array, passed: _FilteredRows | None) -> None:
+    def update(self, groups: Int64Array, passed: _ChosenRows | None) -> None:
         """Update the states with the result of :meth:`evaluate`."""
         if passed is None:
             self._arguments.filter_rows(groups, np.zeros(groups.size, dtype=np.bool_))
-        else:
-            rows, columns = passed
-            self._arguments.filter_rows(groups, rows)
-            self._arguments.update(groups[rows], columns)
+            return
+        self._arguments.filter_rows(groups, passed.flags)
+        if passed.numbers is not None:
+            groups = groups[passed.numbers] if self._has_groups else groups[: passed.numbers.size]
+        self._arguments.update(groups, passed.columns)
 
 
 class _ArgumentProgram:
@@ -89,6 +112,7 @@ class _ArgumentProgram:
                 distinct.setdefault(argument, len(distinct))
         self.ordinals = [[distinct[argument] for argument in state_input.arguments] for state_input in inputs]
         exprs = [*grouping, *distinct]
+        self.columns_read = columns_read(exprs)
         self.compiled: CompiledExpressions | None = compile_expressions(exprs, settings) if exprs else None
 
 
@@ -96,7 +120,7 @@ class _PartlyRead:
     """The states updated under one filter, of which an argument fails: Spark evaluates some only in some rows."""
 
     def __init__(
-        self, condition: CompiledExpressions | None, inputs: Sequence[StateInput], settings: ExpressionSettings
+        self, condition: CompiledCondition | None, inputs: Sequence[StateInput], settings: ExpressionSettings
     ) -> None:
         self._condition = condition
         others = [
@@ -111,7 +135,8 @@ class _PartlyRead:
         """Return a mask of the rows that pass, and the arguments that Spark evaluates in all of these."""
         passed = _passed(self._condition, chunk)
         others = self._others.compiled
-        return np.asarray(passed), [] if others is None else _of_passed(others.evaluate, chunk, passed)
+        columns = [] if others is None else _of_rows(others.evaluate, chunk, row_numbers(passed))
+        return passed.view(np.bool_), columns
 
     def update(self, chunk: Chunk, groups: Int64Array, passed: _FilteredRows, inputs: Sequence[StateInput]) -> None:
         """Update the states with the result of :meth:`evaluate`; raise an error only of a row that Spark evaluates."""
@@ -141,7 +166,7 @@ class AggregateProgram:
         pool, _ = self.make_states()
         self.arguments = _ArgumentProgram(node.grouping, pool.inputs.get(None, []), compiled)
         self.filters = [
-            (condition, compile_expressions([condition], compiled), _ArgumentProgram((), fed, compiled))
+            (condition, compile_condition(condition, compiled), _ArgumentProgram((), fed, compiled))
             for condition, fed in pool.inputs.items()
             if condition
         ]
@@ -163,7 +188,7 @@ class AggregateProgram:
     def partly_read(self) -> list[tuple[Expr | None, _PartlyRead]]:
         """The filters, and the states updated under each."""
         settings = ExpressionSettings.of(self.settings)
-        conditions: dict[Expr | None, CompiledExpressions] = {key: compiled for key, compiled, _ in self.filters}
+        conditions: dict[Expr | None, CompiledCondition] = {key: compiled for key, compiled, _ in self.filters}
         return [(key, _PartlyRead(conditions.get(key), fed, settings)) for key, fed in self._inputs.items()]
 
     def make_states(self) -> tuple[StatePool, list[AggregateFunction]]:
@@ -180,6 +205,7 @@ class _Arguments:
         self._inputs = inputs
         self._argument_ordinals = program.ordinals
         self._compiled = program.compiled
+        self.columns_read = program.columns_read
 
     def evaluate(self, chunk: Chunk) -> tuple[list[pa.Array], list[pa.Array]]:
         """Return the key columns and the argument columns of a chunk."""
@@ -207,12 +233,13 @@ class Aggregator:
         inputs = self._pool.inputs
         self._arguments = _Arguments(program.arguments, inputs.get(None, []))
         self._filtered = [
-            _FilteredInputs(compiled, _Arguments(arguments, inputs[condition]))
+            _FilteredInputs(compiled, _Arguments(arguments, inputs[condition]), bool(node.grouping))
             for condition, compiled, arguments in program.filters
         ]
         self._results = program.results
         self._program, self._inputs = program, inputs
         self.table = DependentKeyTable([expr.type.arrow for expr in node.grouping]) if node.grouping else None
+        self._one_group: Int64Array = np.zeros(0, dtype=np.int64)
         self.rows = 0
         #: Runs of rows with equal keys, as far as they were counted; see :meth:`add`.
         self.runs = 0
@@ -263,7 +290,11 @@ class Aggregator:
         return count_nulls(keys)
 
     def _groups(self, keys: Sequence[pa.Array], rows: int) -> Int64Array:
-        return np.zeros(rows, dtype=np.int64) if self.table is None else self.table.group_ids(keys)
+        if self.table is not None:
+            return self.table.group_ids(keys)
+        if self._one_group.size < rows:
+            self._one_group = np.zeros(rows, dtype=np.int64)
+        return self._one_group[:rows]
 
     def _add_before(self, error: SparkConditionError, chunk: Chunk) -> None:
         """Add the rows before that with the error: an earlier one may overflow a sum."""
@@ -288,7 +319,7 @@ class Aggregator:
         self._merge(chunk, groups)
         return count_nulls(keys)
 
-    def _evaluate(self, chunk: Chunk) -> tuple[list[pa.Array], list[pa.Array], list[_FilteredRows | None]]:
+    def _evaluate(self, chunk: Chunk) -> tuple[list[pa.Array], list[pa.Array], list[_ChosenRows | None]]:
         """Return the key columns, the argument columns, and the argument columns of every filter."""
         keys, columns = self._arguments.evaluate(chunk)
         return keys, columns, [feed.evaluate(chunk) for feed in self._filtered]
@@ -321,7 +352,7 @@ class Aggregator:
         groups: Int64Array,
         count: int,
         columns: Sequence[pa.Array],
-        filtered: Sequence[_FilteredRows | None],
+        filtered: Sequence[_ChosenRows | None],
     ) -> None:
         self.rows += chunk.num_rows
         for state in self._pool.states:

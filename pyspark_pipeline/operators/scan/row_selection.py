@@ -51,9 +51,7 @@ class RowSelection:
                 left = test.keep([column(ordinal) for ordinal in test.columns], mask, left)
         if left > self.MOST * rows:
             return None
-        found = allocate(rows, np.int32)
-        count = row_ranges.selected_rows(mask, mask[: rows & ~7].view(np.uint64), found)
-        return found[:count]
+        return row_ranges.row_numbers(mask)
 
     @staticmethod
     def _apply(
