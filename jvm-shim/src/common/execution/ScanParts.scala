@@ -44,11 +44,11 @@ object ScanParts {
   }
 
   /**
-   * Group the partitions by task. A task of several cores reads as many partitions if enough tasks remain to use all
-   * cores. While each core still runs `Turns` tasks, a task reads two, or more if the scan reads few of the columns:
-   * between two tasks a core waits as long as the engine needs for millions of values. Where nothing above sees how many
-   * tasks there are, the last ones are shorter than the first, so that all cores end at about the same time. Buckets are
-   * not grouped, nor are partitions on which an operator above depends.
+   * Group the partitions by task: between two tasks a core waits as long as the engine needs for millions of values. Where
+   * nothing above sees how many tasks there are, a task reads two partitions for each of its cores, or more if the scan
+   * reads few of the columns, and the last tasks are shorter than the first, so that all cores end at about the same time.
+   * Else only a task of several cores reads as many partitions, or more while each core still runs `Turns` tasks. Buckets
+   * are not grouped, nor are partitions on which an operator above depends.
    */
   private def grouped(scan: FileSourceScanExec, partitions: Seq[FilePartition]): Iterator[Seq[PartitionedFile]] = {
     val sc = scan.session.sparkContext
@@ -59,13 +59,16 @@ object ScanParts {
       partitions.iterator.map(_.files.toSeq)
     } else {
       val columns = math.max(2, scan.relation.dataSchema.defaultSize / math.max(1, scan.requiredSchema.defaultSize))
-      val many = math.min(cores.toLong * columns, partitions.length / (atOnce * Turns)).toInt
-      val most = math.max(1, math.max(many, math.min(cores, partitions.length / atOnce)))
-      val opening = scan.session.sessionState.conf.filesOpenCostInBytes
-      val least = LeastBytes * math.min(columns, MostTimes)
-      val canCut = !FileColumns.tellPlace(scan) && scan.relation.fileFormat.isInstanceOf[ParquetFileFormat]
-      if (areJoined) new TaskSplits(partitions, opening, most, least, atOnce, canCut).tasks.iterator
-      else alike(partitions, most, atOnce).map(_.flatMap(_.files.toSeq))
+      val most = math.min(cores.toLong * columns, partitions.length).toInt
+      if (areJoined) {
+        val opening = scan.session.sessionState.conf.filesOpenCostInBytes
+        val least = LeastBytes * math.min(columns, MostTimes)
+        val canCut = !FileColumns.tellPlace(scan) && scan.relation.fileFormat.isInstanceOf[ParquetFileFormat]
+        new TaskSplits(partitions, opening, most, least, atOnce, canCut).tasks.iterator
+      } else {
+        val many = math.max(math.min(most, partitions.length / (atOnce * Turns)), math.min(cores, partitions.length / atOnce))
+        alike(partitions, math.max(1, many), atOnce).map(_.flatMap(_.files.toSeq))
+      }
     }
   }
 
