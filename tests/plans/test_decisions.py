@@ -419,6 +419,72 @@ def test_a_global_aggregation_reads_rows_unless_groups_give_its_value(
     assert totals(query, settings)[1] == 0
 
 
+_EVEN = "(SELECT count(*) AS n, sum(p) AS q FROM facts WHERE g IN (2, 4))"
+_MANY = "(SELECT count(*) AS m, max(v) AS w FROM facts WHERE g > 4)"
+
+
+@pytest.fixture
+def filtered(spark: SparkSession, totals: Callable[..., tuple[int, int]], tmp_path: Path) -> Callable[..., list[int]]:
+    """Return a function that runs a query over the tables of ``totals``, and returns how many exchanges are reused, and
+    how many functions have filters. ``lists`` is a table with partitions by ``g``.
+    """
+    with configured(spark, {_OPTION + "enabled": "false"}):
+        spark.table("facts").write.partitionBy("g").parquet(str(tmp_path / "lists"))
+        spark.read.parquet(str(tmp_path / "lists")).createOrReplaceTempView("lists")
+
+    def run(query: str, settings: Mapping[str, str] | None = None) -> list[int]:
+        with configured(spark, {**_SETTINGS, **(settings or {})}):
+            frame = spark.sql(query)
+            frame.collect()
+            execution: Any = frame._jdf.queryExecution()  # type: ignore[operator]
+            plans = execution.executedPlan().toString(), execution.optimizedPlan().toString()
+            return [plans[0].count("ReusedExchange"), plans[1].count("FILTER (WHERE")]
+
+    return run
+
+
+@pytest.mark.parametrize("aqe", ["true", "false"])
+@pytest.mark.parametrize(
+    ("query", "functions"),
+    [
+        (f"SELECT * FROM {_EVEN}, {_MANY}", 4),
+        ("SELECT count(*) AS n FROM facts WHERE v = 1 UNION ALL SELECT count(*) FROM facts WHERE v = 2", 2),
+        (
+            f"SELECT * FROM (SELECT count(*) {_PAIRS} AND l.v = 1), (SELECT max(r.v) {_PAIRS} AND l.v > 2)"
+            f", (SELECT min(l.g) {_PAIRS} AND l.v = 2)",
+            3,
+        ),
+    ],
+)
+def test_global_aggregations_with_filters_of_the_same_columns_are_one(
+    filtered: Callable[..., list[int]], query: str, functions: int, aqe: str
+) -> None:
+    reused, filters = filtered(query, {"spark.sql.adaptive.enabled": aqe})
+    totals = query.count("(SELECT") or 2
+    assert filters == totals * functions and reused >= totals - 1, "each has the functions of all"
+
+
+@pytest.mark.parametrize(
+    ("query", "settings"),
+    [
+        (f"SELECT * FROM {_EVEN}, {_MANY}", {"spark.sql.exchange.reuse": "false"}),
+        (f"SELECT * FROM {_EVEN}, {_MANY}", {_OPTION + "enabled": "false"}),
+        (f"SELECT * FROM {_EVEN}, {_MANY.replace('g > 4', 'v > 4')}", {}),
+        (f"SELECT * FROM {_EVEN}, {_MANY.replace('WHERE g > 4', '')}", {}),
+        (f"SELECT * FROM {_EVEN}, {_MANY.replace('g > 4', '12 / (g + 1) > 1')}", {}),
+        (f"SELECT * FROM {_EVEN}, {_MANY.replace('max(v)', 'sum(k)')}", {}),
+        (f"SELECT * FROM {_EVEN}, {_MANY.replace('max(v)', 'count(DISTINCT v)')}", {}),
+        (f"SELECT * FROM {_EVEN}, {_MANY}".replace("facts", "lists"), {}),
+        (f"SELECT * FROM {_EVEN}, {_MANY.replace('WHERE', 'GROUP BY g HAVING')}", {}),
+        (f"SELECT (SELECT sum(l.d) {_PAIRS} AND l.v = 1), (SELECT sum(l.d) {_PAIRS} AND l.v = 2)", {}),
+    ],
+)  # fmt: skip
+def test_global_aggregations_stay_apart_unless_one_pass_gives_their_values(
+    filtered: Callable[..., list[int]], query: str, settings: Mapping[str, str]
+) -> None:
+    assert filtered(query, settings)[1] == 0
+
+
 _FROM = "FROM buyers JOIN sales ON buyer = b JOIN items ON sale = s"
 
 

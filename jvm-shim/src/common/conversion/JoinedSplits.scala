@@ -54,15 +54,18 @@ object JoinedSplits {
 
   private def hasSameParts(a: BaseAggregateExec): Boolean =
     a.requiredChildDistributionExpressions.isEmpty && a.aggregateExpressions.forall { e =>
-      e.mode == Partial && (e.aggregateFunction match {
-        case _: Count => true
-        case s: Sum => isInteger(s.child.dataType)
-        case a: Average => a.child.dataType.isInstanceOf[DecimalType] || isShort(a.child)
-        case m: Min => ExactTypes.containFlat(m.dataType)
-        case m: Max => ExactTypes.containFlat(m.dataType)
-        case _ => false
-      })
+      e.mode == Partial && isSameInParts(e.aggregateFunction)
     }
+
+  /** Return whether a function returns the same whatever parts its rows are aggregated in first. */
+  def isSameInParts(function: AggregateFunction): Boolean = function match {
+    case _: Count => true
+    case s: Sum => isInteger(s.child.dataType)
+    case a: Average => a.child.dataType.isInstanceOf[DecimalType] || isShort(a.child)
+    case m: Min => ExactTypes.containFlat(m.dataType)
+    case m: Max => ExactTypes.containFlat(m.dataType)
+    case _ => false
+  }
 
   /** Return whether doubles add the values exactly: unscaled decimals of so few digits, of up to 900 million rows. */
   private def isShort(value: Expression): Boolean = value match {

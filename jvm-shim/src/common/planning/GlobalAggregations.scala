@@ -169,7 +169,8 @@ private object SameRows {
     if (isKnown) Some(pairs) else None
   }
 
-  private def valueOf(column: NamedExpression): Expression = column match {
+  /** Return what a column of a projection is computed from. */
+  def valueOf(column: NamedExpression): Expression = column match {
     case Alias(child, _) => child
     case other => other
   }

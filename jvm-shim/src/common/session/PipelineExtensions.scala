@@ -2,18 +2,21 @@ package org.pysparkpipeline
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, EarlyReduction, EmptyAggregations,
-  GlobalAggregations, GuardedRule, GuardedStrategy, JoinOrder, PlacementSensitiveJoins, ScalarSubqueries, SemiJoinReduction,
-  SessionSettings, SharedAggregationStrategy, SharedAggregations, SingleJoinStrategy, StagePreparation, UnionCoalescing}
+  FilteredTotalStrategy, FilteredTotals, GlobalAggregations, GuardedRule, GuardedStrategy, JoinOrder,
+  PlacementSensitiveJoins, ScalarSubqueries, SemiJoinReduction, SessionSettings, SharedAggregationStrategy,
+  SharedAggregations, SingleJoinStrategy, StagePreparation, UnionCoalescing}
 
 /**
  * Adds the extension's rules to Spark's planning, in the order in which they run:
  *
- *  1. `PlacementSensitiveJoins` (optimizer) marks the joins that must not be broadcast, `ScalarSubqueries` the plans that
- *     return one row. `SharedAggregations` moves filters of NULL keys above aggregations that occur twice, `JoinOrder` joins
+ *  1. `PlacementSensitiveJoins` (optimizer) marks the joins that must not be broadcast, `FilteredTotals` computes global
+ *     aggregations of the same rows with different filters in one, `ScalarSubqueries` marks the plans that return one row,
+ *     `SharedAggregations` moves filters of NULL keys above aggregations that occur twice, `JoinOrder` joins
  *     wide tables last, `EarlyReduction` inserts semi joins that drop rows earlier than a join above would,
  *     `GlobalAggregations` computes global aggregations of scalar subqueries from groups that the query computes anyway.
  *  2. `BroadcastStrategy` (planner strategy) plans broadcast joins for the other joins if the engine can broadcast a side,
- *     `SharedAggregationStrategy` the filters that `SharedAggregations` moved, `SingleJoinStrategy` hash joins for scalar
+ *     `SharedAggregationStrategy` the filters that `SharedAggregations` moved, `FilteredTotalStrategy` the aggregations of
+ *     `FilteredTotals`, `SingleJoinStrategy` hash joins for scalar
  *     subqueries whose rows are too many to broadcast.
  *  3. `StagePreparation` (query-stage preparation, AQE on) receives the whole physical plan after `EnsureRequirements`,
  *     and again at every replan; it converts each supported operator to a `PipelineOperatorExec` and its exchanges to
@@ -32,8 +35,10 @@ class PipelineExtensions extends (SparkSessionExtensions => Unit) {
     SessionSettings.applyWithoutPlugin()
     extensions.injectPlannerStrategy(_ => new GuardedStrategy(new BroadcastStrategy))
     extensions.injectPlannerStrategy(_ => new GuardedStrategy(SharedAggregationStrategy))
+    extensions.injectPlannerStrategy(_ => new GuardedStrategy(FilteredTotalStrategy))
     extensions.injectPlannerStrategy(_ => new GuardedStrategy(SingleJoinStrategy))
     extensions.injectPreCBORule(_ => new GuardedRule(PlacementSensitiveJoins))
+    extensions.injectPreCBORule(_ => new GuardedRule(FilteredTotals))
     extensions.injectPreCBORule(_ => new GuardedRule(ScalarSubqueries))
     extensions.injectPreCBORule(_ => new GuardedRule(SharedAggregations))
     extensions.injectPreCBORule(_ => new GuardedRule(JoinOrder))
