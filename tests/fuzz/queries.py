@@ -34,7 +34,7 @@ COLUMNS = {
     "texts": {"int": ["id", "len"], "text": ["s", "s2", "flag", "good"]},
     "times": {"int": ["id", "days"], "date": ["d", "d2"], "stamp": ["ts", "ts2"], "small": ["sdays"]},
 }
-_LITERALS = {
+LITERALS = {
     "int": ["0", "1", "-3", "7", "100"],
     "long": ["0L", "5L", "-900L"],
     "small": ["CAST(2 AS SMALLINT)", "CAST(-1 AS SMALLINT)"],
@@ -119,7 +119,7 @@ class QueryMaker:
 
     def _of(self, kind: str, depth: int) -> str:
         if depth == 0 or self._chance(0.25):
-            return self._random.choice(_LITERALS[kind]) if self._chance(0.25) else self._column(kind)
+            return self._random.choice(LITERALS[kind]) if self._chance(0.25) else self._column(kind)
         makers: list[Callable[[str, int], str]] = [self._case, self._coalesce, self._if]
         if kind == "bool":
             makers = [lambda _kind, size: self._condition(size)]
@@ -154,7 +154,7 @@ class QueryMaker:
 
     def _listed(self, depth: int) -> str:
         kind = self._random.choice(self._kinds)
-        items = [self._random.choice(_LITERALS[kind]) for _ in range(self._random.randint(1, 3))]
+        items = [self._random.choice(LITERALS[kind]) for _ in range(self._random.randint(1, 3))]
         if self._chance(0.2):
             items.append("NULL")
         return f"({self._of(kind, depth)} {self._random.choice(['', 'NOT '])}IN ({', '.join(items)}))"
@@ -165,7 +165,7 @@ class QueryMaker:
             operator = self._random.choice("+-*/%")
         safe = self._wild or kind in ("double", "float")
         left = self._of(kind, depth if safe else 0)
-        right = self._of(kind, depth) if safe else self._random.choice(_LITERALS[kind])
+        right = self._of(kind, depth) if safe else self._random.choice(LITERALS[kind])
         if self._table in ("numbers", "texts") and not safe:
             operator, right = "%", "7"
         result = f"({left} {operator} {right})"

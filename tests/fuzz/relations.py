@@ -6,7 +6,7 @@ unspecified. Tables are limited to a few dozen rows, so that joins over few dist
 
 from __future__ import annotations
 
-from tests.fuzz.queries import COLUMNS, Query, QueryMaker
+from tests.fuzz.queries import COLUMNS, LITERALS, Query, QueryMaker
 
 _INNER = ["JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]
 _LEFT_ONLY = ["LEFT SEMI JOIN", "LEFT ANTI JOIN"]
@@ -32,7 +32,7 @@ class RelationMaker(QueryMaker):
     def query(self) -> Query:
         """Build one query with its settings."""
         shapes = [self._joined, self._joined, self._joined, self._joined_groups, self._united, self._distinct]
-        shapes += [self._subqueried, self._windowed, self._windowed]
+        shapes += [self._subqueried, self._windowed, self._windowed, self._totals]
         sql, rows = self._random.choice(shapes)()
         settings = {
             "spark.sql.autoBroadcastJoinThreshold": self._random.choice(["-1", "10485760"]),
@@ -154,6 +154,30 @@ class RelationMaker(QueryMaker):
             values = "count(*), count(v0), min(k0)" + (", count(DISTINCT v1)" if self._chance(0.5) else "")
             return f"SELECT {names}, {values} FROM (SELECT {inner} FROM {relation}) GROUP BY {sets}", "exact"
         return f"SELECT {', '.join(keys + calls)} FROM {relation}{self._where()}{self._group(len(keys))}", "approximate"
+
+    def _totals(self) -> tuple[str, str]:
+        """Build global aggregations of the same rows with different filters: joined, united, or scalar subqueries."""
+        relation = self._side(40)
+        if self._chance(0.4):
+            left, side = self._column("int"), self._side(40)
+            relation += f" JOIN {side} ON {left} = {self._random.choice(self._own['int'])}"
+        kind = self._random.choice([kind for kind in ("int", "small", "text", "date") if kind in self._columns])
+        column, also = self._column(kind), f" AND {self._condition(1)}" if self._chance(0.4) else ""
+        called = [self._call() for _ in range(self._random.randint(1, 2))]
+        totals = []
+        for number in range(self._random.randint(2, 4)):
+            test = f"{self._random.choice(['=', '<>', '<', '>='])} {self._random.choice(LITERALS[kind])}"
+            calls = called if self._chance(0.7) else [self._call() for _ in called]
+            named = ", ".join(f"{call} AS a{number}_{index}" for index, call in enumerate(calls))
+            totals.append((named, f"FROM {relation} WHERE {column} {test}{also}"))
+        form = self._random.choice(["joined", "joined", "united", "scalar", "scalar"])
+        if form == "joined":
+            tables = ", ".join(f"(SELECT {named} {rows}) t{number}" for number, (named, rows) in enumerate(totals))
+            return f"SELECT * FROM {tables}", "approximate"
+        if form == "united":
+            return " UNION ALL ".join(f"SELECT {', '.join(called)} {rows}" for _, rows in totals), "approximate"
+        values = (f"(SELECT {call} {rows}) AS v{number}" for number, (_, rows) in enumerate(totals) for call in called)
+        return f"SELECT {', '.join(values)}", "approximate"
 
     def _first_rows(self, sql: str, unique: list[str]) -> tuple[str, str]:
         """Return ``sql``, or sort it by columns that order its rows totally, sometimes with a LIMIT."""
