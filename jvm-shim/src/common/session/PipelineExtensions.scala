@@ -9,15 +9,15 @@ import org.apache.spark.sql.pysparkpipeline.{BroadcastStrategy, ColumnarHook, Ea
 /**
  * Adds the extension's rules to Spark's planning, in the order in which they run:
  *
- *  1. `PlacementSensitiveJoins` (optimizer) marks the joins that must not be broadcast, `FilteredTotals` computes global
+ *  1. `PlacementSensitiveJoins` (optimizer) marks the joins that must not be broadcast. `FilteredTotals` computes global
  *     aggregations of the same rows with different filters in one, `ScalarSubqueries` marks the plans that return one row,
- *     `SharedAggregations` moves filters of NULL keys above aggregations that occur twice, `JoinOrder` joins
- *     wide tables last, `EarlyReduction` inserts semi joins that drop rows earlier than a join above would,
- *     `GlobalAggregations` computes global aggregations of scalar subqueries from groups that the query computes anyway.
+ *     `SharedAggregations` moves filters of NULL keys above aggregations that occur twice, `JoinOrder` joins wide tables
+ *     last, `EarlyReduction` inserts semi joins that drop rows earlier than a join above would, `GlobalAggregations`
+ *     computes global aggregations of scalar subqueries from groups that the query computes anyway.
  *  2. `BroadcastStrategy` (planner strategy) plans broadcast joins for the other joins if the engine can broadcast a side,
- *     `SharedAggregationStrategy` the filters that `SharedAggregations` moved, `FilteredTotalStrategy` the aggregations of
- *     `FilteredTotals`, `SingleJoinStrategy` hash joins for scalar
- *     subqueries whose rows are too many to broadcast.
+ *     `SharedAggregationStrategy` the filters that `SharedAggregations` moved, `FilteredTotalStrategy` the aggregations
+ *     that `FilteredTotals` merged, `SingleJoinStrategy` hash joins for scalar subqueries whose rows are too many to
+ *     broadcast.
  *  3. `StagePreparation` (query-stage preparation, AQE on) receives the whole physical plan after `EnsureRequirements`,
  *     and again at every replan; it converts each supported operator to a `PipelineOperatorExec` and its exchanges to
  *     `PipelineShuffleExchangeExec`. Operators remain single nodes, because AQE links stages to the logical nodes of
