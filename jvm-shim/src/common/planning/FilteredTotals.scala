@@ -4,7 +4,6 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, EmptyBlock, ExprCode, FalseLiteral, TrueLiteral}
-import org.apache.spark.sql.catalyst.optimizer.DecimalAggregates
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -21,18 +20,19 @@ import org.apache.spark.sql.types._
  * Only what cannot raise is evaluated for more rows than before.
  */
 object FilteredTotals extends Rule[LogicalPlan] {
+  import GlobalAggregations.{functionsOf, inLongs}
 
   /** So many aggregations are merged at most: each tests all rows. */
   private val MostTotals = 16
 
   override def apply(plan: LogicalPlan): LogicalPlan = {
-    val ofPlan = plan.collect { case a: Aggregate => a }
-    val (outside, inside) = plan.collectWithSubqueries { case a: Aggregate if isCandidate(a) => a }
-      .filter(a => cannotRaise(a) || ofPlan.forall(_ ne a)).partition(a => ofPlan.exists(_ eq a))
+    val totals = plan.collectWithSubqueries { case a: Aggregate if isCandidate(a) => a }
     // Options are read only where they matter: a command with an invalid option must run.
-    if ((outside.length < 2 && inside.length < 2) || !SharedAggregations.canReuse(conf)) plan
+    if (totals.length < 2 || !SharedAggregations.canReuse(conf)) plan
     else {
-      val changed = merged(inside, areInSubqueries = true) ++ merged(outside, areInSubqueries = false)
+      val ofPlan = plan.collect { case a: Aggregate => a }
+      val (outside, inside) = totals.partition(total => ofPlan.exists(_ eq total))
+      val changed = merged(inside, areInSubqueries = true) ++ merged(outside.filter(cannotRaise), areInSubqueries = false)
       if (changed.isEmpty) plan
       else plan.transformWithSubqueries {
         case a: Aggregate => changed.collectFirst { case (total, instead) if total eq a => instead }.getOrElse(a)
@@ -45,9 +45,6 @@ object FilteredTotals extends Rule[LogicalPlan] {
       !a.exists(_.containsPattern(PLAN_EXPRESSION)) && a.collectLeaves().forall(readsAllFiles) && functionsOf(a).nonEmpty &&
       functionsOf(a).forall(f => !f.isDistinct && f.filter.isEmpty) && hasSameValues(a)
 
-  private def functionsOf(a: Aggregate): Seq[AggregateExpression] =
-    a.aggregateExpressions.flatMap(_.collect { case f: AggregateExpression => f })
-
   /** Return whether Spark reads the same partitions of a scan whatever its filters. */
   private def readsAllFiles(scan: LogicalPlan): Boolean = scan match {
     case LogicalRelation(files: HadoopFsRelation, _, _, _, _) => files.partitionSchema.isEmpty && files.bucketSpec.isEmpty
@@ -57,9 +54,6 @@ object FilteredTotals extends Rule[LogicalPlan] {
   /** Return whether the functions are the same in the order in which joins of more rows return the rows. */
   private def hasSameValues(a: Aggregate): Boolean =
     !a.exists(_.isInstanceOf[Join]) || functionsOf(inLongs(a)).forall(f => JoinedSplits.isSameInParts(f.aggregateFunction))
-
-  /** Return an aggregation that adds decimals as Spark does. */
-  private def inLongs(a: Aggregate): Aggregate = DecimalAggregates(a).asInstanceOf[Aggregate]
 
   /** Return whether `a` raises nothing but errors of files. Spark reports another error where a shared exchange fails. */
   private def cannotRaise(a: Aggregate): Boolean =
@@ -173,8 +167,8 @@ private class MergedRows(
 
   private def filtered(conditions: Seq[Seq[Expression]]): Option[MergedRows] = {
     val mine = conditions.zipWithIndex.map { case (list, place) => list.map(mapped(_, place)) }
-    val (common, others) = (mine.head.filter(c => mine.forall(_.exists(_.semanticEquals(c)))),
-      mine.map(_.filterNot(c => mine.forall(_.exists(_.semanticEquals(c))))))
+    def isInAll(condition: Expression): Boolean = mine.forall(_.exists(_.semanticEquals(condition)))
+    val (common, others) = (mine.head.filter(isInAll), mine.map(_.filterNot(isInAll)))
     val all = rest.zip(others).map { case (below, here) => below ++ here }
     val areOfSameColumns = others.map(AttributeSet(_)).distinct.length == 1
     val canRaise = !(common ++ others.flatten).forall(MergedRows.cannotRaise)

@@ -49,7 +49,8 @@ object GlobalAggregations extends Rule[LogicalPlan] {
       !a.child.containsPattern(PLAN_EXPRESSION) && functionsOf(a).nonEmpty &&
       functionsOf(a).forall(f => !f.isDistinct && f.filter.isEmpty && !f.containsPattern(PLAN_EXPRESSION))
 
-  private def functionsOf(a: Aggregate): Seq[AggregateExpression] =
+  /** Return the functions of an aggregation, equal ones once. */
+  def functionsOf(a: Aggregate): Seq[AggregateExpression] =
     a.aggregateExpressions.flatMap(_.collect { case f: AggregateExpression => f }).distinctBy(_.canonicalized)
 
   /** Return `total` computed from the groups of `other`, if that gives the same values. */
@@ -74,12 +75,15 @@ object GlobalAggregations extends Rule[LogicalPlan] {
         child = groups))
     }
 
+  /** Return an aggregation that adds decimals as the optimizer lets it: short ones as unscaled integers. */
+  def inLongs(a: Aggregate): Aggregate = DecimalAggregates(a).asInstanceOf[Aggregate]
+
   /**
    * Return the groups of `a`, with its functions in their order: these determine what the exchange below transfers. The
    * optimizer has finished with the subquery, so it prunes none of them, nor does it apply `DecimalAggregates` anymore.
    */
   private def groupsOf(a: Aggregate): Aggregate = {
-    val late = DecimalAggregates(a).asInstanceOf[Aggregate]
+    val late = inLongs(a)
     late.copy(aggregateExpressions = functionsOf(late).map(f => Alias(f, "group")()))
   }
 
