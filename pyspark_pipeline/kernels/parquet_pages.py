@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array, UInt32Array
+from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.unpack import GROUP_BYTES, MOST_BITS, unpack_groups
 from pyspark_pipeline.kernels.words import load_word, read_varint, store_word
@@ -34,6 +34,8 @@ STATE_SIZE = 4
 _STOP, _TRUE, _FALSE, _BYTE, _SHORT, _INT, _LONG, _DOUBLE, _BINARY, _STRUCT = 0, 1, 2, 3, 4, 5, 6, 7, 8, 12
 _DATA_HEADER, _DICTIONARY_HEADER, _DATA_HEADER_V2 = 5, 7, 8
 _WORD_BYTES = 8
+_CODE_BYTES = 4
+_REPEATED = 16  # values that are written at once for a run of equal ones
 _LARGEST = 2**31 - 1
 
 
@@ -178,7 +180,39 @@ def _next_run(page: UInt8Array, end: int, width: int, at: int) -> tuple[int, int
     if at + num_bytes > end:
         return -1, 0, 0, 0
     in_bytes = (np.uint64(1) << np.uint64(8 * num_bytes)) - np.uint64(1)
-    return at + num_bytes, head >> 1, np.int64(_cut_word(page, at) & in_bytes), -1
+    is_whole = at + _WORD_BYTES <= page.shape[0]
+    word = load_word(np.uint64(page.ctypes.data) + np.uint64(at)) if is_whole else _cut_word(page, at)
+    return at + num_bytes, head >> 1, np.int64(word & in_bytes), -1
+
+
+@kernel
+def _repeat_values(
+    page: UInt8Array, end: int, width: int, at: int, out: Any, done: int, found: int
+) -> tuple[int, int, int]:
+    """Read runs of few equal values to ``out``, from the item ``done`` on; return where they end, in both, and bits.
+
+    ``out``: uint32. A dozen lines of an order in succession have its date. The bits are those of the values and of
+    ``found`` together. No run is read whose end is near those of the page and of ``out``.
+    """
+    start, target, num_bytes = np.uint64(page.ctypes.data), np.uint64(out.ctypes.data), (width + 7) >> 3
+    in_bytes = (np.uint64(1) << np.uint64(8 * num_bytes)) - np.uint64(1)
+    last = min(end - num_bytes, page.shape[0] - _WORD_BYTES)  # where a value may begin
+    rows = out.shape[0]
+    while at < last:
+        head = np.int64(page[at])
+        count = head >> 1
+        if head & 1 or head >= 128 or done + max(count + 1, _REPEATED) > rows:
+            break
+        value = load_word(start + np.uint64(at + 1)) & in_bytes
+        pair, first = value | value << np.uint64(32), target + np.uint64(_CODE_BYTES * done)
+        for place in range(0, _REPEATED * _CODE_BYTES, _WORD_BYTES):
+            store_word(first + np.uint64(place), pair)
+        for place in range(_REPEATED * _CODE_BYTES, count * _CODE_BYTES, _WORD_BYTES):
+            store_word(first + np.uint64(place), pair)
+        found |= value
+        at += 1 + num_bytes
+        done += count
+    return at, done, found
 
 
 @kernel
@@ -194,6 +228,8 @@ def read_runs(page: UInt8Array, end: int, width: int, state: Int64Array, out: An
     done, rows = 0, out.shape[0]
     while done < rows:
         if left == 0:
+            if out.itemsize == _CODE_BYTES:
+                at, done, found = _repeat_values(page, end, width, at, out, done, found)
             at, left, value, bit = _next_run(page, end, width, at)
             if at < 0:
                 return -1
@@ -282,61 +318,24 @@ def pass_equal(page: UInt8Array, end: int, width: int, state: Int64Array, value:
 
 
 @kernel
-def read_chosen_runs(
-    page: UInt8Array,
-    end: int,
-    width: int,
-    state: Int64Array,
-    count: int,
-    chosen: Int32Array,
-    base: int,
-    out: UInt32Array,
-) -> bool:
-    """Like :func:`read_runs`, pass the next ``count`` values and read those that are chosen, shape (chosen,).
-
-    ``chosen``: ascending places of values, the next one of which has the place ``base``. Return whether there are as
-    many values.
-    """
+def pass_runs(page: UInt8Array, end: int, width: int, state: Int64Array, count: int) -> bool:
+    """Like :func:`read_runs`, pass the next ``count`` values; return whether there are as many."""
     at, left, value, bit = state[AT], state[LEFT], state[VALUE], state[BIT]
-    start, mask = np.uint64(page.ctypes.data), (np.uint64(1) << np.uint64(width)) - np.uint64(1)
-    last = (page.shape[0] - _WORD_BYTES) * 8
-    done = filled = 0
-    while done < count:
+    while count > 0:
         if left == 0:
             at, left, value, bit = _next_run(page, end, width, at)
             if at < 0:
                 return False
             continue
-        part = min(count - done, left)
-        stop = base + done + part
-        if bit < 0:
-            while filled < chosen.shape[0] and chosen[filled] < stop:
-                out[filled] = value
-                filled += 1
-        else:
+        part = min(count, left)
+        if bit >= 0:
             if bit + part * width > end * 8:
                 return False
-            while filled < chosen.shape[0] and chosen[filled] < stop:
-                place = bit + (chosen[filled] - base - done) * width
-                word = load_word(start + np.uint64(place >> 3)) if place <= last else _cut_word(page, place >> 3)
-                out[filled] = (word >> np.uint64(place & 7)) & mask
-                filled += 1
             bit += part * width
         left -= part
-        done += part
+        count -= part
     state[AT], state[LEFT], state[VALUE], state[BIT] = at, left, value, bit
     return True
-
-
-@kernel
-def spread_values(out: Any, levels: UInt8Array, depth: int, count: int, null: int) -> None:
-    """Move the first ``count`` values of ``out``, shape (rows,), to rows of level ``depth``; others become ``null``."""
-    for row in range(levels.shape[0] - 1, -1, -1):
-        if levels[row] == depth:
-            count -= 1
-            out[row] = out[count]
-        else:
-            out[row] = null
 
 
 @kernel

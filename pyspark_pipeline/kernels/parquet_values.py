@@ -33,13 +33,12 @@ from pyspark_pipeline.kernels.parquet_pages import (
     STATE_SIZE,
     STORED_SIZE,
     pass_equal,
-    read_chosen_runs,
+    pass_runs,
     read_runs,
     read_short_runs,
-    spread_values,
 )
 from pyspark_pipeline.kernels.snappy import decompress_words
-from pyspark_pipeline.kernels.words import load_word
+from pyspark_pipeline.kernels.words import count_ones, load_word, store_word
 
 #: Items of the state of a column: the row of the table of pages, the rows of that page that were read, the bits of a
 #: code, the states of the readers of definition levels, values and repetition levels, and the ends of these.
@@ -53,8 +52,10 @@ COLUMN_STATE_SIZE = NULLS + 1
 READ, TOO_FEW_PAGES, TOO_FEW_LEVELS, TOO_FEW_VALUES, WIDE_CODES, UNKNOWN_CODES = range(6)
 
 _PLAIN = 0
-_LENGTH_BYTES = 4
+_LENGTH_BYTES, _WORD_BYTES = 4, 8
 _MOST_BITS = 32
+_UNITS, _LOW_BITS, _SIGN_BITS = 0x0101010101010101, 0x7F7F7F7F7F7F7F7F, 0x8080808080808080
+_GATHER = 0x0102040810204080  # brings the lowest bits of a word's bytes to the highest byte
 _BLOCK = 2048  # codes that are read at once, so that they stay in a core's nearest cache
 
 
@@ -167,10 +168,12 @@ def _read_codes(pages: UInt8Array, state: Int64Array, codes: UInt32Array) -> boo
 
 
 @kernel
-def _word_at(pages: UInt8Array, at: int, size: int) -> int:
-    """Return the number of ``size`` bytes, 4 or 8, at ``at``."""
-    word = load_word(np.uint64(pages.ctypes.data) + np.uint64(at))
-    return word if size == 8 else word & np.uint64(0xFFFFFFFF)
+def _count_equal(levels: UInt8Array, depth: int) -> int:
+    """Return how many levels are ``depth``."""
+    count = np.int64(0)
+    for row in range(levels.shape[0]):
+        count += levels[row] == depth
+    return count
 
 
 @kernel
@@ -197,6 +200,77 @@ def _look_up(dictionary: Any, is_code: bool, codes: UInt32Array, out: Any) -> bo
 
 
 @kernel
+def _copy_values(pages: UInt8Array, at: int, out: Any) -> None:
+    """Copy the values of a plain page from ``at`` on, shape (rows,)."""
+    source, target = np.uint64(pages.ctypes.data) + np.uint64(at), np.uint64(out.ctypes.data)
+    step, size = np.uint64(_WORD_BYTES), np.uint64(out.shape[0] * out.itemsize)
+    whole = size & ~(step - np.uint64(1))
+    for byte in range(np.uint64(0), whole, step):
+        store_word(target + byte, load_word(source + byte))
+    if whole < size:
+        out[out.shape[0] - 1] = load_word(source + whole)
+
+
+@kernel
+def _spread_plain(pages: UInt8Array, at: int, levels: UInt8Array, depth: int, out: Any) -> None:
+    """Write the values of a plain page from ``at`` on to the rows of level ``depth``, shape (rows,), to others 0."""
+    start, size = np.uint64(pages.ctypes.data) + np.uint64(at), np.uint64(out.itemsize)
+    place, zero = np.uint64(0), np.uint64(0)
+    for row in range(levels.shape[0]):
+        has_value = np.uint64(levels[row] == depth)
+        out[row] = load_word(start + place * size) & (zero - has_value)
+        place += has_value
+
+
+@kernel
+def _spread_codes(
+    codes: UInt32Array, dictionary: Any, is_code: bool, levels: UInt8Array, depth: int, out: Any
+) -> None:
+    """Write the values of codes, or these, to the rows of level ``depth``, shape (rows,), to others 0."""
+    place, zero = np.uint64(0), np.uint64(0)
+    for row in range(levels.shape[0]):
+        has_value = np.uint64(levels[row] == depth)
+        code = np.uint64(codes[place])
+        out[row] = (code if is_code else np.uint64(dictionary[code])) & (zero - has_value)
+        place += has_value
+
+
+@kernel
+def _read_nullable(
+    pages: UInt8Array,
+    is_coded: bool,
+    state: Int64Array,
+    dictionary: Any,
+    is_code: bool,
+    count: int,
+    levels: UInt8Array,
+    depth: int,
+    codes: UInt32Array,
+    out: Any,
+) -> int:
+    """Read the next rows, ``count`` of which, those of level ``depth``, have a value; write 0 for the others."""
+    if count == 0:
+        out[:] = 0
+        return READ
+    if not is_coded:
+        at, size = state[VALUES + AT], out.itemsize
+        if at + count * size > state[VALUES_END]:
+            return TOO_FEW_VALUES
+        _spread_plain(pages, at, levels, depth, out)
+        state[VALUES + AT] = at + count * size
+        return READ
+    for begin in range(0, out.shape[0], _BLOCK):
+        block = levels[begin : begin + _BLOCK]
+        found = codes[: _count_equal(block, depth)]
+        if not _read_codes(pages, state, found):
+            return TOO_FEW_VALUES
+        if not _are_below(found, dictionary.shape[0]):
+            return UNKNOWN_CODES
+        _spread_codes(codes, dictionary, is_code, block, depth, out[begin : begin + _BLOCK])
+    return READ
+
+
+@kernel
 def _read_all(
     pages: UInt8Array,
     is_coded: bool,
@@ -206,14 +280,13 @@ def _read_all(
     codes: UInt32Array,
     out: Any,
 ) -> int:
-    """Read the next values that are not NULL, shape (values,)."""
+    """Read the next values, of rows without NULLs, shape (values,)."""
     count = out.shape[0]
     if not is_coded:
         at, size = state[VALUES + AT], out.itemsize
         if at + count * size > state[VALUES_END]:
             return TOO_FEW_VALUES
-        for row in range(count):
-            out[row] = _word_at(pages, at + row * size, size)
+        _copy_values(pages, at, out)
         state[VALUES + AT] = at + count * size
         return READ
     done = 0
@@ -229,57 +302,64 @@ def _read_all(
 
 
 @kernel
-def _read_chosen(
+def _rank_rows(levels: UInt8Array, depth: int, words: UInt64Array, ranks: Int64Array) -> None:
+    """Find the rows of level ``depth``: write a bit for each row, and how many there are before each word's rows.
+
+    ``levels``: shape (64 * words,); none if all rows are.
+    """
+    if levels.shape[0] == 0:
+        for number in range(words.shape[0]):
+            words[number], ranks[number] = ~np.uint64(0), 64 * number
+        return
+    start, low, high = np.uint64(levels.ctypes.data), np.uint64(_LOW_BITS), np.uint64(_SIGN_BITS)
+    wanted, before = np.uint64(depth) * np.uint64(_UNITS), np.uint64(0)
+    for number in range(words.shape[0]):
+        word = np.uint64(0)
+        for byte in range(_WORD_BYTES):
+            eight = load_word(start + np.uint64(64 * number + 8 * byte)) ^ wanted
+            are_equal = ~(((eight & low) + low) | eight | low) & high
+            word |= ((are_equal >> np.uint64(7)) * np.uint64(_GATHER) >> np.uint64(56)) << np.uint64(8 * byte)
+        words[number] = word
+        ranks[number] = before
+        before += count_ones(word)
+
+
+@kernel
+def _read_chosen_of(
     pages: UInt8Array,
     is_coded: bool,
-    state: Int64Array,
+    at: int,
     dictionary: Any,
     is_code: bool,
-    count: int,
+    codes: UInt32Array,
     chosen: Int32Array,
     base: int,
-    codes: UInt32Array,
+    levels: UInt8Array,
+    words: UInt64Array,
+    ranks: Int64Array,
     out: Any,
-) -> int:
-    """Pass the next ``count`` values that are not NULL and read those that are ``chosen``, places from ``base`` on."""
-    if not is_coded:
-        at, size = state[VALUES + AT], out.itemsize
-        if at + count * size > state[VALUES_END]:
-            return TOO_FEW_VALUES
-        for row in range(chosen.shape[0]):
-            out[row] = _word_at(pages, at + (chosen[row] - base) * size, size)
-        state[VALUES + AT] = at + count * size
-        return READ
-    values = state[VALUES : VALUES + STATE_SIZE]
-    found = codes[: chosen.shape[0]]
-    if not read_chosen_runs(pages, state[VALUES_END], state[WIDTH], values, count, chosen, base, found):
-        return TOO_FEW_VALUES
-    return READ if _look_up(dictionary, is_code, found, out) else UNKNOWN_CODES
-
-
-@kernel
-def _value_places(
-    levels: UInt8Array, depth: int, chosen: Int32Array, base: int, kept: UInt8Array, places: Int32Array
-) -> int:
-    """Find the chosen rows among the values: write their levels, shape (chosen,), and the places of their values.
-
-    Return the number of places.
-    """
-    row = before = found = 0
+    out_levels: UInt8Array,
+) -> None:
+    """Write the values of the chosen rows of a block, which begins at the place ``base``; 0 for NULL."""
+    start, size = np.uint64(pages.ctypes.data) + np.uint64(at), np.uint64(out.itemsize)
+    zero, one = np.uint64(0), np.uint64(1)
     for number in range(chosen.shape[0]):
-        stop = chosen[number] - base
-        while row < stop:
-            before += levels[row] == depth
-            row += 1
-        kept[number] = levels[row]
-        if levels[row] == depth:
-            places[found] = before
-            found += 1
-    return found
+        row = np.uint64(chosen[number] - base)
+        word, bit = words[row >> np.uint64(6)], row & np.uint64(63)
+        place = np.uint64(ranks[row >> np.uint64(6)]) + count_ones(word & ((one << bit) - one))
+        has_value = (word >> bit) & one
+        if is_coded:
+            code = np.uint64(codes[place])
+            value = code if is_code else np.uint64(dictionary[code])
+        else:
+            value = load_word(start + place * size)
+        out[number] = value & (zero - has_value)
+        if out_levels.shape[0]:
+            out_levels[number] = levels[row]
 
 
 @kernel
-def _read_part(
+def _read_chosen(
     pages: UInt8Array,
     is_coded: bool,
     state: Int64Array,
@@ -289,37 +369,87 @@ def _read_part(
     is_code: bool,
     chosen: Int32Array,
     base: int,
-    takes_all: bool,
     codes: UInt32Array,
-    scratch: UInt8Array,
+    levels: UInt8Array,
+    out: Any,
+    out_levels: UInt8Array,
+) -> int:
+    """Pass the next rows of the current page and read those that are ``chosen``, places from ``base`` on.
+
+    ``levels``: shape (:data:`_BLOCK`,), to be overwritten.
+    """
+    words, ranks = np.empty(_BLOCK >> 6, dtype=np.uint64), np.empty(_BLOCK >> 6, dtype=np.int64)
+    size, filled, are_ranked = out.itemsize, 0, False
+    levels[:] = depth
+    for begin in range(0, rows, _BLOCK):
+        part = min(rows - begin, _BLOCK)
+        stop = filled + np.searchsorted(chosen[filled:], base + begin + part)
+        count = _read_levels(pages, state, depth, levels[:part]) if depth > 0 else part
+        if count < 0:
+            return TOO_FEW_LEVELS
+        state[NULLS] += part - count
+        at = state[VALUES + AT]
+        if not is_coded:
+            if at + count * size > state[VALUES_END]:
+                return TOO_FEW_VALUES
+            state[VALUES + AT] = at + count * size
+        elif stop == filled:
+            if not pass_runs(pages, state[VALUES_END], state[WIDTH], state[VALUES : VALUES + STATE_SIZE], count):
+                return TOO_FEW_VALUES
+        else:
+            if not _read_codes(pages, state, codes[:count]):
+                return TOO_FEW_VALUES
+            if not _are_below(codes[:count], dictionary.shape[0]):
+                return UNKNOWN_CODES
+        if count == 0:
+            out[filled:stop] = 0
+            out_levels[filled:stop] = levels[chosen[filled:stop] - (base + begin)]
+        elif stop > filled:
+            if count < part or not are_ranked:
+                _rank_rows(levels if count < part else levels[:0], depth, words, ranks)
+                are_ranked = count == part
+            _read_chosen_of(
+                pages,
+                is_coded,
+                at,
+                dictionary,
+                is_code,
+                codes,
+                chosen[filled:stop],
+                base + begin,
+                levels,
+                words,
+                ranks,
+                out[filled:stop],
+                out_levels[filled:stop],
+            )
+        filled = stop
+    return READ
+
+
+@kernel
+def _read_rows(
+    pages: UInt8Array,
+    is_coded: bool,
+    state: Int64Array,
+    rows: int,
+    depth: int,
+    dictionary: Any,
+    is_code: bool,
+    codes: UInt32Array,
     out: Any,
     levels: UInt8Array,
 ) -> int:
-    """Read rows of the current page."""
+    """Read the next rows of the current page."""
     count = rows
-    found_levels = levels if takes_all else scratch[:rows]
     if depth > 0:
-        count = _read_levels(pages, state, depth, found_levels)
+        count = _read_levels(pages, state, depth, levels)
         if count < 0:
             return TOO_FEW_LEVELS
         state[NULLS] += rows - count
-    if takes_all:
-        result = _read_all(pages, is_coded, state, dictionary, is_code, codes, out[:count])
-        if result == READ and count < rows:
-            spread_values(out, levels, depth, count, 0)
-        return result
     if count == rows:
-        if depth > 0:
-            levels[:] = depth
-        return _read_chosen(pages, is_coded, state, dictionary, is_code, count, chosen, base, codes, out)
-    places = np.empty(chosen.shape[0], dtype=np.int32)
-    found = _value_places(found_levels, depth, chosen, base, levels, places)
-    result = _read_chosen(
-        pages, is_coded, state, dictionary, is_code, count, places[:found], 0, codes, out[:found]
-    )
-    if result == READ:
-        spread_values(out, levels, depth, found, 0)
-    return result
+        return _read_all(pages, is_coded, state, dictionary, is_code, codes, out)
+    return _read_nullable(pages, is_coded, state, dictionary, is_code, count, levels, depth, codes, out)
 
 
 @kernel
@@ -345,8 +475,8 @@ def read_values(
     the codes are the values. ``levels``: as long if ``depth`` is more than 0, else unused; without a value, 0 is
     written. ``repetitions``: shape (rows,) if the leaf is repeated, of which all rows are read, else empty.
     """
-    codes = np.empty(_BLOCK if takes_all else chosen.shape[0], dtype=np.uint32)
-    scratch = np.empty(rows if depth > 0 and not takes_all else 0, dtype=np.uint8)
+    codes = np.zeros(_BLOCK + 1, dtype=np.uint32)
+    scratch = np.empty(0 if takes_all else _BLOCK, dtype=np.uint8)
     is_repeated = repetitions.shape[0] > 0
     state[NULLS] = 0
     done = filled = 0
@@ -364,22 +494,28 @@ def read_values(
                 if not _read_repetitions(pages, state, repetitions[done : done + part]):
                     result = TOO_FEW_LEVELS
             if result == READ:
-                result = _read_part(
-                    pages,
-                    page[ENCODING] != _PLAIN,
-                    state,
-                    part,
-                    depth,
-                    dictionary,
-                    is_code,
-                    chosen[filled:stop] if not takes_all else chosen,
-                    done,
-                    takes_all,
-                    codes,
-                    scratch,
-                    out[filled:stop],
-                    levels[filled:stop] if depth > 0 else levels,
-                )
+                is_coded, found = page[ENCODING] != _PLAIN, out[filled:stop]
+                found_levels = levels[filled:stop] if depth > 0 else levels
+                if takes_all:
+                    result = _read_rows(
+                        pages, is_coded, state, part, depth, dictionary, is_code, codes, found, found_levels
+                    )
+                else:
+                    result = _read_chosen(
+                        pages,
+                        is_coded,
+                        state,
+                        part,
+                        depth,
+                        dictionary,
+                        is_code,
+                        chosen[filled:stop],
+                        done,
+                        codes,
+                        scratch,
+                        found,
+                        found_levels,
+                    )
             if result != READ:
                 return result
         done += part
@@ -405,6 +541,16 @@ def _keep_codes(codes: UInt32Array, accepted: UInt8Array, mask: UInt8Array) -> N
 
 
 @kernel
+def _keep_nullable(codes: UInt32Array, levels: UInt8Array, depth: int, accepted: UInt8Array, mask: UInt8Array) -> None:
+    """Like :func:`_keep_codes`, of rows of which only those of level ``depth`` have a code."""
+    place, null = np.uint64(0), np.uint64(accepted.shape[0] - 1)
+    for row in range(mask.shape[0]):
+        has_value = levels[row] == depth
+        mask[row] &= accepted[np.uint64(codes[place]) if has_value else null]
+        place += np.uint64(has_value)
+
+
+@kernel
 def keep_accepted(
     pages: UInt8Array,
     table: Any,
@@ -421,7 +567,7 @@ def keep_accepted(
     each value of the dictionary, then for NULL.
     """
     size = accepted.shape[0] - 1
-    codes = np.empty(_BLOCK, dtype=np.uint32)
+    codes = np.zeros(_BLOCK + 1, dtype=np.uint32)
     levels = np.empty(_BLOCK if depth > 0 else 0, dtype=np.uint8)
     done = 0
     while done < rows:
@@ -442,8 +588,9 @@ def keep_accepted(
             if not _are_below(codes[:count], size):
                 return UNKNOWN_CODES
             if count < part:
-                spread_values(codes, levels[:part], depth, count, size)
-            _keep_codes(codes, accepted, mask[done : done + part])
+                _keep_nullable(codes, levels[:part], depth, accepted, mask[done : done + part])
+            else:
+                _keep_codes(codes, accepted, mask[done : done + part])
         done += part
         _pass(state, part, page[NUM_VALUES])
     return READ

@@ -42,9 +42,10 @@ def nullable(values: Any, kind: pa.DataType, share: float) -> pa.Array:
     return pa.array(values, pa.int64() if pa.types.is_temporal(kind) else None, mask=mask).cast(kind)
 
 
-def made(rows: int, distinct: int, share: float) -> pa.Table:
-    """Return a table of all known types, with so many distinct values of each column."""
+def made(rows: int, distinct: int, share: float, run: int = 1) -> pa.Table:
+    """Return a table of all known types, with so many distinct values of each column, in runs of up to ``run`` rows."""
     codes = RANDOM.integers(0, distinct, rows)
+    codes = np.repeat(codes, RANDOM.integers(1, run + 1, rows))[:rows]
     values = RANDOM.integers(-(10**6), 10**6, distinct)[codes] if rows else codes
     kinds = {
         "i": pa.int32(),
@@ -107,6 +108,8 @@ SHAPES = [
     (20_000, 300, 0.0),
     (20_000, 9000, 0.01),
     (20_000, 20_000, 0.5),
+    (20_000, 300, 0.0, 25),
+    (20_000, 9000, 0.05, 25),
 ]
 
 
@@ -193,11 +196,11 @@ def conjuncts(scan: FileScan, table: pa.Table) -> list[tuple[Expr, pa.Array]]:
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_rows_that_pass_several_tests_are_those_of_pyarrow(tmp_path: Path, compression: str, version: str) -> None:
     """Tests of codes, of values, and of both: some columns have plain pages, and batches end within pages."""
-    shapes, limits = ((0.0, 60), (0.1, 60), (0.3, 5000), (1.0, 1)), (600, 1 << 20)
-    for (share, distinct), limit in itertools.product(shapes, limits):
+    shapes = ((0.0, 60, 1), (0.1, 60, 1), (0.3, 5000, 1), (1.0, 1, 1), (0.0, 60, 25), (0.05, 5000, 25))
+    for (share, distinct, repeated), limit in itertools.product(shapes, (600, 1 << 20)):
         output = fields(SPEC if limit > 600 else SPEC.removesuffix(", s:string"))  # plain texts stay with pyarrow
         scan = FileScan(format="parquet", output=output, input_id=0, num_data_columns=len(output))
-        table, path = made(9000, distinct, share), tmp_path / f"{share}-{distinct}-{limit}.parquet"
+        table, path = made(9000, distinct, share, repeated), tmp_path / f"{share}-{distinct}-{repeated}-{limit}.parquet"
         sizes = {"data_page_size": int(RANDOM.choice([300, 5000])), "row_group_size": int(RANDOM.choice([2500, 9000]))}
         settings = {"compression": compression, "data_page_version": version, "dictionary_pagesize_limit": limit}
         pq.write_table(table, path, store_decimal_as_integer=True, **sizes, **settings)
@@ -219,7 +222,7 @@ def test_rows_that_pass_several_tests_are_those_of_pyarrow(tmp_path: Path, compr
 def test_damaged_pages_raise_or_return_as_many_rows(tmp_path: Path, version: str, compression: str) -> None:
     path = tmp_path / "damaged.parquet"
     pq.write_table(
-        made(3000, 200, 0.1), path, compression=compression, data_page_version=version, data_page_size=1000
+        made(3000, 200, 0.1, 15), path, compression=compression, data_page_version=version, data_page_size=1000
     )
     data = path.read_bytes()
     end = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
