@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array
+from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array, UInt8Array, UInt32Array
 from pyspark_pipeline.kernels.jit import kernel
 from pyspark_pipeline.kernels.unpack import GROUP_BYTES, MOST_BITS, unpack_groups
 from pyspark_pipeline.kernels.words import load_word, read_varint, store_word
@@ -228,7 +228,7 @@ def read_runs(page: UInt8Array, end: int, width: int, state: Int64Array, out: An
     done, rows = 0, out.shape[0]
     while done < rows:
         if left == 0:
-            if out.itemsize == _CODE_BYTES:
+            if out.itemsize == _CODE_BYTES and at < end and page[at] & 129 == 0:
                 at, done, found = _repeat_values(page, end, width, at, out, done, found)
             at, left, value, bit = _next_run(page, end, width, at)
             if at < 0:
@@ -318,22 +318,66 @@ def pass_equal(page: UInt8Array, end: int, width: int, state: Int64Array, value:
 
 
 @kernel
-def pass_runs(page: UInt8Array, end: int, width: int, state: Int64Array, count: int) -> bool:
-    """Like :func:`read_runs`, pass the next ``count`` values; return whether there are as many."""
+def _pass_repeated(page: UInt8Array, end: int, width: int, at: int, done: int, stop: int) -> tuple[int, int]:
+    """Pass runs of few equal values whose values lie before the place ``stop``; return where they end, in both."""
+    step = 1 + ((width + 7) >> 3)
+    while at + step <= end:
+        head = np.int64(page[at])
+        count = head >> 1
+        if head & 1 or head >= 128 or done + count > stop:
+            break
+        at += step
+        done += count
+    return at, done
+
+
+@kernel
+def read_chosen_runs(
+    page: UInt8Array,
+    end: int,
+    width: int,
+    state: Int64Array,
+    count: int,
+    chosen: Int32Array,
+    base: int,
+    out: UInt32Array,
+) -> bool:
+    """Like :func:`read_runs`, pass the next ``count`` values and read those that are chosen, shape (chosen,).
+
+    ``chosen``: ascending places of values, the next one of which has the place ``base``. Return whether there are as
+    many values.
+    """
     at, left, value, bit = state[AT], state[LEFT], state[VALUE], state[BIT]
-    while count > 0:
+    start, mask = np.uint64(page.ctypes.data), (np.uint64(1) << np.uint64(width)) - np.uint64(1)
+    last = (page.shape[0] - _WORD_BYTES) * 8
+    done = filled = 0
+    while done < count:
         if left == 0:
+            wanted = chosen[filled] - base if filled < chosen.shape[0] else count
+            at, done = _pass_repeated(page, end, width, at, done, wanted)
+            if done == count:
+                break
             at, left, value, bit = _next_run(page, end, width, at)
             if at < 0:
                 return False
             continue
-        part = min(count, left)
-        if bit >= 0:
+        part = min(count - done, left)
+        stop = base + done + part
+        if bit < 0:
+            while filled < chosen.shape[0] and chosen[filled] < stop:
+                out[filled] = value
+                filled += 1
+        else:
             if bit + part * width > end * 8:
                 return False
+            while filled < chosen.shape[0] and chosen[filled] < stop:
+                place = bit + (chosen[filled] - base - done) * width
+                word = load_word(start + np.uint64(place >> 3)) if place <= last else _cut_word(page, place >> 3)
+                out[filled] = (word >> np.uint64(place & 7)) & mask
+                filled += 1
             bit += part * width
         left -= part
-        count -= part
+        done += part
     state[AT], state[LEFT], state[VALUE], state[BIT] = at, left, value, bit
     return True
 

@@ -33,7 +33,7 @@ from pyspark_pipeline.kernels.parquet_pages import (
     STATE_SIZE,
     STORED_SIZE,
     pass_equal,
-    pass_runs,
+    read_chosen_runs,
     read_runs,
     read_short_runs,
 )
@@ -56,6 +56,7 @@ _LENGTH_BYTES, _WORD_BYTES = 4, 8
 _MOST_BITS = 32
 _UNITS, _LOW_BITS, _SIGN_BITS = 0x0101010101010101, 0x7F7F7F7F7F7F7F7F, 0x8080808080808080
 _GATHER = 0x0102040810204080  # brings the lowest bits of a word's bytes to the highest byte
+_SPARSE = 8  # of so many rows one is chosen at most where packed codes are unpacked one at a time
 _BLOCK = 2048  # codes that are read at once, so that they stay in a core's nearest cache
 
 
@@ -130,12 +131,18 @@ def _open_page(
 
 
 @kernel
+def _level_bits(depth: int) -> int:
+    """Return the number of bits of a level up to ``depth``."""
+    bits = 1
+    while depth >> bits:
+        bits += 1
+    return bits
+
+
+@kernel
 def _read_levels(pages: UInt8Array, state: Int64Array, depth: int, levels: UInt8Array) -> int:
     """Read the definition levels of the next rows; return how many rows have a value, −1 if levels are missing."""
-    width = 1
-    while depth >> width:
-        width += 1
-    reader, rows = state[LEVELS : LEVELS + STATE_SIZE], levels.shape[0]
+    reader, rows, width = state[LEVELS : LEVELS + STATE_SIZE], levels.shape[0], _level_bits(depth)
     if pass_equal(pages, state[LEVELS_END], width, reader, depth, rows):
         levels[:] = depth
         return rows
@@ -359,6 +366,35 @@ def _read_chosen_of(
 
 
 @kernel
+def _read_chosen_values(
+    pages: UInt8Array,
+    is_coded: bool,
+    state: Int64Array,
+    count: int,
+    dictionary: Any,
+    is_code: bool,
+    chosen: Int32Array,
+    base: int,
+    codes: UInt32Array,
+    out: Any,
+) -> int:
+    """Pass the next ``count`` values, of rows without NULLs, and read those that are ``chosen``, at most 2048 codes."""
+    if not is_coded:
+        at, size = state[VALUES + AT], out.itemsize
+        if at + count * size > state[VALUES_END]:
+            return TOO_FEW_VALUES
+        start = np.uint64(pages.ctypes.data) + np.uint64(at)
+        for number in range(chosen.shape[0]):
+            out[number] = load_word(start + np.uint64((chosen[number] - base) * size))
+        state[VALUES + AT] = at + count * size
+        return READ
+    reader, found = state[VALUES : VALUES + STATE_SIZE], codes[: chosen.shape[0]]
+    if not read_chosen_runs(pages, state[VALUES_END], state[WIDTH], reader, count, chosen, base, found):
+        return TOO_FEW_VALUES
+    return READ if _look_up(dictionary, is_code, found, out) else UNKNOWN_CODES
+
+
+@kernel
 def _read_chosen(
     pages: UInt8Array,
     is_coded: bool,
@@ -378,24 +414,37 @@ def _read_chosen(
 
     ``levels``: shape (:data:`_BLOCK`,), to be overwritten.
     """
+    has_levels = depth > 0 and not pass_equal(
+        pages, state[LEVELS_END], _level_bits(depth), state[LEVELS : LEVELS + STATE_SIZE], depth, rows
+    )
+    if not has_levels:
+        out_levels[:] = depth
+        if not is_coded or (chosen.shape[0] <= _BLOCK and chosen.shape[0] * _SPARSE < rows):
+            return _read_chosen_values(
+                pages, is_coded, state, rows, dictionary, is_code, chosen, base, codes, out
+            )
     words, ranks = np.empty(_BLOCK >> 6, dtype=np.uint64), np.empty(_BLOCK >> 6, dtype=np.int64)
     size, filled, are_ranked = out.itemsize, 0, False
     levels[:] = depth
     for begin in range(0, rows, _BLOCK):
         part = min(rows - begin, _BLOCK)
         stop = filled + np.searchsorted(chosen[filled:], base + begin + part)
-        count = _read_levels(pages, state, depth, levels[:part]) if depth > 0 else part
+        count = _read_levels(pages, state, depth, levels[:part]) if has_levels else part
         if count < 0:
             return TOO_FEW_LEVELS
         state[NULLS] += part - count
         at = state[VALUES + AT]
+        if stop == filled:
+            result = _read_chosen_values(
+                pages, is_coded, state, count, dictionary, is_code, chosen[:0], 0, codes, out[:0]
+            )
+            if result != READ:
+                return result
+            continue
         if not is_coded:
             if at + count * size > state[VALUES_END]:
                 return TOO_FEW_VALUES
             state[VALUES + AT] = at + count * size
-        elif stop == filled:
-            if not pass_runs(pages, state[VALUES_END], state[WIDTH], state[VALUES : VALUES + STATE_SIZE], count):
-                return TOO_FEW_VALUES
         else:
             if not _read_codes(pages, state, codes[:count]):
                 return TOO_FEW_VALUES
@@ -404,7 +453,7 @@ def _read_chosen(
         if count == 0:
             out[filled:stop] = 0
             out_levels[filled:stop] = levels[chosen[filled:stop] - (base + begin)]
-        elif stop > filled:
+        else:
             if count < part or not are_ranked:
                 _rank_rows(levels if count < part else levels[:0], depth, words, ranks)
                 are_ranked = count == part
