@@ -266,6 +266,8 @@ def _read_nullable(
         _spread_plain(pages, at, levels, depth, out)
         state[VALUES + AT] = at + count * size
         return READ
+    if dictionary.shape[0] == 0:
+        return UNKNOWN_CODES
     for begin in range(0, out.shape[0], _BLOCK):
         block = levels[begin : begin + _BLOCK]
         found = codes[: _count_equal(block, depth)]
