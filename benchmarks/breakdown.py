@@ -7,7 +7,6 @@ wrote for shuffles.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,8 +18,6 @@ _TASK_MILLIS = {
     "task_start": "executorDeserializeTime",
     "shuffle_wait": "shuffleFetchWaitTime",
 }
-#: So many neighbouring stages may be missing: Spark forgets skipped ones of a long session.
-_MOST_MISSING = 50
 _TASK_NANOS = {"task_cpu_jvm": "executorCpuTime", "shuffle_write": "shuffleWriteTime"}
 
 
@@ -51,14 +48,12 @@ class Watch:
         self._context.listenerBus().waitUntilEmpty()
         store = self._context.statusStore()
         found = []
-        for number in itertools.count(self._next):
+        first, self._next = self._next, self._context.dagScheduler().nextStageId().get()
+        for number in range(first, self._next):
             try:
                 stage = store.lastStageAttempt(number)
-            except Py4JJavaError:
-                if number - self._next > _MOST_MISSING:
-                    break
+            except Py4JJavaError:  # Spark forgets skipped stages of a long session
                 continue
-            self._next = number + 1
             if stage.completionTime().isDefined() and stage.submissionTime().isDefined():
                 found.append(stage)
         return found

@@ -59,6 +59,13 @@ def add_longs(
 
 
 @kernel
+def mark_failed(groups: Int64Array, passed: UInt8Array, seen: UInt8Array) -> None:
+    """Set the lowest bit of the groups of the rows that did not pass, 0, a filter."""
+    for row in range(groups.size):
+        seen[groups[row]] |= np.uint8(1) - passed[row]
+
+
+@kernel
 def _small_sum(values: Int64Array) -> tuple[int, bool]:
     """Return the sum, and whether each of at most :data:`_ROWS_AT_ONCE` values is small, so that no sum overflows."""
     total, bits = np.int64(0), np.int64(0)

@@ -138,7 +138,7 @@ class AggregateCall:
     columns of the child, in the order of the merging calls. In every mode ``arg_types`` are the types of the arguments
     and ``constants`` those that are literals, the others None; ``buffer`` is Spark's buffer layout. ``orders``: of the
     arguments that are sort orders, whether it is descending and has NULLs first; ``is_sorted_by_first``: there is none,
-    or only one, of the first argument.
+    or only one, of the first argument. ``has_zeros``: for a sum, a row that fails ``filter`` counts as 0.
     """
 
     function: str
@@ -153,6 +153,7 @@ class AggregateCall:
     constants: tuple[Literal | None, ...] = ()
     orders: tuple[tuple[bool, bool], ...] = ()
     is_sorted_by_first: bool = False
+    has_zeros: bool = False
 
     def constant(self, position: int) -> Any:
         """Return the value of an argument that is a literal; an int, float, string, … as :class:`Literal` says."""

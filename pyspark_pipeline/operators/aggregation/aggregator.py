@@ -31,6 +31,7 @@ from pyspark_pipeline.kernels.key_runs import run_starts
 from pyspark_pipeline.kernels.row_ranges import row_numbers
 from pyspark_pipeline.kernels.take import take_rows
 from pyspark_pipeline.metrics import declare_counter
+from pyspark_pipeline.operators.aggregation.conditional_arguments import with_conditions
 from pyspark_pipeline.operators.aggregation.functions import build_function
 from pyspark_pipeline.operators.aggregation.functions.registry import AggregateFunction
 from pyspark_pipeline.operators.aggregation.functions.state import Groups, State, StateInput, StatePool
@@ -160,9 +161,9 @@ class AggregateProgram:
     """The expressions of an :class:`Aggregate` node, compiled once; raises for an unsupported node."""
 
     def __init__(self, node: Aggregate, settings: Settings) -> None:
-        self.node = node
-        self.settings = settings
         compiled = ExpressionSettings.of(settings)
+        self.node = node = with_conditions(node, compiled)
+        self.settings = settings
         pool, _ = self.make_states()
         self.arguments = _ArgumentProgram(node.grouping, pool.inputs.get(None, []), compiled)
         self.filters = [

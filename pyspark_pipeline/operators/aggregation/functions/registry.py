@@ -49,9 +49,13 @@ class AggregateFunction(ABC):
 
     def state(self, make: Callable[[], S], *key: Any, arguments: tuple[Expr, ...] | None = None) -> S:
         """Request a state from the pool; in update modes it is shared by ``key`` and the call's arguments."""
-        if self.call.merges:
+        call = self.call
+        if call.merges:
             return self._pool.private_state(make)
-        return self._pool.shared_state(make, self.call.args if arguments is None else arguments, self.call.filter, *key)
+        read = call.args if arguments is None else arguments
+        made = self._pool.shared_state(make, read, call.filter, *key, call.has_zeros)
+        made.has_zeros = call.has_zeros
+        return made
 
     @abstractmethod
     def merge(self, groups: Int64Array, buffers: Sequence[pa.Array]) -> None:

@@ -96,6 +96,8 @@ class State(ABC):
     arrays: tuple[PerGroup[Any], ...] = ()
     #: Whether Spark evaluates the first argument only in some rows, which :meth:`rows_read` returns.
     reads_some_rows = False
+    #: Whether a row that fails the filter of a sum counts as 0.
+    has_zeros = False
 
     @property
     def nbytes(self) -> int:

@@ -19,6 +19,7 @@ from pyspark_pipeline.kernels.accumulate import (
     add_longs,
     add_wide_decimals,
     mark_exceeding,
+    mark_failed,
     merge_decimals,
     merge_longs,
     sum_doubles,
@@ -119,7 +120,17 @@ def interval_overflow() -> SparkConditionError:
     return interval_error("try_add")
 
 
-class LongSumState(ValueState):
+class _ZeroesOfOthers(State):
+    """Sums to which rows that fail the filter may add 0, which they do not overflow by."""
+
+    _seen: PerGroup[np.uint8]
+
+    def filter_rows(self, groups: Int64Array, passed: BoolArray) -> None:
+        if self.has_zeros:
+            mark_failed(groups, passed.view(np.uint8), self._seen.array)
+
+
+class LongSumState(_ZeroesOfOthers, ValueState):
     """Sums of integers. An overflow raises ``error``; without one it wraps."""
 
     def __init__(self, error: Callable[[], SparkConditionError] | None) -> None:
@@ -163,7 +174,7 @@ class WholeLongSumState(LongSumState):
             raise self._error()
 
 
-class TryLongSumState(State):
+class TryLongSumState(_ZeroesOfOthers):
     """Sums of integers; a sum that overflows after any row remains overflowed."""
 
     def __init__(self) -> None:
@@ -239,7 +250,7 @@ class WholeDoubleSumState(DoubleSumState):
         sum_doubles(data, *validity(columns[0]), self._sums.array, self._seen.array)
 
 
-class DecimalSumState(State):
+class DecimalSumState(_ZeroesOfOthers):
     """Sums of decimals as 128-bit integers; a sum with more digits than ``sum_type`` has overflowed.
 
     Spark stores a group's sum after every row, so a sum that overflowed once remains overflowed.
@@ -368,6 +379,9 @@ def _load_kernels() -> None:
     doubles.over(*edges, [pa.array([0.5])])
     updated(LongSumState(long_overflow), longs).over(*edges, [pa.array([2**62])])
     updated(WholeLongSumState(None), longs)
+    with_zeros = updated(LongSumState(None), longs)
+    with_zeros.has_zeros = True
+    with_zeros.filter_rows(np.zeros(2, dtype=np.int64), np.array([True, False]))
     updated(WholeDoubleSumState(), pa.array([1.0, None]))
     whole = WholeDecimalSumState(parse_type("decimal(38,0)"))
     whole.reserve(1)
