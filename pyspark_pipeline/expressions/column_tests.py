@@ -24,10 +24,8 @@ from pyspark_pipeline.expressions.unscaled import (
 from pyspark_pipeline.expressions.values import flags, truth
 from pyspark_pipeline.kernels import buffers, row_ranges
 from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array
+from pyspark_pipeline.kernels.take import filter_values
 from pyspark_pipeline.plan.expr import ColumnRef, Expr, columns_read
-
-#: Take rows by their numbers if at most this share remains, else filter by a mask.
-TAKE_BELOW = 0.25
 
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
 
@@ -175,7 +173,6 @@ def _take_rows(
 ) -> pa.RecordBatch:
     """Return the rows that ``mask`` selects, whose numbers are ``rows``, without unscaled decimals."""
     indices = pa.array(rows)
-    selected = buffers.bool_array(mask) if rows.size > TAKE_BELOW * mask.size else None
     columns = []
     for position, column in enumerate(chunk.columns):
         target = unscaled[position] if unscaled else None
@@ -184,7 +181,7 @@ def _take_rows(
         elif target is not None and is_unscaled(column, unscaled, position):
             columns.append(rows_to_decimal128(column, target, indices, rows))
         else:
-            columns.append(column.take(indices) if selected is None else column.filter(selected))
+            columns.append(filter_values(column, mask, rows))
     return pa.RecordBatch.from_arrays(columns, chunk.schema.names)
 
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from pyspark_pipeline.errors import PipelineError, SparkConditionError, UnsupportedPlanError
 from pyspark_pipeline.expressions.calls import CallNode, ColumnNode, LazyNode
-from pyspark_pipeline.expressions.column_tests import TAKE_BELOW, ColumnTest, SelectionMask, column_tests, has_tests
+from pyspark_pipeline.expressions.column_tests import ColumnTest, SelectionMask, column_tests, has_tests
 from pyspark_pipeline.expressions.failures import first_failure
 from pyspark_pipeline.expressions.frame import Evaluable, Frame
 from pyspark_pipeline.expressions.registry import ExpressionSettings, LazyKernel, build
@@ -23,6 +23,7 @@ from pyspark_pipeline.expressions.unscaled import UnscaledTypes, drop_columns, t
 from pyspark_pipeline.expressions.values import flags, to_array, truth
 from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import allocate
+from pyspark_pipeline.kernels.take import filter_rows, take_rows
 from pyspark_pipeline.plan.expr import Call, ColumnRef, Expr, Literal, columns_read
 
 _ONE_ROW = Frame(1, lambda ordinal: pa.nulls(1))
@@ -177,14 +178,12 @@ class CompiledPredicate:
         self, chunk: pa.RecordBatch, kept: Int32Array | None, mask: pa.BooleanArray | None
     ) -> pa.RecordBatch:
         """Return the rows that ``mask`` (None: all) selects of the rows ``kept`` (None: all)."""
+        if mask is None and kept is None:
+            return chunk
+        chunk = drop_columns(chunk, self._unused_columns)
         if kept is None:
-            if mask is None:
-                return chunk
-            if mask.true_count > TAKE_BELOW * chunk.num_rows:
-                return drop_columns(chunk, self._unused_columns).filter(mask)
-        if mask is not None:
-            kept = _positions(kept, mask)
-        return drop_columns(chunk, self._unused_columns).take(pa.array(kept))
+            return filter_rows(chunk, flags(mask).view(np.uint8))
+        return take_rows(chunk, kept if mask is None else _positions(kept, mask))
 
 
 def _positions(kept: Int32Array | None, mask: pa.BooleanArray) -> Int32Array:

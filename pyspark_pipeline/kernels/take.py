@@ -2,7 +2,8 @@
 
 Arrow's ``take`` reads a nullable number in 3.4 ns, and copies lists value by value; without NULLs it is as fast as a
 kernel. Measured on chunks of 131,072 rows of ten elements, a tenth of them NULL: numbers 4.0 → 1.6 ns, lists of them
-32 → 15 ns a row.
+32 → 15 ns a row. Its ``filter`` reads a number in 3.1 ns if 95 % of the rows are left, and in 8.2 ns if 60 % are, where
+these take 1.4 ns, and 0.6 to 1 once for the numbers of the rows. It copies texts in runs, if most rows are left.
 """
 
 from __future__ import annotations
@@ -14,14 +15,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_pipeline.kernels.arrays import Array, Int32Array, Int64Array, UInt8Array
-from pyspark_pipeline.kernels.buffers import allocate, decimal_words, fixed_array, make_chunk, validity, values
+from pyspark_pipeline.kernels.buffers import (
+    allocate,
+    bool_array,
+    decimal_words,
+    fixed_array,
+    make_chunk,
+    validity,
+    values,
+)
 from pyspark_pipeline.kernels.element_places import range_places
 from pyspark_pipeline.kernels.jit import frozen, kernel
+from pyspark_pipeline.kernels.row_ranges import row_numbers
 
 #: Numbers of rows.
 Rows: TypeAlias = Int32Array | Int64Array
 
 _MOST_OFFSET = 2**31 - 1
+#: Of so many rows Arrow's ``filter`` copies texts and lists faster.
+_MOST_TAKEN = 0.6
 
 
 def take(array: pa.Array, rows: Rows, *, with_missing: bool = False) -> pa.Array:
@@ -38,6 +50,9 @@ def take(array: pa.Array, rows: Rows, *, with_missing: bool = False) -> pa.Array
         return pa.Array.from_buffers(kind, rows.size, [bitmap], nulls, children=children)
     if pa.types.is_list(kind) or pa.types.is_map(kind):
         return _lists(array, rows, with_missing)
+    if pa.types.is_dictionary(kind):
+        codes = take(array.indices, rows, with_missing=with_missing)
+        return pa.DictionaryArray.from_arrays(codes, array.dictionary, safe=False)
     if (array.null_count or with_missing) and _is_fixed(kind):
         return _fixed(array, rows, with_missing)
     indices = fixed_array(pa.from_numpy_dtype(rows.dtype), rows, rows >= 0 if with_missing else None)
@@ -47,6 +62,23 @@ def take(array: pa.Array, rows: Rows, *, with_missing: bool = False) -> pa.Array
 def take_rows(chunk: pa.RecordBatch, rows: Rows) -> pa.RecordBatch:
     """Return the rows (int32 or int64) of a chunk, which must be in bounds."""
     return make_chunk([take(column, rows) for column in chunk.columns], rows.size)
+
+
+def filter_rows(chunk: pa.RecordBatch, passed: UInt8Array) -> pa.RecordBatch:
+    """Return the rows that passed: 1, else 0, uint8, shape (rows,)."""
+    rows = row_numbers(passed)
+    if rows.size == chunk.num_rows:
+        return chunk
+    return make_chunk([filter_values(column, passed, rows) for column in chunk.columns], rows.size)
+
+
+def filter_values(array: pa.Array, passed: UInt8Array, rows: Int32Array) -> pa.Array:
+    """Return the values of the rows that passed, 1, else 0, which have the numbers ``rows``."""
+    kind = array.type
+    is_short = _is_fixed(kind) or pa.types.is_boolean(kind) or pa.types.is_dictionary(kind) or pa.types.is_null(kind)
+    if is_short or rows.size <= _MOST_TAKEN * passed.size:
+        return take(array, rows)
+    return array.filter(bool_array(passed))
 
 
 def _is_fixed(kind: pa.DataType) -> bool:

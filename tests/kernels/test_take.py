@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from pyspark_pipeline.kernels.take import take
+from pyspark_pipeline.kernels.take import filter_rows, take
 
 _LISTS = [[1, None], [], None, [2, 3, 4], [5], [None]]
 _VALUES: dict[pa.DataType, list[Any]] = {
@@ -49,6 +49,18 @@ def test_rows_as_arrow(kind: pa.DataType, dtype: type[np.int32] | type[np.int64]
             found = take(array, rows, with_missing=True)
             found.validate(full=True)
             assert found.equals(pc.take(array, pa.array(rows, mask=rows < 0)))
+
+
+@pytest.mark.parametrize("kind", _VALUES, ids=str)
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.7, 0.95, 1.0])
+def test_rows_that_pass_as_arrow(kind: pa.DataType, share: float) -> None:
+    whole = pa.array(_VALUES[kind] * 40, kind)
+    for array in (whole, whole[3:], whole[5:5], whole.drop_null()):
+        passed = np.random.default_rng(5).random(len(array)) < share
+        chunk = pa.RecordBatch.from_arrays([array, pa.array(range(len(array)), pa.int64())], ["c0", "c1"])
+        found = filter_rows(chunk, passed.view(np.uint8))
+        found.validate(full=True)
+        assert found.equals(chunk.filter(pa.array(passed)))
 
 
 def test_missing_rows_of_nothing() -> None:

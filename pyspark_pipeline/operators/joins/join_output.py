@@ -22,13 +22,11 @@ from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, UInt8Array
 from pyspark_pipeline.kernels.buffers import allocate, bool_array, make_chunk, rows_only
 from pyspark_pipeline.kernels.join_pairs import flagged_rows, set_flags, set_new_flags
-from pyspark_pipeline.kernels.take import take, take_rows
+from pyspark_pipeline.kernels.take import filter_rows, take
 from pyspark_pipeline.operators.joins.build_side import BuildSide
 from pyspark_pipeline.operators.joins.columns import JoinColumns
 from pyspark_pipeline.operators.joins.residual import Residual
 from pyspark_pipeline.plan.joins import JoinOutputKind, JoinShape
-
-_FILTER_FROM = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,6 +264,4 @@ def _filter(chunk: Chunk, wanted: BoolArray, count: int) -> Chunk | None:
         return None
     if not chunk.num_columns:
         return rows_only(count)
-    if count >= _FILTER_FROM * chunk.num_rows:
-        return chunk.filter(bool_array(wanted))
-    return take_rows(chunk, np.flatnonzero(wanted).astype(np.int32))
+    return filter_rows(chunk, wanted.view(np.uint8))

@@ -14,9 +14,9 @@ import numpy as np
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.expressions import compile_expressions
 from pyspark_pipeline.kernels.arrays import UInt8Array
-from pyspark_pipeline.kernels.buffers import allocate, bool_array
+from pyspark_pipeline.kernels.buffers import allocate
 from pyspark_pipeline.kernels.key_filter import KeyFilter, KeyFilterProbe
-from pyspark_pipeline.kernels.take import take_rows
+from pyspark_pipeline.kernels.take import filter_rows, take_rows
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators import runtime_filters
 from pyspark_pipeline.operators.joins.shared import SharedJoinState
@@ -26,8 +26,6 @@ from pyspark_pipeline.plan.joins import JoinOutputKind
 
 DROPPED = declare_counter("runtime_filter_rows", "Rows dropped below the first join by the keys of others", unit="rows")
 OFF = declare_counter("runtime_filters_off", "Runtime filters left out for dropping too few rows", unit="filters")
-
-_FILTER_FROM = 0.25
 
 
 class AdaptiveFilter:
@@ -107,9 +105,7 @@ class RuntimeFilterOperator(StreamingOperator):
         self.context.metrics.add(DROPPED, rows - left)
         if not left:
             return None
-        if left >= _FILTER_FROM * rows:
-            return chunk.filter(bool_array(mask))
-        return take_rows(chunk, np.flatnonzero(mask).astype(np.int32))
+        return filter_rows(chunk, mask)
 
 
 def _share_of(candidate: RowFilter, sample: Chunk) -> float:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+import numpy as np
 
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.kernels.buffers import values
+from pyspark_pipeline.kernels.take import filter_rows
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
 from pyspark_pipeline.operators.streaming import StreamingOperator
 from pyspark_pipeline.operators.windows.boundaries import Boundaries
@@ -27,7 +28,7 @@ class WindowGroupLimitOperator(StreamingOperator):
     def transform(self, chunk: Chunk) -> Chunk:
         ranks = values(self._ranks.run(self._boundaries.rows(chunk), ())[0])
         kept = ranks <= self._limit
-        return chunk if kept.all() else chunk.filter(pa.array(kept))
+        return filter_rows(chunk, kept.view(np.uint8))
 
 
 class WindowGroupLimitFactory(OperatorFactory):
