@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 _TASK_MILLIS = {
@@ -32,7 +31,7 @@ class Watch:
     def breakdown(self, frame: DataFrame, seconds: float) -> dict[str, float]:
         """Return the parts of an execution of ``frame`` of ``seconds``; ``scheduling`` is the time without a stage."""
         phases: Any = frame._jdf.queryExecution().tracker().phases()
-        planning = sum(entry.durationMs() for entry in _values(phases)) / 1e3
+        planning = sum(entry.durationMs() for entry in _items(phases.values())) / 1e3
         stages = self._stages()
         running = covered([_interval(stage) for stage in stages])
         found = {"planning": planning, "stages": running, "scheduling": max(seconds - planning - running, 0.0)}
@@ -47,22 +46,25 @@ class Watch:
         """Return the stages that ended since the last call."""
         self._context.listenerBus().waitUntilEmpty()
         store = self._context.statusStore()
-        found = []
-        first, self._next = self._next, self._context.dagScheduler().nextStageId().get()
-        for number in range(first, self._next):
-            try:
-                stage = store.lastStageAttempt(number)
-            except Py4JJavaError:  # Spark forgets skipped stages of a long session
-                continue
-            if stage.completionTime().isDefined() and stage.submissionTime().isDefined():
-                found.append(stage)
-        return found
+        defaults = [getattr(store, f"stageList$default${number}")() for number in (2, 3, 4, 5)]
+        found: dict[int, Any] = {}
+        for stage in _items(store.stageList(None, *defaults)):  # from the last one on, and of each the last attempt
+            if stage.stageId() < self._next:
+                break
+            found.setdefault(stage.stageId(), stage)
+        self._next = max(found, default=self._next - 1) + 1
+        return [
+            stage
+            for stage in found.values()
+            if stage.completionTime().isDefined() and stage.submissionTime().isDefined()
+        ]
 
 
-def _values(phases: Any) -> Iterator[Any]:
-    entries = phases.valuesIterator()
-    while entries.hasNext():
-        yield entries.next()
+def _items(collection: Any) -> Iterator[Any]:
+    """Yield the items of a collection of Scala."""
+    items = collection.iterator()
+    while items.hasNext():
+        yield items.next()
 
 
 def _interval(stage: Any) -> tuple[float, float]:
