@@ -172,14 +172,13 @@ def _take_rows(
     unused_columns: Collection[int],
 ) -> pa.RecordBatch:
     """Return the rows that ``mask`` selects, whose numbers are ``rows``, without unscaled decimals."""
-    indices = pa.array(rows)
     columns = []
     for position, column in enumerate(chunk.columns):
         target = unscaled[position] if unscaled else None
         if position in unused_columns:
             columns.append(pa.nulls(rows.size))
         elif target is not None and is_unscaled(column, unscaled, position):
-            columns.append(rows_to_decimal128(column, target, indices, rows))
+            columns.append(rows_to_decimal128(column, target, rows))
         else:
             columns.append(filter_values(column, mask, rows))
     return pa.RecordBatch.from_arrays(columns, chunk.schema.names)

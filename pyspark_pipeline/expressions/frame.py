@@ -9,10 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
 from pyspark_pipeline.expressions.registry import Value
+from pyspark_pipeline.expressions.values import flags
+from pyspark_pipeline.kernels.arrays import Int32Array, UInt8Array
+from pyspark_pipeline.kernels.row_ranges import row_numbers
+from pyspark_pipeline.kernels.take import filter_values
 
 
 class Evaluable:
@@ -40,7 +45,7 @@ class Evaluable:
 class Frame:
     """``num_rows`` rows of the input columns, with the values computed so far."""
 
-    __slots__ = ("num_rows", "_column", "_cache", "_parent", "_selection")
+    __slots__ = ("num_rows", "_column", "_cache", "_parent", "_selection", "_rows")
 
     def __init__(
         self,
@@ -54,6 +59,7 @@ class Frame:
         self._cache: dict[int, Value] = {}
         self._parent = parent
         self._selection = selection
+        self._rows: tuple[UInt8Array, Int32Array] | None = None
 
     @classmethod
     def of_chunk(cls, chunk: pa.RecordBatch) -> Frame:
@@ -67,7 +73,7 @@ class Frame:
         key = -1 - ordinal
         found = self._cache.get(key)
         if found is None:
-            found = self._cache[key] = self._parent.column(ordinal).filter(self._selection)
+            found = self._cache[key] = self._chosen(self._parent.column(ordinal))
         return found
 
     def value(self, node: Evaluable) -> Value:
@@ -90,8 +96,15 @@ class Frame:
         if found is None and self._parent is not None:
             found = self._parent._cached(node)
             if isinstance(found, pa.Array):
-                found = self._cache[node.number] = found.filter(self._selection)
+                found = self._cache[node.number] = self._chosen(found)
         return found
+
+    def _chosen(self, array: pa.Array) -> pa.Array:
+        """Return the rows of this frame of an array of the parent's."""
+        if self._rows is None:
+            passed = flags(self._selection).view(np.uint8)
+            self._rows = passed, row_numbers(passed)
+        return filter_values(array, *self._rows)
 
 
 def values_of(frame: Frame, nodes: Sequence[Evaluable]) -> list[Value]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark_pipeline.kernels import buffers, row_ranges
 from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array
 from pyspark_pipeline.kernels.decimal_words import bitmap_of, decimal_array
+from pyspark_pipeline.kernels.take import take
 from pyspark_pipeline.plan.expr import Call, chosen_places
 
 #: By column: the decimal128 type of a decimal that may arrive as its unscaled int32 or int64, else None.
@@ -71,12 +72,12 @@ def widened(column: pa.Array, target: pa.DataType) -> pa.Array:
     return decimal_array(target, rows, valid, buffer)
 
 
-def rows_to_decimal128(column: pa.Array, target: pa.DataType, indices: pa.Array, rows: Int32Array) -> pa.Array:
-    """Convert rows of an unscaled column to decimal128; ``indices`` (for Arrow) and ``rows`` (int32) are equal."""
+def rows_to_decimal128(column: pa.Array, target: pa.DataType, rows: Int32Array) -> pa.Array:
+    """Convert rows (int32) of an unscaled column to decimal128."""
     buffer, words = _new_words(rows.size)
     widen = row_ranges.widen_rows_of_longs if pa.types.is_int64(column.type) else row_ranges.widen_rows_of_ints
     widen(buffers.values(column), rows, words)
-    valid = bitmap_of(column.is_valid().take(indices)) if column.null_count else None
+    valid = bitmap_of(take(column.is_valid(), rows)) if column.null_count else None
     return decimal_array(target, rows.size, valid, buffer)
 
 

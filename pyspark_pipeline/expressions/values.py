@@ -13,6 +13,7 @@ from pyspark_pipeline.expressions.registry import Kernel, Value
 from pyspark_pipeline.kernels.arrays import Array, BoolArray
 from pyspark_pipeline.kernels.buffers import bool_array
 from pyspark_pipeline.kernels.decimal_words import bitmap_of, validity_of
+from pyspark_pipeline.kernels.take import take
 
 TRUE = pa.scalar(True)
 FALSE = pa.scalar(False)
@@ -138,7 +139,7 @@ def scatter(values: pa.Array, selection: pa.BooleanArray) -> pa.Array:
     """Scatter the values of a subset to the rows that ``selection`` selects; the other rows are NULL."""
     chosen = flags(selection)
     positions = np.cumsum(chosen, dtype=np.int32) - np.int32(1)
-    return values.take(pa.array(positions, mask=~chosen))
+    return take(values, np.where(chosen, positions, np.int32(-1)), with_missing=True)
 
 
 def map_dictionary(value: pa.DictionaryArray, apply: Callable[[pa.Array], pa.Array]) -> pa.Array:

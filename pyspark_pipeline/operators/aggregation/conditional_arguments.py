@@ -28,8 +28,7 @@ def _with_condition(call: AggregateCall, settings: ExpressionSettings) -> Aggreg
     parts = _split(call.args[0])
     if parts is None:
         return call
-    condition, value, otherwise = parts
-    has_zeros = otherwise is not None
+    condition, value, has_zeros = parts
     if has_zeros and (call.function != "Sum" or value.type.kind not in _EXACT):  # −0.0 + 0.0 is 0.0
         return call
     if can_raise([condition, value], settings):  # the first row that fails, of all arguments, raises
@@ -37,8 +36,8 @@ def _with_condition(call: AggregateCall, settings: ExpressionSettings) -> Aggreg
     return replace(call, args=(value,), filter=condition, has_zeros=has_zeros)
 
 
-def _split(argument: Expr) -> tuple[Expr, Expr, Literal | None] | None:
-    """Return the condition, the value where it is true, and the zero of other rows, None for NULL."""
+def _split(argument: Expr) -> tuple[Expr, Expr, bool] | None:
+    """Return the condition, the value where it is true, and whether other rows have 0, not NULL; None without one."""
     if not isinstance(argument, Call):
         return None
     if argument.name == "UnscaledValue":
@@ -46,13 +45,14 @@ def _split(argument: Expr) -> tuple[Expr, Expr, Literal | None] | None:
         return None if parts is None else (parts[0], replace(argument, args=(parts[1],)), parts[2])
     if argument.name not in ("CaseWhen", "If") or not 2 <= len(argument.args) <= 3:
         return None
-    condition, value, otherwise = (*argument.args, None)[:3]
-    if condition is None or value is None or isinstance(value, Literal) and value.value is None:
+    condition, value, *others = argument.args
+    if isinstance(value, Literal) and value.value is None:
         return None
-    if otherwise is None:
-        return condition, value, None
-    if not isinstance(otherwise, Literal):
+    if not others:
+        return condition, value, False
+    if not isinstance(others[0], Literal):
         return None
-    if otherwise.value is None:
-        return condition, value, None
-    return (condition, value, otherwise) if otherwise.type.kind in _EXACT and otherwise.value == 0 else None
+    constant, kind = others[0].value, others[0].type.kind
+    if constant is None:
+        return condition, value, False
+    return (condition, value, True) if kind in _EXACT and constant == 0 else None

@@ -120,8 +120,8 @@ def interval_overflow() -> SparkConditionError:
     return interval_error("try_add")
 
 
-class _ZeroesOfOthers(State):
-    """Sums to which rows that fail the filter may add 0, which they do not overflow by."""
+class _SumWithZeros(State):
+    """Sums to which rows that fail the filter may add 0: a group of such rows alone has a sum."""
 
     _seen: PerGroup[np.uint8]
 
@@ -130,7 +130,7 @@ class _ZeroesOfOthers(State):
             mark_failed(groups, passed.view(np.uint8), self._seen.array)
 
 
-class LongSumState(_ZeroesOfOthers, ValueState):
+class LongSumState(_SumWithZeros, ValueState):
     """Sums of integers. An overflow raises ``error``; without one it wraps."""
 
     def __init__(self, error: Callable[[], SparkConditionError] | None) -> None:
@@ -174,7 +174,7 @@ class WholeLongSumState(LongSumState):
             raise self._error()
 
 
-class TryLongSumState(_ZeroesOfOthers):
+class TryLongSumState(_SumWithZeros):
     """Sums of integers; a sum that overflows after any row remains overflowed."""
 
     def __init__(self) -> None:
@@ -250,7 +250,7 @@ class WholeDoubleSumState(DoubleSumState):
         sum_doubles(data, *validity(columns[0]), self._sums.array, self._seen.array)
 
 
-class DecimalSumState(_ZeroesOfOthers):
+class DecimalSumState(_SumWithZeros):
     """Sums of decimals as 128-bit integers; a sum with more digits than ``sum_type`` has overflowed.
 
     Spark stores a group's sum after every row, so a sum that overflowed once remains overflowed.
