@@ -193,6 +193,24 @@ def _are_below(codes: UInt32Array, size: int) -> bool:
 
 
 @kernel
+def _read_known_codes(pages: UInt8Array, state: Int64Array, size: int, codes: UInt32Array) -> int:
+    """Read the next codes, of a dictionary of ``size`` values."""
+    if not _read_codes(pages, state, codes):
+        return TOO_FEW_VALUES
+    return READ if _are_below(codes, size) else UNKNOWN_CODES
+
+
+@kernel
+def _pass_plain(state: Int64Array, count: int, size: int) -> int:
+    """Pass the next values of a plain page, of ``size`` bytes each; return where they begin, −1 if there are fewer."""
+    at = state[VALUES + AT]
+    if at + count * size > state[VALUES_END]:
+        return -1
+    state[VALUES + AT] = at + count * size
+    return at
+
+
+@kernel
 def _look_up(dictionary: Any, is_code: bool, codes: UInt32Array, out: Any) -> bool:
     """Write the values of codes, or the codes themselves; return whether the dictionary has all."""
     if not _are_below(codes, dictionary.shape[0]):
@@ -260,21 +278,18 @@ def _read_nullable(
         out[:] = 0
         return READ
     if not is_coded:
-        at, size = state[VALUES + AT], out.itemsize
-        if at + count * size > state[VALUES_END]:
+        at = _pass_plain(state, count, out.itemsize)
+        if at < 0:
             return TOO_FEW_VALUES
         _spread_plain(pages, at, levels, depth, out)
-        state[VALUES + AT] = at + count * size
         return READ
     if dictionary.shape[0] == 0:
         return UNKNOWN_CODES
     for begin in range(0, out.shape[0], _BLOCK):
         block = levels[begin : begin + _BLOCK]
-        found = codes[: _count_equal(block, depth)]
-        if not _read_codes(pages, state, found):
-            return TOO_FEW_VALUES
-        if not _are_below(found, dictionary.shape[0]):
-            return UNKNOWN_CODES
+        result = _read_known_codes(pages, state, dictionary.shape[0], codes[: _count_equal(block, depth)])
+        if result != READ:
+            return result
         _spread_codes(codes, dictionary, is_code, block, depth, out[begin : begin + _BLOCK])
     return READ
 
@@ -292,11 +307,10 @@ def _read_all(
     """Read the next values, of rows without NULLs, shape (values,)."""
     count = out.shape[0]
     if not is_coded:
-        at, size = state[VALUES + AT], out.itemsize
-        if at + count * size > state[VALUES_END]:
+        at = _pass_plain(state, count, out.itemsize)
+        if at < 0:
             return TOO_FEW_VALUES
         _copy_values(pages, at, out)
-        state[VALUES + AT] = at + count * size
         return READ
     done = 0
     while done < count:
@@ -382,13 +396,12 @@ def _read_chosen_values(
 ) -> int:
     """Pass the next ``count`` values, of rows without NULLs, and read those that are ``chosen``, at most 2048 codes."""
     if not is_coded:
-        at, size = state[VALUES + AT], out.itemsize
-        if at + count * size > state[VALUES_END]:
+        at, size = _pass_plain(state, count, out.itemsize), out.itemsize
+        if at < 0:
             return TOO_FEW_VALUES
         start = np.uint64(pages.ctypes.data) + np.uint64(at)
         for number in range(chosen.shape[0]):
             out[number] = load_word(start + np.uint64((chosen[number] - base) * size))
-        state[VALUES + AT] = at + count * size
         return READ
     reader, found = state[VALUES : VALUES + STATE_SIZE], codes[: chosen.shape[0]]
     if not read_chosen_runs(pages, state[VALUES_END], state[WIDTH], reader, count, chosen, base, found):
@@ -426,7 +439,7 @@ def _read_chosen(
                 pages, is_coded, state, rows, dictionary, is_code, chosen, base, codes, out
             )
     words, ranks = np.empty(_BLOCK >> 6, dtype=np.uint64), np.empty(_BLOCK >> 6, dtype=np.int64)
-    size, filled, are_ranked = out.itemsize, 0, False
+    filled, are_ranked = 0, False
     levels[:] = depth
     for begin in range(0, rows, _BLOCK):
         part = min(rows - begin, _BLOCK)
@@ -435,7 +448,6 @@ def _read_chosen(
         if count < 0:
             return TOO_FEW_LEVELS
         state[NULLS] += part - count
-        at = state[VALUES + AT]
         if stop == filled:
             result = _read_chosen_values(
                 pages, is_coded, state, count, dictionary, is_code, chosen[:0], 0, codes, out[:0]
@@ -443,15 +455,15 @@ def _read_chosen(
             if result != READ:
                 return result
             continue
-        if not is_coded:
-            if at + count * size > state[VALUES_END]:
-                return TOO_FEW_VALUES
-            state[VALUES + AT] = at + count * size
+        at = 0
+        if is_coded:
+            result = _read_known_codes(pages, state, dictionary.shape[0], codes[:count])
+            if result != READ:
+                return result
         else:
-            if not _read_codes(pages, state, codes[:count]):
+            at = _pass_plain(state, count, out.itemsize)
+            if at < 0:
                 return TOO_FEW_VALUES
-            if not _are_below(codes[:count], dictionary.shape[0]):
-                return UNKNOWN_CODES
         if count == 0:
             out[filled:stop] = 0
             out_levels[filled:stop] = levels[chosen[filled:stop] - (base + begin)]
@@ -634,10 +646,9 @@ def keep_accepted(
             count = _read_levels(pages, state, depth, levels[:part]) if depth > 0 else part
             if count < 0:
                 return TOO_FEW_LEVELS
-            if not _read_codes(pages, state, codes[:count]):
-                return TOO_FEW_VALUES
-            if not _are_below(codes[:count], size):
-                return UNKNOWN_CODES
+            result = _read_known_codes(pages, state, size, codes[:count])
+            if result != READ:
+                return result
             if count < part:
                 _keep_nullable(codes, levels[:part], depth, accepted, mask[done : done + part])
             else:

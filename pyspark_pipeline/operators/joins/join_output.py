@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.kernels.arrays import BoolArray, Int32Array, UInt8Array
-from pyspark_pipeline.kernels.buffers import allocate, bool_array, make_chunk, rows_only
+from pyspark_pipeline.kernels.buffers import allocate, bool_array, make_chunk
 from pyspark_pipeline.kernels.join_pairs import flagged_rows, set_flags, set_new_flags
 from pyspark_pipeline.kernels.take import filter_rows, take
 from pyspark_pipeline.operators.joins.build_side import BuildSide
@@ -262,6 +262,4 @@ def _filter(chunk: Chunk, wanted: BoolArray, count: int) -> Chunk | None:
         return chunk
     if not count:
         return None
-    if not chunk.num_columns:
-        return rows_only(count)
     return filter_rows(chunk, wanted.view(np.uint8))
