@@ -54,11 +54,15 @@ class PartitionDependentNode(Node):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanSplit:
-    """A byte range of one file; the reader of the format decides which row groups belong to it."""
+    """A byte range of one file; the reader of the format decides which row groups belong to it.
+
+    ``spread_bytes`` is the size of a file whose row groups are spread: neighbours belong to different splits.
+    """
 
     path: str
     start: int
     length: int
+    spread_bytes: int | None = None
     partition_values: tuple[Any, ...] = ()
 
 

@@ -125,6 +125,7 @@ class FragmentBuilder(PipelineSet):
                 path=split["path"],
                 start=split["start"],
                 length=split["length"],
+                spread_bytes=split.get("spreadBytes"),
                 partition_values=tuple(split["partitionValues"]),
             )
             for split in self.control["splits"][str(input_id)]

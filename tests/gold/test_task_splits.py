@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from tests.support.compare import difference
 from tests.support.conversion import summary_of
@@ -105,3 +105,56 @@ def test_rows_and_places_are_those_of_spark(spark: SparkSession, folder: Path, m
         assert difference(*found) is None, statement
         conversion = summary_of(made)
         assert conversion.converted == conversion.operators > 0, conversion
+
+
+def _spreads_row_groups(spark: SparkSession, frame: DataFrame) -> bool:
+    """Return whether the scans of ``frame``'s executed plan may read row groups in any order, all or none."""
+    jvm: Any = spark.sparkContext._jvm
+    found = set()
+    pending: list[Any] = [frame._jdf.queryExecution().executedPlan()]
+    while pending:
+        node = pending.pop()
+        name = node.getClass().getSimpleName()
+        if name == "AdaptiveSparkPlanExec":
+            pending.append(node.executedPlan())
+        elif name.endswith("QueryStageExec"):
+            pending.append(node.plan())
+        elif name == "PipelineFragmentExec":
+            pending.append(node.root())
+        elif name == "PipelineOperatorExec" and node.original().getClass().getSimpleName() == "FileSourceScanExec":
+            found.add(jvm.org.apache.spark.sql.pysparkpipeline.JoinedSplits.inAnyOrder(node.original()))
+        children = node.children()
+        pending += [children.apply(i) for i in range(children.size())]
+    assert len(found) == 1
+    return found.pop()
+
+
+@pytest.mark.parametrize(
+    ("statement", "spread"),
+    [
+        ("SELECT k, count(*), sum(id) FROM t GROUP BY k", True),
+        ("SELECT /*+ BROADCAST(u) */ count(*) FROM t JOIN u USING (k) WHERE id > 10", True),
+        ("SELECT max(id) FROM (SELECT id FROM t UNION ALL SELECT k FROM t)", True),
+        ("SELECT count(*) FROM (SELECT DISTINCT k FROM t)", True),
+        ("SELECT first(id) FROM t", False),
+        ("SELECT k, collect_list(id) FROM t GROUP BY k", False),
+        ("SELECT k, sum(cast(id AS double)) FROM t GROUP BY k", False),
+        ("SELECT id FROM t WHERE k = 1", False),
+        ("SELECT /*+ REPARTITION(2, k) */ * FROM t", False),
+        ("SELECT max(x) FROM (SELECT monotonically_increasing_id() AS x FROM t)", False),
+        ("SELECT count(*) FROM (SELECT id FROM t LIMIT 7)", False),
+    ],
+)
+def test_row_groups_are_spread_where_nothing_sees_the_order(
+    spark: SparkSession, folder: Path, statement: str, spread: bool
+) -> None:
+    spark.read.parquet(str(folder)).createOrReplaceTempView("t")
+    spark.createDataFrame([(1,), (2,)], "k bigint").createOrReplaceTempView("u")
+    files = {"spark.sql.files.maxPartitionBytes": "17000", "spark.sql.files.openCostInBytes": "100"}
+    found = []
+    for engine in ("false", "true"):
+        with configured(spark, files | {ENABLED: engine}):
+            made = spark.sql(statement)
+            found.append(made.collect())
+    assert difference(*found) is None
+    assert _spreads_row_groups(spark, made) == spread

@@ -58,6 +58,43 @@ def test_every_row_group_is_in_exactly_one_split(numbers: Path, cuts: int) -> No
     assert read(scan("n:bigint"), *splits).num_rows == 10_000
 
 
+@pytest.mark.parametrize("cuts", [1, 2, 3, 7, 40])
+def test_every_row_group_of_a_spread_file_is_in_exactly_one_split(numbers: Path, cuts: int) -> None:
+    size = numbers.stat().st_size
+    bounds = [size * i // cuts for i in range(cuts + 1)]
+    splits = [
+        ScanSplit(path=str(numbers), start=a, length=b - a, spread_bytes=size)
+        for a, b in zip(bounds, bounds[1:], strict=False)
+    ]
+    found = [read(scan("n:bigint"), split).column("n").to_pylist() for split in splits]
+    assert sorted(number for part in found for number in part) == list(range(10_000))
+    assert all(part == sorted(part) for part in found), "a split keeps the order of the file"
+    assert all(abs(len(part) - 10_000 / cuts) <= 1000 for part in found)
+
+
+@pytest.mark.parametrize("first", range(0, 88, 8))
+def test_neighbouring_row_groups_are_in_different_splits(tmp_path: Path, first: int) -> None:
+    path = tmp_path / "many.parquet"
+    pq.write_table(pa.table({"n": pa.array(range(1000), pa.int64())}), path, row_group_size=10)
+    size = path.stat().st_size
+    neighbours = set(range(first * 10, first * 10 + 120))
+    for split in range(4):
+        part = ScanSplit(path=str(path), start=size * split // 4, length=size // 4 + 1, spread_bytes=size)
+        of_neighbours = neighbours.intersection(read(scan("n:bigint"), part).column("n").to_pylist())
+        assert 20 <= len(of_neighbours) <= 40, "about a fourth of 12 row groups"
+
+
+def test_empty_row_groups_are_spread(tmp_path: Path) -> None:
+    path = tmp_path / "gaps.parquet"
+    schema = pa.schema([("n", pa.int64())])
+    with pq.ParquetWriter(path, schema) as writer:
+        for numbers in ([], [1, 2], [], [], [3], []):
+            writer.write_table(pa.table({"n": pa.array(numbers, pa.int64())}))
+    size = path.stat().st_size
+    splits = [ScanSplit(path=str(path), start=i, length=1, spread_bytes=size) for i in range(size)]
+    assert sorted(read(scan("n:bigint"), *splits).column("n").to_pylist()) == [1, 2, 3]
+
+
 def test_columns_are_found_by_name_in_any_order(numbers: Path) -> None:
     table = read(scan("D:decimal(12;2), S:string, missing:date"), whole(numbers))
     assert table.column("D").to_pylist() == [Decimal(i).scaleb(-2) for i in range(10_000)]

@@ -12,7 +12,7 @@ import org.apache.spark.sql.types._
 /**
  * Finds scans of which a task may read several of Spark's partitions, because nothing above sees how many there are: up
  * to the next exchange each row is processed by itself, or partial aggregates are the same whatever their rows. The order
- * of the rows stays that of the partitions.
+ * of the rows stays that of the partitions, but below such aggregates: there a task may read any row groups of a file.
  *
  * Sums of integers and decimals count as the same. In Spark, too, it depends on the number and the order of the map
  * outputs whether one overflows on its way to a total that does not.
@@ -21,27 +21,35 @@ object JoinedSplits {
 
   private val ShortDigits = 7
 
-  private val Allowed: TreeNodeTag[Boolean] = TreeNodeTag[Boolean]("pysparkpipeline.joinedSplits")
+  /** What no operator above a scan sees: into which partitions its rows are divided, or their order either. */
+  private sealed trait Unseen
+  private case object Partitions extends Unseen
+  private case object PartitionsAndOrder extends Unseen
+
+  private val Allowed: TreeNodeTag[Unseen] = TreeNodeTag[Unseen]("pysparkpipeline.joinedSplits")
 
   /** Mark these scans of `plan`. */
-  def mark(plan: SparkPlan): Unit = markBelow(plan, isUnseen = false)
+  def mark(plan: SparkPlan): Unit = markBelow(plan, None)
 
   def areAllowed(scan: FileSourceScanExec): Boolean = scan.getTagValue(Allowed).isDefined
 
-  private def markBelow(plan: SparkPlan, isUnseen: Boolean): Unit = {
+  /** Return whether the order of the rows of `scan` is not seen either. */
+  def inAnyOrder(scan: FileSourceScanExec): Boolean = scan.getTagValue(Allowed).contains(PartitionsAndOrder)
+
+  private def markBelow(plan: SparkPlan, unseen: Option[Unseen]): Unit = {
     plan match {
-      case scan: FileSourceScanExec if isUnseen => scan.setTagValue(Allowed, true)
+      case scan: FileSourceScanExec if unseen.isDefined => scan.setTagValue(Allowed, unseen.get)
       case _ => plan.unsetTagValue(Allowed)
     }
     val below = plan match {
       case e: ShuffleExchangeExec => e.outputPartitioning match {
-        case _: HashPartitioning | SinglePartition => true
-        case _ => false
+        case _: HashPartitioning | SinglePartition => Some(Partitions)
+        case _ => None
       }
-      case _: BroadcastExchangeExec => true
-      case a: BaseAggregateExec => isUnseen && hasSameParts(a)
-      case u: UnionExec => isUnseen && u.outputPartitioning.isInstanceOf[UnknownPartitioning]
-      case op => isUnseen && OperatorRules.of(op).isRowwise(op)
+      case _: BroadcastExchangeExec => Some(Partitions)
+      case a: BaseAggregateExec => if (unseen.isDefined && hasSameParts(a)) Some(PartitionsAndOrder) else None
+      case u: UnionExec => unseen.filter(_ => u.outputPartitioning.isInstanceOf[UnknownPartitioning])
+      case op => unseen.filter(_ => OperatorRules.of(op).isRowwise(op))
     }
     inputs(plan).foreach(markBelow(_, below))
   }

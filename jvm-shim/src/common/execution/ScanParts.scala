@@ -35,8 +35,9 @@ object ScanParts {
     listed.inputRDD match {
       case rdd: FileScanRDD =>
         add(listed.metrics, metrics)
+        val isSpread = canCut(scan) && JoinedSplits.inAnyOrder(scan)
         grouped(scan, rdd.filePartitions).map { files =>
-          val splits = Json.arr(files.map(split(scan, _, types)))
+          val splits = Json.arr(files.map(split(scan, _, types, isSpread)))
           ScanPart(splits.toString, FilePartition(0, files.toArray).preferredLocations().toSeq)
         }.toArray
       case other => throw new IllegalStateException(s"a scan of files gave ${other.getClass.getName}")
@@ -63,14 +64,17 @@ object ScanParts {
       if (areJoined) {
         val opening = scan.session.sessionState.conf.filesOpenCostInBytes
         val least = LeastBytes * math.min(columns, MostTimes)
-        val canCut = !FileColumns.tellPlace(scan) && scan.relation.fileFormat.isInstanceOf[ParquetFileFormat]
-        new TaskSplits(partitions, opening, most, least, atOnce, canCut).tasks.iterator
+        new TaskSplits(partitions, opening, most, least, atOnce, canCut(scan)).tasks.iterator
       } else {
         val many = math.max(math.min(most, partitions.length / (atOnce * Turns)), math.min(cores, partitions.length / atOnce))
         alike(partitions, math.max(1, many), atOnce).map(_.flatMap(_.files.toSeq))
       }
     }
   }
+
+  /** Return whether a task may read any part of a file. */
+  private def canCut(scan: FileSourceScanExec): Boolean =
+    !FileColumns.tellPlace(scan) && scan.relation.fileFormat.isInstanceOf[ParquetFileFormat]
 
   /** Group `partitions` by tasks of about the same number of them, at most `most`; the tasks are a multiple of `atOnce`. */
   private def alike(partitions: Seq[FilePartition], most: Int, atOnce: Int): Iterator[Seq[FilePartition]] = {
@@ -80,10 +84,12 @@ object ScanParts {
     starts.iterator.zip(starts.iterator.drop(1)).map { case (start, stop) => partitions.slice(start, stop) }
   }
 
-  private def split(scan: FileSourceScanExec, file: PartitionedFile, types: Seq[DataType]): ObjectNode = {
+  /** `isSpread`: rows that are neighbours in the file, often of the same days, are divided among all of its splits. */
+  private def split(scan: FileSourceScanExec, file: PartitionedFile, types: Seq[DataType], isSpread: Boolean): ObjectNode = {
     val uri = file.toPath.toUri
     val path = if (ScanSupport.isLocal(uri.getScheme)) uri.getPath else uri.toString
     val node = Json.obj().put("path", path).put("start", file.start).put("length", file.length)
+    if (isSpread) node.put("spreadBytes", file.fileSize)
     node.set[ObjectNode]("partitionValues", Json.row(new JoinedRow(file.partitionValues, FileColumns.values(scan, file)), types))
   }
 

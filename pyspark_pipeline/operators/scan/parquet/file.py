@@ -83,7 +83,7 @@ class ParquetFileReader:
         footer = read_footer(self.path, *version)
         self.metadata = footer.metadata
         self._schema = footer.schema
-        self._midpoints = footer.midpoints
+        self._midpoints, self._spread = footer.midpoints, footer.spread
         self._places = [find_column(self._schema, field, case_sensitive, self.path) for field in fields]
         self._selection = RowSelection(
             [test for test in tests if self._places[test.ordinal] is not None],
@@ -203,9 +203,10 @@ class ParquetFileReader:
         return sum(number_of_leaves(self._schema.field(i).type) for i in range(place))
 
     def row_groups(self, split: ScanSplit) -> list[int]:
-        """Return the row groups whose midpoint lies in the split."""
-        end = split.start + split.length
-        return [i for i, midpoint in enumerate(self._midpoints) if split.start <= midpoint < end]
+        """Return the row groups of the split: those whose midpoint, maybe of the spread ones, lies in it."""
+        size, end = split.spread_bytes, split.start + split.length
+        midpoints = self._midpoints if size is None else [share * size for share in self._spread]
+        return [i for i, midpoint in enumerate(midpoints) if split.start <= midpoint < end]
 
     def num_rows(self, index: int) -> int:
         """Return the number of rows of a row group."""

@@ -14,14 +14,22 @@ from pyspark_pipeline.errors import FooterError
 from pyspark_pipeline.operators.scan.parquet.encryption import encrypted_columns
 from pyspark_pipeline.operators.scan.parquet.unscaled import footer_without_arrow_schema, plain_footer
 
+#: The golden ratio's fraction, of 32 bits: successive multiples of it are spread most evenly.
+_GOLDEN_RATIO = 0x9E3779B9
+
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """The contents of a file's footer; ``encrypted`` are the numbers of the columns that need a key."""
+    """The contents of a file's footer; ``encrypted`` are the numbers of the columns that need a key.
+
+    ``midpoints`` are the places of the row groups in the file, in bytes; ``spread`` are their places, as fractions of
+    the file, in an order in which neighbours are far from each other.
+    """
 
     metadata: pq.FileMetaData
     schema: pa.Schema
     midpoints: list[int]
+    spread: list[float]
     encrypted: frozenset[int]
 
 
@@ -39,10 +47,11 @@ def read_footer(path: str, size: int, changed_ns: int) -> Footer:
     except (IndexError, KeyError, ValueError, RecursionError, struct.error) as error:
         message = f"{path} could not be read as Parquet: its footer is damaged: {error!r}"
         raise FooterError(message, path) from error
+    schema, spread = metadata.schema.to_arrow_schema(), _spread(metadata)
     if encrypted is None:
         midpoints = [_midpoint(metadata.row_group(i)) for i in range(metadata.num_row_groups)]
-        return Footer(metadata, metadata.schema.to_arrow_schema(), midpoints, frozenset())
-    return Footer(metadata, metadata.schema.to_arrow_schema(), encrypted.midpoints, encrypted.leaves)
+        return Footer(metadata, schema, midpoints, spread, frozenset())
+    return Footer(metadata, schema, encrypted.midpoints, spread, encrypted.leaves)
 
 
 @lru_cache(maxsize=16)
@@ -59,6 +68,17 @@ def _metadata(path: str) -> pq.FileMetaData:
         with suppress(IndexError, ValueError, RecursionError, struct.error, pa.ArrowException, OSError):
             return footer_without_arrow_schema(path)
         raise
+
+
+def _spread(metadata: pq.FileMetaData) -> list[float]:
+    """Return the midpoint of each row group, by rows, in the order of the fractions of multiples of 0.618."""
+    rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    total, before = max(1, sum(rows)), 0
+    midpoints = [0.0] * len(rows)
+    for i in sorted(range(len(rows)), key=lambda number: number * _GOLDEN_RATIO & 0xFFFFFFFF):
+        midpoints[i] = (before + rows[i] / 2) / total
+        before += rows[i]
+    return midpoints
 
 
 def _midpoint(group: pq.RowGroupMetaData) -> int:
