@@ -37,6 +37,7 @@ from pyspark_pipeline.kernels.parquet_pages import (
     read_runs,
     read_short_runs,
 )
+from pyspark_pipeline.kernels.row_ranges import keep_codes
 from pyspark_pipeline.kernels.snappy import decompress_words
 from pyspark_pipeline.kernels.words import count_ones, load_word, store_word
 
@@ -597,15 +598,8 @@ def _pass(state: Int64Array, rows: int, rows_of_page: int) -> None:
 
 
 @kernel
-def _keep_codes(codes: UInt32Array, accepted: UInt8Array, mask: UInt8Array) -> None:
-    """Clear the mask, shape (rows,), of the rows whose code is not accepted."""
-    for row in range(mask.shape[0]):
-        mask[row] &= accepted[codes[row]]
-
-
-@kernel
 def _keep_nullable(codes: UInt32Array, levels: UInt8Array, depth: int, accepted: UInt8Array, mask: UInt8Array) -> None:
-    """Like :func:`_keep_codes`, of rows of which only those of level ``depth`` have a code."""
+    """Like :func:`~.row_ranges.keep_codes`, of rows of which only those of level ``depth`` have a code."""
     place, null = np.uint64(0), np.uint64(accepted.shape[0] - 1)
     for row in range(mask.shape[0]):
         has_value = levels[row] == depth
@@ -652,7 +646,7 @@ def keep_accepted(
             if count < part:
                 _keep_nullable(codes, levels[:part], depth, accepted, mask[done : done + part])
             else:
-                _keep_codes(codes, accepted, mask[done : done + part])
+                keep_codes(codes, accepted, mask[done : done + part])
         done += part
         _pass(state, part, page[NUM_VALUES])
     return READ
