@@ -12,9 +12,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from time import perf_counter_ns as clock
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from pyspark_pipeline.exchange.channel import Channel
 from pyspark_pipeline.exchange.codec import plain_chunk
 from pyspark_pipeline.exchange.messages import SMALL_BYTES, make_messages
@@ -23,8 +20,8 @@ from pyspark_pipeline.exchange.sink import BYTES, ENCODING, MESSAGES, ExchangeSi
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
 from pyspark_pipeline.kernels.arrays import Int32Array, Int64Array
-from pyspark_pipeline.kernels.buffers import fixed_array
 from pyspark_pipeline.kernels.partition import group_rows
+from pyspark_pipeline.kernels.take import take_rows
 from pyspark_pipeline.metrics import declare_counter
 
 PLACING = declare_counter("placing_ns", "Time to find the destination of every row (its hash, or its range)", unit="ns")
@@ -105,7 +102,7 @@ class PartitioningSinkOperator(ExchangeSinkOperator):
         if self._narrow is not None:
             staged = self._narrow.narrow(staged)
             schema = self._narrow.schema
-        grouped = plain_chunk(pc.take(staged, fixed_array(pa.int32(), order), boundscheck=False), schema)
+        grouped = plain_chunk(take_rows(staged, order), schema)
         if self._send_grouped(grouped, starts):
             return
         bounds = starts.tolist()
