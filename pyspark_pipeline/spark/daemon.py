@@ -38,7 +38,7 @@ _PRELOADED = (
 
 # Parameters of glibc's mallopt(3).
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
-_RETAINED_MILLISECONDS = 5000
+_RETAINED_MILLISECONDS = 12_000
 
 
 def _spark_archives() -> list[str]:

@@ -26,7 +26,7 @@ _LEAST_BYTES = 16 << 20
 #: After an instance with at least this peak the allocators are trimmed …
 LARGE_BYTES = 128 << 20
 #: … once the worker has had no task for so many seconds.
-IDLE_SECONDS = 1.0
+IDLE_SECONDS = 30.0
 _IDLE_BYTES = 256 << 20
 _IDLE_SHARE = 8
 #: The root of the tracker tree: all counted memory of this worker process.
