@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 import pyspark_pipeline
 from tests.support.compare import difference
-from tests.support.conversion import summary_of
+from tests.support.conversion import plan_nodes, summary_of
 from tests.support.sessions import ENABLED, configured
 from tests.support.tables import TableShelf
 
@@ -119,22 +119,10 @@ def _vanilla(spark: SparkSession, frame: DataFrame) -> list[Any]:
 
 def _scanned(frame: DataFrame) -> int:
     """Return the rows of the cached batches that the plan which ``frame`` ran has read."""
-    scans = list(_scans(frame._jdf.queryExecution().executedPlan()))
+    nodes = plan_nodes(frame._jdf.queryExecution().executedPlan())
+    scans = [node for node in nodes if node.getClass().getSimpleName() == "InMemoryTableScanExec"]
     assert scans
     return sum(scan.metrics().apply("numOutputRows").value() for scan in scans)
-
-
-def _scans(node: Any) -> Iterator[Any]:
-    name = str(node.getClass().getSimpleName())
-    if name == "InMemoryTableScanExec":
-        yield node
-    elif name == "AdaptiveSparkPlanExec":
-        yield from _scans(node.executedPlan())
-    elif name.endswith("QueryStageExec"):
-        yield from _scans(node.plan())
-    else:
-        for position in range(node.children().size()):
-            yield from _scans(node.children().apply(position))
 
 
 def _assert_whole(frame: DataFrame) -> None:

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark_pipeline.expressions import manifest
 from pyspark_pipeline.shim_build import find_spark
 from tests.support.compare import difference
-from tests.support.conversion import summary_of
+from tests.support.conversion import plan_nodes, summary_of
 from tests.support.goldfile import read, settings_of
 from tests.support.sessions import configured, run, time_limit
 from tests.support.tables import TableShelf
@@ -73,21 +73,11 @@ def test_session_variables_stay_in_spark(session: SparkSession) -> None:
 def _metrics(frame: DataFrame) -> dict[str, int]:
     """Return the sums of the metrics of all nodes of the executed plan."""
     sums: dict[str, int] = {}
-    pending = [frame._jdf.queryExecution().executedPlan()]
-    while pending:
-        node = pending.pop()
-        name = node.getClass().getSimpleName()
-        if name == "AdaptiveSparkPlanExec":
-            pending.append(node.executedPlan())
-        if name.endswith("QueryStageExec"):
-            pending.append(node.plan())
+    for node in plan_nodes(frame._jdf.queryExecution().executedPlan()):
         entries = node.metrics().iterator()
         while entries.hasNext():
             entry = entries.next()
             sums[entry._1()] = sums.get(entry._1(), 0) + entry._2().value()
-        children = node.children().iterator()
-        while children.hasNext():
-            pending.append(children.next())
     return sums
 
 

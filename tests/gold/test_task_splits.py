@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.support.compare import difference
-from tests.support.conversion import summary_of
+from tests.support.conversion import plan_nodes, summary_of
 from tests.support.sessions import ENABLED, configured
 
 _ROWS = 20_000
@@ -107,24 +107,19 @@ def test_rows_and_places_are_those_of_spark(spark: SparkSession, folder: Path, m
         assert conversion.converted == conversion.operators > 0, conversion
 
 
+def _is_converted(operator: Any) -> bool:
+    return bool(operator.getClass().getSimpleName() == "PipelineOperatorExec")
+
+
 def _spreads_row_groups(spark: SparkSession, frame: DataFrame) -> bool:
     """Return whether the scans of ``frame``'s executed plan may read row groups in any order, all or none."""
     jvm: Any = spark.sparkContext._jvm
     found = set()
-    pending: list[Any] = [frame._jdf.queryExecution().executedPlan()]
-    while pending:
-        node = pending.pop()
-        name = node.getClass().getSimpleName()
-        if name == "AdaptiveSparkPlanExec":
-            pending.append(node.executedPlan())
-        elif name.endswith("QueryStageExec"):
-            pending.append(node.plan())
-        elif name == "PipelineFragmentExec":
-            pending.append(node.root())
-        elif name == "PipelineOperatorExec" and node.original().getClass().getSimpleName() == "FileSourceScanExec":
-            found.add(jvm.org.apache.spark.sql.pysparkpipeline.JoinedSplits.inAnyOrder(node.original()))
-        children = node.children()
-        pending += [children.apply(i) for i in range(children.size())]
+    for node in plan_nodes(frame._jdf.queryExecution().executedPlan()):
+        if node.getClass().getSimpleName() == "PipelineFragmentExec":
+            operators = [operator.original() for operator in plan_nodes(node.root()) if _is_converted(operator)]
+            scans = [each for each in operators if each.getClass().getSimpleName() == "FileSourceScanExec"]
+            found |= {jvm.org.apache.spark.sql.pysparkpipeline.JoinedSplits.inAnyOrder(scan) for scan in scans}
     assert len(found) == 1
     return found.pop()
 

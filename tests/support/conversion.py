@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -38,3 +40,18 @@ def summary_of(frame: DataFrame) -> Conversion:
         transitions=int(summary["transitions"]),
         reasons=tuple(str(reason) for reason in summary["reasons"]),
     )
+
+
+def plan_nodes(plan: Any) -> Iterator[Any]:
+    """Yield the nodes of an executed plan of the JVM, those of its finished stages too; no operators of fragments."""
+    pending = [plan]
+    while pending:
+        node = pending.pop()
+        yield node
+        name = node.getClass().getSimpleName()
+        if name == "AdaptiveSparkPlanExec":
+            pending.append(node.executedPlan())
+        elif name.endswith("QueryStageExec"):
+            pending.append(node.plan())
+        children = node.children()
+        pending += [children.apply(i) for i in range(children.size())]
