@@ -1,7 +1,7 @@
 """Coalesce small chunks and split large ones.
 
-Used after operators that emit few rows a chunk (a selective filter, a probe, a local exchange), since every later
-operator has a cost per chunk. A chunk of at least half of ``batch_rows`` rows passes uncopied.
+Used by operators that emit few rows a chunk (a scan that leaves rows out, a probe, an exchange), since every later
+operator has a cost per chunk. A large chunk, by default of at least half of ``batch_rows`` rows, passes uncopied.
 """
 
 from __future__ import annotations
@@ -10,16 +10,20 @@ from collections import deque
 
 from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
-from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
+from pyspark_pipeline.exec.operator import Chunk
 
 
 class ChunkAccumulator:
-    """Regroups rows into chunks of at most ``batch_rows`` rows; keeps their order."""
+    """Regroups rows into chunks of at most ``batch_rows`` rows; keeps their order.
 
-    __slots__ = ("batch_rows", "small_bytes", "_small", "_small_rows", "_ready", "_bytes")
+    A chunk of at least ``large_rows`` rows, 0 for half of ``batch_rows``, passes uncopied.
+    """
 
-    def __init__(self, batch_rows: int) -> None:
+    __slots__ = ("batch_rows", "small_bytes", "_large_rows", "_small", "_small_rows", "_ready", "_bytes")
+
+    def __init__(self, batch_rows: int, large_rows: int = 0) -> None:
         self.batch_rows = batch_rows
+        self._large_rows = large_rows or (batch_rows + 1) // 2
         self.small_bytes = 0
         self._bytes = ChunkBytes()
         self._small: list[Chunk] = []
@@ -29,9 +33,9 @@ class ChunkAccumulator:
     def add(self, chunk: Chunk) -> None:
         """Add a chunk."""
         rows = chunk.num_rows
-        if 2 * rows >= self.batch_rows or self._small_rows + rows > self.batch_rows:
+        if rows >= self._large_rows or self._small_rows + rows > self.batch_rows:
             self.flush()
-        if 2 * rows >= self.batch_rows:
+        if rows >= self._large_rows:
             for start in range(0, rows, self.batch_rows):
                 whole = rows <= self.batch_rows
                 self._ready.append(chunk if whole else chunk.slice(start, self.batch_rows))
@@ -69,52 +73,23 @@ class ChunkAccumulator:
         self._small, self._small_rows, self.small_bytes = [], 0, 0
 
 
-class ChunkAccumulateOperator(Operator):
-    """Runs a :class:`ChunkAccumulator` in a pipeline."""
+class EarlyAccumulator(ChunkAccumulator):
+    """Buffers at most as many rows as were taken before, so that a LIMIT gets rows early."""
 
-    def __init__(self, batch_rows: int) -> None:
-        self._chunks = ChunkAccumulator(batch_rows)
-        self._ended = False
+    __slots__ = ("_taken_rows",)
 
-    def need_input(self) -> bool:
-        return not self._ended and not self._chunks.has_chunk()
+    def __init__(self, batch_rows: int, large_rows: int = 0) -> None:
+        super().__init__(batch_rows, large_rows)
+        self._taken_rows = 0
 
-    def push_chunk(self, chunk: Chunk) -> None:
-        self._chunks.add(chunk)
-        self.context.memory.reserve_unchecked(self._chunks.small_bytes)
+    def add(self, chunk: Chunk) -> None:
+        """Add a chunk."""
+        super().add(chunk)
+        if self._small_rows >= self._taken_rows:
+            self.flush()
 
-    def has_output(self) -> bool:
-        return self._chunks.has_chunk()
-
-    def pull_chunk(self) -> Chunk | None:
-        return self._chunks.take()
-
-    def release(self) -> None:
-        self._chunks.flush()
-
-    def set_finishing(self) -> None:
-        self._ended = True
-        self._chunks.flush()
-
-    def is_finished(self) -> bool:
-        return self._ended and self._chunks.is_empty()
-
-    def set_finished(self) -> None:
-        self._ended = True
-        self._chunks.clear()
-
-    def close(self) -> None:
-        self._chunks.clear()
-        self.context.memory.reserve(0)
-
-
-class ChunkAccumulateFactory(OperatorFactory):
-    """Creates accumulators of ``batch_rows`` rows."""
-
-    name = "accumulate"
-
-    def __init__(self, batch_rows: int) -> None:
-        self._batch_rows = batch_rows
-
-    def create(self, dop: int, driver_sequence: int) -> Operator:
-        return ChunkAccumulateOperator(self._batch_rows)
+    def take(self) -> Chunk:
+        """Remove and return the oldest chunk."""
+        chunk = super().take()
+        self._taken_rows += chunk.num_rows
+        return chunk

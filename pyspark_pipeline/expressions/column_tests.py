@@ -29,6 +29,10 @@ from pyspark_pipeline.plan.expr import ColumnRef, Expr, columns_read
 
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
 
+#: Identifiers of Arrow's types: functions of ``pa.types`` take as long as the test of a small dictionary.
+_DECIMAL = pa.decimal128(1, 0).id
+_RANGE_TYPES = frozenset((pa.int64().id, pa.int32().id, pa.timestamp("us").id, pa.date32().id, _DECIMAL))
+
 
 class ColumnTest(Protocol):
     """A test of the column ``ordinal`` that is equivalent to the conjuncts ``nodes``."""
@@ -54,9 +58,7 @@ class RangeTest:
         self._range = range_
 
     def accepts(self, column: pa.Array) -> bool:
-        kind = column.type
-        is_number = pa.types.is_int64(kind) or pa.types.is_int32(kind) or pa.types.is_decimal128(kind)
-        return bool(is_number or pa.types.is_timestamp(kind) or pa.types.is_date32(kind))
+        return column.type.id in _RANGE_TYPES
 
     def apply(self, column: pa.Array, mask: UInt8Array) -> bool:
         if not self._apply_values(column, mask):
@@ -67,9 +69,10 @@ class RangeTest:
 
     def _apply_values(self, column: pa.Array, mask: UInt8Array) -> bool:
         low, high = self._range.low, self._range.high
-        if pa.types.is_decimal128(column.type):
+        kind = column.type
+        if kind.id == _DECIMAL:
             return bool(row_ranges.keep_decimals_between(buffers.decimal_words(column), low, high, mask))
-        if column.type.bit_width == 64:
+        if kind.bit_width == 64:
             row_ranges.keep_longs_between(buffers.values(column), low, high, mask)
             return True
         low, high = max(low, _INT_MIN), min(high, _INT_MAX)

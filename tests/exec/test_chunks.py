@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyspark_pipeline.exec import FragmentInstance, OutputQueue, Pipeline, execute
-from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulateFactory, ChunkAccumulator
+from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulator, EarlyAccumulator
 from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
-from pyspark_pipeline.exec.output_sink import OutputSinkFactory
-from tests.exec.kit import Made, Source, chunk, values
+from tests.exec.kit import chunk, values
 
 
 def encoded(indices: list[int | None], words: list[str]) -> pa.RecordBatch:
@@ -68,16 +65,21 @@ def test_accumulator_keeps_rows_and_order_and_bounds_chunks(sizes: list[int], ba
         assert all(a.num_rows + b.num_rows > batch_rows for a, b in zip(out, out[1:], strict=False))
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_accumulate_operator_regroups_rows_and_releases_memory(threads: int) -> None:
-    queue = OutputQueue()
-    given = [chunk(0, 3), chunk(3, 3), chunk(6, 4), chunk(10, 25), chunk(35, 1)]
-    factories = (Made("source", lambda _: Source(given)), ChunkAccumulateFactory(10), OutputSinkFactory(queue))
-    instance = FragmentInstance([Pipeline(id=0, factories=factories)], queue)
-    items = list(execute(instance, threads))
-    assert [item.num_rows for item in items] == [10, 10, 10, 5, 1]
-    assert values(items) == list(range(36))
-    assert instance.memory.held == 0 and instance.memory.peak > 0
+@settings(deadline=None)
+@given(sizes=st.lists(st.integers(1, 40), max_size=30), large_rows=st.integers(1, 16))
+def test_early_accumulator_holds_at_most_as_many_rows_as_were_taken(sizes: list[int], large_rows: int) -> None:
+    accumulator, out, start = EarlyAccumulator(16, large_rows), [], 0
+    for size in sizes:
+        accumulator.add(chunk(start, size))
+        start += size
+        while accumulator.has_chunk():
+            out.append(accumulator.take())
+        taken = sum(piece.num_rows for piece in out)
+        assert start - taken < max(1, taken) and (size < large_rows or start == taken)
+    accumulator.flush()
+    while accumulator.has_chunk():
+        out.append(accumulator.take())
+    assert values(out) == list(range(start)) and accumulator.is_empty()
 
 
 def test_chunk_bytes_are_estimated_from_a_sample() -> None:

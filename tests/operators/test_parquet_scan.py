@@ -14,8 +14,8 @@ import pytest
 from pyspark_pipeline.errors import CorruptFileError
 from pyspark_pipeline.operators.scan.row_group_pruning import ColumnBounds, may_match
 from pyspark_pipeline.plan.expr import Expr
-from pyspark_pipeline.plan.nodes import FileScan, ScanSplit
-from tests.operators.kit import Builder, call, column, fields, literal, run, run_rows
+from pyspark_pipeline.plan.nodes import FileScan, Filter, Limit, ScanSplit
+from tests.operators.kit import Builder, call, column, fields, literal, run, run_rows, to_table
 
 
 def scan(spec: str, partitions: int = 0, **further: Any) -> FileScan:
@@ -246,3 +246,37 @@ def test_large_dictionaries_and_string_views_are_read(tmp_path: Path) -> None:
 def test_drivers_share_the_row_groups(numbers: Path) -> None:
     rows = run_rows(scan("n:bigint"), builder=Builder(scans={0: [whole(numbers)]}), dop=3, threads=3)
     assert sum(row.rows for row in rows) == 10_000
+
+
+def test_chunks_of_small_row_groups_are_coalesced(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.parquet" for number in range(32)]
+    for number, path in enumerate(paths):
+        words = pa.array([f"w{number}", None] * 50).dictionary_encode()
+        pq.write_table(pa.table({"n": range(100 * number, 100 * number + 100), "s": words}), path, row_group_size=50)
+    node, builder = scan("n:bigint, s:string, p:int", 1), Builder(scans={0: [whole(path, 1) for path in paths]})
+    rows = run_rows(node, builder=builder)
+    made = to_table(node, rows)
+    assert len(rows) < 10 and made["n"].to_pylist() == list(range(3200))
+    assert made["s"].to_pylist() == [word for number in range(32) for word in [f"w{number}", None] * 50]
+
+
+def test_chunks_of_unequal_forms_are_not_joined(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.parquet" for number in range(9)]
+    for number, path in enumerate(paths):
+        written = pa.table({"d": pa.array([Decimal(number)] * 3, pa.decimal128(12, 0))})
+        pq.write_table(written, path, store_decimal_as_integer=number % 2 == 1)
+    node = scan("d:decimal(12;0)")
+    condition = call("GreaterThanOrEqual", "boolean", column(node, "d"), literal(Decimal(0), "decimal(12,0)"))
+    made = read(Filter(output=node.output, condition=condition, child=node), *(whole(path) for path in paths))
+    assert made["d"].to_pylist() == [Decimal(number) for number in range(9) for _ in range(3)]
+
+
+def test_rows_before_a_damaged_row_group_leave_first(numbers: Path) -> None:
+    place = pq.read_metadata(numbers).row_group(3).column(0).data_page_offset
+    data = bytearray(numbers.read_bytes())
+    data[place - 20 : place + 20] = b"\xff" * 40
+    numbers.write_bytes(bytes(data))
+    node = scan("n:bigint")
+    assert read(Limit(output=node.output, limit=3000, child=node), whole(numbers))["n"].to_pylist() == list(range(3000))
+    with pytest.raises(CorruptFileError, match="numbers.parquet"):
+        read(Limit(output=node.output, limit=3001, child=node), whole(numbers))

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pyspark_pipeline.errors import SparkConditionError
 from pyspark_pipeline.exec.blocking import BlockingReason
-from pyspark_pipeline.exec.chunk_accumulate import ChunkAccumulator
+from pyspark_pipeline.exec.chunk_accumulate import EarlyAccumulator
 from pyspark_pipeline.exec.context import OperatorContext
 from pyspark_pipeline.exec.event import Waker
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
@@ -33,12 +33,11 @@ class JoinProbeOperator(Operator):
         self._sequence = driver_sequence
         self._expressions = ProbeExpressions(shared)
         self._work: Iterator[Chunk | None] | None = None
-        self._accumulator = ChunkAccumulator(shared.batch_rows) if shared.may_drop_rows else None
+        self._accumulator = EarlyAccumulator(shared.batch_rows) if shared.may_drop_rows else None
         self._side: SideProbe | None = None
         self._spilled: SpilledProbe | None = None
         self._is_restored = False
         self._failure: SparkConditionError | None = None
-        self._emitted_rows = self._pending_rows = 0
         self._finishing = False
         self._has_arrived = False
         self._has_ended = False
@@ -84,9 +83,9 @@ class JoinProbeOperator(Operator):
             return self._next()
         if not accumulator.has_chunk():
             self._add_next(accumulator)
-        return self._take(accumulator) if accumulator.has_chunk() else None
+        return accumulator.take() if accumulator.has_chunk() else None
 
-    def _add_next(self, accumulator: ChunkAccumulator) -> None:
+    def _add_next(self, accumulator: EarlyAccumulator) -> None:
         """Add the next piece to the accumulator. An error is raised after the accumulated rows have left."""
         if self._failure is not None:
             raise self._failure
@@ -98,20 +97,10 @@ class JoinProbeOperator(Operator):
             return
         if made is not None:
             accumulator.add(made)
-            self._pending_rows += made.num_rows
-            if self._pending_rows >= self._emitted_rows:
-                accumulator.flush()
 
     def release(self) -> None:
         if self._accumulator is not None:
             self._accumulator.flush()
-
-    def _take(self, accumulator: ChunkAccumulator) -> Chunk:
-        """Remove and return a chunk. At most as many rows accumulate as were emitted, so a LIMIT gets rows early."""
-        chunk = accumulator.take()
-        self._emitted_rows += chunk.num_rows
-        self._pending_rows -= chunk.num_rows
-        return chunk
 
     def _next(self) -> Chunk | None:
         """Return the next piece of output; None if the step made no rows or was the last."""

@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from pyspark_pipeline.datatypes import DataType
-from pyspark_pipeline.errors import CorruptFileError
+from pyspark_pipeline.errors import CorruptFileError, PipelineError
 from pyspark_pipeline.exec.blocking import BlockingReason
+from pyspark_pipeline.exec.chunk_accumulate import EarlyAccumulator
 from pyspark_pipeline.exec.event import Waker
 from pyspark_pipeline.exec.operator import Chunk, Operator, OperatorFactory
 from pyspark_pipeline.expressions import compile_column_tests
@@ -43,15 +44,24 @@ COLUMN_BYTES = declare_counter("column_bytes", "Compressed bytes of the columns 
 LEFT_OUT = declare_counter("rows_left_out", "Rows left out by a scan because a filter or join drops them", unit="rows")
 FILES = declare_counter("files_opened", "Files opened, once for each split", unit="files")
 
+#: A chunk of a batch's rows divided by this is not coalesced: to copy it costs more than later operators save.
+_LARGE_SHARE = 4
+
 
 class FileScanOperator(Operator):
-    """Reads one row group after another, one chunk a pull."""
+    """Reads one row group after another, one chunk a pull.
+
+    Chunks of few rows are coalesced, also those of several files: a test may leave a thousand rows of a row group.
+    """
 
     def __init__(self, factory: FileScanFactory) -> None:
         self._factory = factory
         self._chunks: Iterator[pa.RecordBatch] | None = None
         self._morsel: Morsel | None = None
-        self._rows = 0  # of the morsel that were output
+        self._rows = 0  # of the morsel that were read
+        self._read = EarlyAccumulator(factory.batch_rows, max(1, factory.batch_rows // _LARGE_SHARE))
+        self._schema: pa.Schema | None = None  # of the chunk read last
+        self._failure: PipelineError | None = None
         self._done = False
 
     def is_blocked(self, waker: Waker) -> BlockingReason | None:
@@ -62,9 +72,37 @@ class FileScanOperator(Operator):
         return BlockingReason.SPLIT if self._factory.morsels.must_wait() else None
 
     def has_output(self) -> bool:
+        if self._read.has_chunk() or self._failure is not None:
+            return True
         return not self._done and (self._morsel is not None or not self._factory.morsels.must_wait())
 
     def pull_chunk(self) -> Chunk | None:
+        if not self._read.has_chunk():
+            self._add_next()
+        return self._read.take() if self._read.has_chunk() else None
+
+    def _add_next(self) -> None:
+        """Add the next chunk of the morsel. An error is raised after the rows before it have left."""
+        if self._failure is not None:
+            raise self._failure
+        try:
+            chunk = self._next_chunk()
+        except PipelineError as error:
+            if self._read.is_empty():
+                raise
+            self._failure = error
+            self._read.flush()
+            return
+        if chunk is not None:
+            if self._schema is not None and not chunk.schema.equals(self._schema):
+                self._read.flush()
+            self._schema = chunk.schema
+            self._read.add(chunk)
+        elif self._done:
+            self._read.flush()
+
+    def _next_chunk(self) -> Chunk | None:
+        """Return the next chunk; None at the end of a morsel, or if there is none, or none yet."""
         morsel = self._morsel or self._next_morsel()
         if morsel is None or self._chunks is None:
             return None
@@ -98,17 +136,22 @@ class FileScanOperator(Operator):
             self._morsel = None
 
     def is_finished(self) -> bool:
-        return self._done
+        return self._done and self._read.is_empty() and self._failure is None
 
     def set_finished(self) -> None:
         self._done = True
-        self._finish_morsel()
+        self._discard()
 
     def set_cancelled(self) -> None:
         self._factory.filters.close()
 
-    def close(self) -> None:
+    def _discard(self) -> None:
+        self._failure = None
+        self._read.clear()
         self._finish_morsel()
+
+    def close(self) -> None:
+        self._discard()
         self._factory.filters.close()
         self._factory.morsels.remove_driver()
         files, pruned, by_joins = self._factory.morsels.take_counts()

@@ -96,6 +96,7 @@ class ParquetFileReader:
             if place is not None and (field.type.is_nested or pa.types.is_nested(self._schema.field(place).type))
         }
         self._flat = self._flat_leaves()
+        self._texts = self._text_leaves()
         self._leaves_read = self._numbers_of_leaves()
         self._names = sorted({self.metadata.schema.column(leaf).path for leaf in self._leaves_read})
         self._calendar = LegacyCalendar(self.path, self.metadata.metadata, calendar)
@@ -142,18 +143,24 @@ class ParquetFileReader:
         places = (place for place in self._places if place is not None and place not in self._nested)
         return {(name := self._schema.field(place).name): self._leaves[name] for place in places}
 
-    def _known_leaves(self) -> dict[str, tuple[int, pa.DataType, int]]:
+    def _text_leaves(self) -> dict[str, int]:
+        """Return the flat columns to read that are texts, and their leaves."""
+        columns = (self._schema.field(place) for place in self._places if place is not None)
+        return {column.name: self._flat[column.name] for column in columns if _is_text(column.type)}
+
+    def _known_leaves(self) -> dict[str, tuple[int, pa.DataType, int, bool]]:
         """Return the flat columns whose pages may be decoded here, by name.
 
-        Of each its leaf, the type that pyarrow shows, and the definition level of its values.
+        Of each its leaf, the type that pyarrow shows, the definition level of its values, and whether it is a text.
         """
         schema = self._reader_metadata.schema.to_arrow_schema()
         found = {}
         for name, leaf in self._flat.items():
             places = schema.get_all_field_indices(name)
             column = self.metadata.schema.column(leaf)
-            if len(places) == 1 and is_known(column, schema.field(places[0]).type):
-                found[name] = leaf, schema.field(places[0]).type, column.max_definition_level
+            shown = schema.field(places[0]).type
+            if len(places) == 1 and is_known(column, shown):
+                found[name] = leaf, shown, column.max_definition_level, _is_text(shown)
         return found
 
     def _known_columns(self) -> dict[str, NestedLeaves]:
@@ -256,7 +263,7 @@ class ParquetFileReader:
         if not self._names:
             yield from null_chunks(self._fields, self.num_rows(index), batch_rows)
             return
-        encoded = tuple(name for name in self._names if name in self._flat and self._reads_as_dictionary(index, name))
+        encoded = tuple(name for name in self._names if name in self._texts and self._reads_as_dictionary(index, name))
         is_checked = False
         for columns, rows in self._batches(encoded, index, batch_rows):
             if rows:
@@ -357,8 +364,8 @@ class ParquetFileReader:
         """Return the columns of a row group that are decoded here, by name."""
         group = self.metadata.row_group(index)
         found: dict[str, ColumnPages | NestedPages | None] = {}
-        for name, (leaf, shown, depth) in self._known.items():
-            if name in encoded or not (pa.types.is_string(shown) or pa.types.is_string_view(shown)):
+        for name, (leaf, shown, depth, is_text) in self._known.items():
+            if name in encoded or not is_text:
                 found[name] = open_pages(self._file.fileno(), group.column(leaf), shown, depth)
         for name, column in self._known_nested.items():
             found[name] = open_nested(self._file.fileno(), group, column)
@@ -383,11 +390,7 @@ class ParquetFileReader:
 
     def _reads_as_dictionary(self, index: int, name: str) -> bool:
         """Guess from the footer whether all pages of a string column are dictionary encoded (affects only speed)."""
-        stored = self._schema.field(self._schema.get_all_field_indices(name)[0]).type
-        leaf = self._leaves.get(name)
-        if leaf is None or not (pa.types.is_string(stored) or pa.types.is_string_view(stored)):
-            return False
-        column = self.metadata.row_group(index).column(leaf)
+        column = self.metadata.row_group(index).column(self._texts[name])
         if column.dictionary_page_offset is None:
             return False
         return bool(0 < column.data_page_offset - column.dictionary_page_offset <= _SMALL_DICTIONARY_BYTES)
@@ -466,6 +469,10 @@ class ParquetFileReader:
     def _mismatch(self, field: Field, stored: pa.Field, physical: str) -> str:
         found = f"{self.path}: column {field.name} is stored as {stored.type} ({physical})"
         return f"{found} and cannot be read as {field.type}"
+
+
+def _is_text(stored: pa.DataType) -> bool:
+    return bool(pa.types.is_string(stored) or pa.types.is_string_view(stored))
 
 
 def _has_comparable_bounds(stored: pa.DataType, field: Field) -> bool:

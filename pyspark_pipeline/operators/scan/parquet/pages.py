@@ -297,9 +297,10 @@ class ColumnPages:
 
         All values are in the dictionary. ``accepted``: 1 or 0 for each value of :meth:`values`.
         """
-        if accepted.all():
+        passed = np.count_nonzero(accepted)
+        if passed == accepted.size:
             return
-        if not accepted.any():
+        if not passed:
             mask.fill(0)
             return
         self._load(rows, None)
@@ -315,13 +316,16 @@ class ColumnPages:
         known = self._values_of_codes()
         values = np.zeros(known.size + 1, dtype=self._dtype)
         values[:-1] = np.arange(known.size) if self._is_text else known
-        levels = np.full(values.size, self.depth, dtype=np.uint8)
-        levels[-1] = self.depth + 1
-        return self.array(pa.py_buffer(values), values.size, levels)
+        bits = np.full((known.size >> 3) + 1, 255, dtype=np.uint8)
+        bits[-1] = (1 << (known.size & 7)) - 1
+        return self._array(pa.py_buffer(values), values.size, pa.py_buffer(bits), 1)
 
     def array(self, buffer: pa.Buffer, count: int, levels: UInt8Array) -> pa.Array:
         """Return an array of the first ``count`` values in ``buffer``, NULL where ``levels``, if any, are not depth."""
         mask, nulls = pack_validity(levels == self.depth) if levels.size else (None, 0)
+        return self._array(buffer, count, mask, nulls)
+
+    def _array(self, buffer: pa.Buffer, count: int, mask: pa.Buffer | None, nulls: int) -> pa.Array:
         buffers = [mask, buffer]
         if self._unscaled is not None:
             return widened(pa.Array.from_buffers(self._unscaled, count, buffers, nulls), self._shown)
