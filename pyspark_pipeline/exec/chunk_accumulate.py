@@ -74,7 +74,7 @@ class ChunkAccumulator:
 
 
 class EarlyAccumulator(ChunkAccumulator):
-    """Buffers at most as many rows as were taken before, so that a LIMIT gets rows early."""
+    """Buffers fewer rows than were taken before, so that a LIMIT gets rows early, and than a large chunk has."""
 
     __slots__ = ("_taken_rows",)
 
@@ -85,7 +85,7 @@ class EarlyAccumulator(ChunkAccumulator):
     def add(self, chunk: Chunk) -> None:
         """Add a chunk."""
         super().add(chunk)
-        if self._small_rows >= self._taken_rows:
+        if self._small_rows >= min(self._taken_rows, self._large_rows):
             self.flush()
 
     def take(self) -> Chunk:
