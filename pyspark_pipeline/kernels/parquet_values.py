@@ -600,8 +600,16 @@ def _pass(state: Int64Array, rows: int, rows_of_page: int) -> None:
 @kernel
 def _keep_nullable(codes: UInt32Array, levels: UInt8Array, depth: int, accepted: UInt8Array, mask: UInt8Array) -> None:
     """Like :func:`~.row_ranges.keep_codes`, of rows of which only those of level ``depth`` have a code."""
-    place, null = np.uint64(0), np.uint64(accepted.shape[0] - 1)
-    for row in range(mask.shape[0]):
+    start, place, null = np.uint64(mask.ctypes.data), np.uint64(0), np.uint64(accepted.shape[0] - 1)
+    whole = mask.shape[0] & ~7
+    for row in range(0, whole, 8):
+        at, passed = start + np.uint64(row), np.uint64(0)
+        for byte in range(8):
+            has_value = levels[row + byte] == depth
+            passed |= np.uint64(accepted[np.uint64(codes[place]) if has_value else null]) << np.uint64(8 * byte)
+            place += np.uint64(has_value)
+        store_word(at, load_word(at) & passed)
+    for row in range(whole, mask.shape[0]):
         has_value = levels[row] == depth
         mask[row] &= accepted[np.uint64(codes[place]) if has_value else null]
         place += np.uint64(has_value)

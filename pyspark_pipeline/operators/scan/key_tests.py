@@ -2,6 +2,7 @@
 
 The scan reads the columns of the keys whole, looks them up in the :class:`KeyFilter` of the join's table, and drops
 rows that the join would drop. A sample decides whether few enough rows have a match, and later the rows themselves.
+A column of few distinct keys is tested by the codes of its dictionary then, whose values are looked up once.
 """
 
 from __future__ import annotations
@@ -51,19 +52,36 @@ class KeyTest:
         """Return whether the table is built and the test drops enough rows, as far as is known."""
         return not self._is_off and self._keys.built_table() is not None
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether a sample has decided about the test."""
+        return self._is_off or self._filter is not None
+
     def keep(self, columns: Sequence[pa.Array], mask: UInt8Array, selected: int) -> int:
         """Clear the mask of rows without a match, ``selected`` of which are set; return how many still are."""
         filter_ = self._filter or self._decide(columns, mask.size)
         if filter_ is None:
             return selected
         kept = KeyFilterProbe(filter_).keep(columns, mask)
+        self.count(selected, kept)
+        return kept
+
+    def accepted(self, values: pa.Array) -> UInt8Array | None:
+        """Return 1 for each of the values that is a key of the table, else 0; None before the first :meth:`keep`."""
+        if self._filter is None:
+            return None
+        mask = np.ones(len(values), dtype=np.uint8)
+        KeyFilterProbe(self._filter).keep([values], mask)
+        return mask
+
+    def count(self, tested: int, passed: int) -> None:
+        """Count rows that were tested and those of them that passed; turn the test off if these are too many."""
         with self._lock:
-            self._seen += selected
-            self._passed += kept
+            self._seen += tested
+            self._passed += passed
             if self._seen >= runtime_filters.OBSERVED_ROWS:
                 self._is_off = self._passed > _MAX_PASS_RATE * self._seen
                 self._seen = self._passed = 0
-        return kept
 
     def _decide(self, columns: Sequence[pa.Array], rows: int) -> KeyFilter | None:
         """Return the filter if few rows of a sample have a match; else turn the test off."""

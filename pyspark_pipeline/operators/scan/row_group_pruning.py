@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from pyspark_pipeline.datatypes import DataType
@@ -86,10 +87,8 @@ def _is_not_null(call: Call, bounds: Bounds) -> bool:
 
 
 def _in(call: Call, bounds: Bounds) -> bool:
-    column, *items = call.args
-    if not all(isinstance(item, Literal) for item in items):
-        return True
-    return any(_compare("EqualTo", column, item, bounds) for item in items)
+    column = call.args[0]
+    return any(_compare("EqualTo", column, item, bounds) for item in islice(call.args, 1, None))
 
 
 def _comparison(call: Call, bounds: Bounds) -> bool:

@@ -17,7 +17,7 @@ from pyspark_pipeline.operators.scan.key_tests import KeyTest
 Column = Callable[[int], pa.Array]
 
 #: Clears the mask of the rows that fail a test by the codes of its column, which is not decoded; False if it cannot.
-TestOfCodes = Callable[[ColumnTest, UInt8Array], bool]
+TestOfCodes = Callable[[ColumnTest | KeyTest, UInt8Array], bool]
 
 
 class RowSelection:
@@ -28,6 +28,8 @@ class RowSelection:
 
     #: Leave out rows if at most this share passes; above, testing the rows twice costs more than it saves.
     MOST = 0.5
+    #: Test keys by their codes, which is cheap, only if more than this share passed the tests before.
+    FEW = 0.1
 
     def __init__(self, tests: Sequence[ColumnTest], key_tests: Sequence[KeyTest] = ()) -> None:
         self._tests = tests
@@ -47,7 +49,10 @@ class RowSelection:
         left = int(np.count_nonzero(mask)) if tests else rows
         self._pays = self._pays and left <= self.MOST * rows
         for test in key_tests:
-            if left > self.MOST * rows:
+            if left > self.FEW * rows and test_codes(test, mask):
+                tested, left = left, int(np.count_nonzero(mask))
+                test.count(tested, left)
+            elif left > self.MOST * rows or (left > self.FEW * rows and not test.is_decided):
                 left = test.keep([column(ordinal) for ordinal in test.columns], mask, left)
         if left > self.MOST * rows:
             return None

@@ -42,6 +42,8 @@ from pyspark_pipeline.plan.expr import Expr, columns_read
 from pyspark_pipeline.plan.nodes import ExecutorCalendar, Field, ScanSplit
 
 _SMALL_DICTIONARY_BYTES = 65536
+#: Keys are looked up by their codes if a value of the dictionary has at least so many rows.
+_LEAST_REPEATS = 4
 
 #: The columns of a file that were read, by name, and the number of rows.
 Columns = Mapping[str, pa.Array]
@@ -310,12 +312,15 @@ class ParquetFileReader:
                 columns[name] = pages[name].read(rows)
             return self._column_reader(encoded, ordinal, columns)(columns, rows)
 
-        def test_codes(test: ColumnTest, mask: UInt8Array) -> bool:
-            name = self._schema.field(self._places[test.ordinal]).name
+        def test_codes(test: ColumnTest | KeyTest, mask: UInt8Array) -> bool:
+            ordinals = test.columns if isinstance(test, KeyTest) else (test.ordinal,)
+            name = self._schema.field(self._places[ordinals[0]]).name
             column = pages[name]
-            if name in columns or not isinstance(column, ColumnPages):
+            if len(ordinals) > 1 or name in columns or not isinstance(column, ColumnPages) or not column.is_coded:
                 return False
-            accepted = self._accepted(encoded, test, column)
+            if test not in column.accepted:
+                column.accepted[test] = self._tested_values(encoded, test, ordinals[0], column)
+            accepted = column.accepted[test]
             if accepted is None:
                 return False
             column.keep_accepted(rows, accepted, mask)
@@ -328,17 +333,17 @@ class ParquetFileReader:
         read = {name: column.read(rows, chosen) for name, column in pages.items() if name not in columns}
         return taken | read, chosen.size
 
-    def _accepted(self, encoded: tuple[str, ...], test: ColumnTest, column: ColumnPages) -> UInt8Array | None:
-        """Return which values of a column's dictionary a test accepts, uint8; None if not all values are in it."""
-        if not column.is_coded:
+    def _tested_values(
+        self, encoded: tuple[str, ...], test: ColumnTest | KeyTest, ordinal: int, column: ColumnPages
+    ) -> UInt8Array | None:
+        """Return which values of a column's dictionary, and NULL, a test accepts, uint8; None if it does not know."""
+        if isinstance(test, KeyTest) and column.dictionary_size * _LEAST_REPEATS > column.num_rows:
             return None
-        if test not in column.accepted:
-            column.accepted[test] = self._tested_values(encoded, test, column.values())
-        return column.accepted[test]
-
-    def _tested_values(self, encoded: tuple[str, ...], test: ColumnTest, stored: pa.Array) -> UInt8Array | None:
-        columns = {self._schema.field(self._places[test.ordinal]).name: stored}
-        values = self._column_reader(encoded, test.ordinal, columns)(columns, len(stored))
+        stored = column.values()
+        columns = {self._schema.field(self._places[ordinal]).name: stored}
+        values = self._column_reader(encoded, ordinal, columns)(columns, len(stored))
+        if isinstance(test, KeyTest):
+            return test.accepted(values)
         accepted = np.ones(len(values), dtype=np.uint8)
         return accepted if test.accepts(values) and test.apply(values, accepted) else None
 

@@ -217,6 +217,16 @@ class ColumnPages:
         is_coded = all(page[page_kernels.ENCODING] in _DICTIONARY for page in self._pages)
         return self._dictionary_page is not None and is_coded
 
+    @property
+    def num_rows(self) -> int:
+        """The number of rows, or of slots."""
+        return self._ends[-1] if self._ends else 0
+
+    @property
+    def dictionary_size(self) -> int:
+        """The number of values in the dictionary."""
+        return 0 if self._dictionary_page is None else self._dictionary_page[page_kernels.NUM_VALUES]
+
     @cached_property
     def longest_text(self) -> int:
         """The bytes of the longest text of the dictionary; 0 for numbers."""
