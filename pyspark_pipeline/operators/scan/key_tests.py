@@ -67,7 +67,7 @@ class KeyTest:
         return kept
 
     def accepted(self, values: pa.Array) -> UInt8Array | None:
-        """Return 1 for each of the values that is a key of the table, else 0; None before the first :meth:`keep`."""
+        """Return 1 for each of the values that is a key of the table, else 0; None if the test is not used."""
         if self._filter is None:
             return None
         mask = np.ones(len(values), dtype=np.uint8)

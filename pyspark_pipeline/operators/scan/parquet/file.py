@@ -318,6 +318,8 @@ class ParquetFileReader:
             column = pages[name]
             if len(ordinals) > 1 or name in columns or not isinstance(column, ColumnPages) or not column.is_coded:
                 return False
+            if isinstance(test, KeyTest) and not test.is_decided:
+                return False
             if test not in column.accepted:
                 column.accepted[test] = self._tested_values(encoded, test, ordinals[0], column)
             accepted = column.accepted[test]
