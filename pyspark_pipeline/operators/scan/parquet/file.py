@@ -159,9 +159,10 @@ class ParquetFileReader:
         found = {}
         for name, leaf in self._flat.items():
             places = schema.get_all_field_indices(name)
-            column = self.metadata.schema.column(leaf)
-            shown = schema.field(places[0]).type
-            if len(places) == 1 and is_known(column, shown):
+            if len(places) != 1:
+                continue
+            column, shown = self.metadata.schema.column(leaf), schema.field(places[0]).type
+            if is_known(column, shown):
                 found[name] = leaf, shown, column.max_definition_level, _is_text(shown)
         return found
 
