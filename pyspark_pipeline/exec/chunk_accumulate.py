@@ -12,6 +12,8 @@ from pyspark_pipeline.exec.chunk_bytes import ChunkBytes
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.operator import Chunk
 
+_MOST_BYTES = 32 << 20
+
 
 class ChunkAccumulator:
     """Regroups rows into chunks of at most ``batch_rows`` rows; keeps their order.
@@ -74,19 +76,31 @@ class ChunkAccumulator:
 
 
 class EarlyAccumulator(ChunkAccumulator):
-    """Buffers fewer rows than were taken before, so that a LIMIT gets rows early, and than a large chunk has."""
+    """Buffers fewer rows than were taken before, so that a LIMIT gets rows early, and than a large chunk has.
 
-    __slots__ = ("_taken_rows",)
+    The buffered rows have at most 32 MiB, so that rows of long strings take no memory and fit in an Arrow array.
+    """
+
+    __slots__ = ("_taken_rows", "_held_bytes")
 
     def __init__(self, batch_rows: int, large_rows: int = 0) -> None:
         super().__init__(batch_rows, large_rows)
-        self._taken_rows = 0
+        self._taken_rows = self._held_bytes = 0
 
     def add(self, chunk: Chunk) -> None:
         """Add a chunk."""
-        super().add(chunk)
-        if self._small_rows >= min(self._taken_rows, self._large_rows):
+        nbytes = chunk.nbytes
+        if self._held_bytes + nbytes > _MOST_BYTES:
             self.flush()
+        super().add(chunk)
+        self._held_bytes = self._held_bytes + nbytes if self._small_rows else 0
+        if self._small_rows >= min(self._taken_rows, self._large_rows) or self._held_bytes > _MOST_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Make a chunk of the buffered small chunks."""
+        super().flush()
+        self._held_bytes = 0
 
     def take(self) -> Chunk:
         """Remove and return the oldest chunk."""

@@ -82,6 +82,20 @@ def test_early_accumulator_holds_few_rows(sizes: list[int], large_rows: int) -> 
     assert values(out) == list(range(start)) and accumulator.is_empty()
 
 
+def test_early_accumulator_holds_few_bytes() -> None:
+    accumulator, long = EarlyAccumulator(1000), "x" * (1 << 20)
+    accumulator.add(chunk(0, 900))
+    assert accumulator.take().num_rows == 900
+    for _ in range(70):
+        accumulator.add(plain([long]))
+    accumulator.add(plain([long] * 40))
+    accumulator.add(plain(["a"]))
+    sizes = []
+    while accumulator.has_chunk():
+        sizes.append(accumulator.take().num_rows)
+    assert sizes == [31, 31, 8, 40] and not accumulator.is_empty()
+
+
 def test_chunk_bytes_are_estimated_from_a_sample() -> None:
     measure = ChunkBytes()
     assert measure.estimate(chunk(0, 10)) == 80
