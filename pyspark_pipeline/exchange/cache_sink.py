@@ -35,7 +35,7 @@ class CacheSinkOperator(ExchangeSinkOperator):
         self._send()
 
     def held_bytes(self) -> int:
-        return self._chunks.small_bytes
+        return self._chunks.held_bytes
 
     def drop(self) -> None:
         self._chunks.clear()

@@ -6,8 +6,8 @@ value. A kernel clears the mask of the rows that fail in one pass per column. Th
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -34,27 +34,39 @@ _DECIMAL = pa.decimal128(1, 0).id
 _RANGE_TYPES = frozenset((pa.int64().id, pa.int32().id, pa.timestamp("us").id, pa.date32().id, _DECIMAL))
 
 
-class ColumnTest(Protocol):
+class ColumnTest(ABC):
     """A test of the column ``ordinal`` that is equivalent to the conjuncts ``nodes``."""
 
-    ordinal: int
-    nodes: Sequence[Evaluable]
+    __slots__ = ("ordinal", "nodes")
 
+    #: The least number of rows of a value for which a reader tests the values of a dictionary instead of rows.
+    least_repeats = 0
+
+    def __init__(self, ordinal: int, nodes: Sequence[Evaluable]) -> None:
+        self.ordinal = ordinal
+        self.nodes = nodes
+
+    @abstractmethod
     def accepts(self, column: pa.Array) -> bool:
         """Return whether the column's Arrow type and encoding can be tested."""
 
+    @abstractmethod
     def apply(self, column: pa.Array, mask: UInt8Array) -> bool:
         """Clear ``mask`` (uint8) for rows that fail; return False, with ``mask`` undefined, if that is impossible."""
 
+    def accepted(self, values: pa.Array) -> UInt8Array | None:
+        """Return 1 for each of the values that passes, else 0: uint8, shape (values,); None if that is not known."""
+        mask = np.ones(len(values), dtype=np.uint8)
+        return mask if self.accepts(values) and self.apply(values, mask) else None
 
-class RangeTest:
+
+class RangeTest(ColumnTest):
     """Selects the rows whose value is in a range."""
 
-    __slots__ = ("ordinal", "nodes", "_range")
+    __slots__ = ("_range",)
 
     def __init__(self, range_: Range, nodes: Sequence[Evaluable]) -> None:
-        self.ordinal = range_.ordinal
-        self.nodes = nodes
+        super().__init__(range_.ordinal, nodes)
         self._range = range_
 
     def accepts(self, column: pa.Array) -> bool:
@@ -83,14 +95,10 @@ class RangeTest:
         return True
 
 
-class DictionaryTest:
+class DictionaryTest(ColumnTest):
     """Selects the rows whose string (or NULL) satisfies all ``nodes``, which read only this column and never raise."""
 
-    __slots__ = ("ordinal", "nodes")
-
-    def __init__(self, ordinal: int, nodes: Sequence[Evaluable]) -> None:
-        self.ordinal = ordinal
-        self.nodes = nodes
+    __slots__ = ()
 
     def accepts(self, column: pa.Array) -> bool:
         kind = column.type

@@ -598,20 +598,12 @@ def _pass(state: Int64Array, rows: int, rows_of_page: int) -> None:
 
 
 @kernel
-def _keep_nullable(codes: UInt32Array, levels: UInt8Array, depth: int, accepted: UInt8Array, mask: UInt8Array) -> None:
-    """Like :func:`~.row_ranges.keep_codes`, of rows of which only those of level ``depth`` have a code."""
-    start, place, null = np.uint64(mask.ctypes.data), np.uint64(0), np.uint64(accepted.shape[0] - 1)
-    whole = mask.shape[0] & ~7
-    for row in range(0, whole, 8):
-        at, passed = start + np.uint64(row), np.uint64(0)
-        for byte in range(8):
-            has_value = levels[row + byte] == depth
-            passed |= np.uint64(accepted[np.uint64(codes[place]) if has_value else null]) << np.uint64(8 * byte)
-            place += np.uint64(has_value)
-        store_word(at, load_word(at) & passed)
-    for row in range(whole, mask.shape[0]):
+def _codes_of_rows(codes: UInt32Array, levels: UInt8Array, depth: int, null: int, out: UInt32Array) -> None:
+    """Write the codes to the rows of level ``depth``, shape (rows,), and ``null`` to others."""
+    place = np.uint64(0)
+    for row in range(levels.shape[0]):
         has_value = levels[row] == depth
-        mask[row] &= accepted[np.uint64(codes[place]) if has_value else null]
+        out[row] = codes[place] if has_value else np.uint32(null)
         place += np.uint64(has_value)
 
 
@@ -633,6 +625,7 @@ def keep_accepted(
     """
     size = accepted.shape[0] - 1
     codes = np.zeros(_BLOCK + 1, dtype=np.uint32)
+    codes_of_rows = np.empty(_BLOCK if depth > 0 else 0, dtype=np.uint32)
     levels = np.empty(_BLOCK if depth > 0 else 0, dtype=np.uint8)
     done = 0
     while done < rows:
@@ -652,7 +645,8 @@ def keep_accepted(
             if result != READ:
                 return result
             if count < part:
-                _keep_nullable(codes, levels[:part], depth, accepted, mask[done : done + part])
+                _codes_of_rows(codes, levels[:part], depth, size, codes_of_rows)
+                keep_codes(codes_of_rows, accepted, mask[done : done + part])
             else:
                 keep_codes(codes, accepted, mask[done : done + part])
         done += part

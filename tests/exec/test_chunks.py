@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -82,8 +83,9 @@ def test_early_accumulator_holds_few_rows(sizes: list[int], large_rows: int) -> 
     assert values(out) == list(range(start)) and accumulator.is_empty()
 
 
-def test_early_accumulator_holds_few_bytes() -> None:
-    accumulator, long = EarlyAccumulator(1000), "x" * (1 << 20)
+@pytest.mark.parametrize("kind", [ChunkAccumulator, EarlyAccumulator])
+def test_accumulator_holds_few_bytes(kind: type[ChunkAccumulator]) -> None:
+    accumulator, long = kind(1000), "x" * (1 << 20)
     accumulator.add(chunk(0, 900))
     assert accumulator.take().num_rows == 900
     for _ in range(70):
@@ -94,6 +96,21 @@ def test_early_accumulator_holds_few_bytes() -> None:
     while accumulator.has_chunk():
         sizes.append(accumulator.take().num_rows)
     assert sizes == [31, 31, 8, 40] and not accumulator.is_empty()
+
+
+def test_an_error_waits_for_the_rows_before_it() -> None:
+    accumulator, error = EarlyAccumulator(1000), ValueError("damaged")
+    accumulator.add(chunk(0, 900))
+    assert accumulator.take().num_rows == 900
+    accumulator.add(chunk(0, 3))
+    assert not accumulator.has_chunk()
+    accumulator.fail(error)
+    assert accumulator.has_failed and accumulator.take().num_rows == 3
+    assert accumulator.has_chunk() and not accumulator.is_empty()
+    with pytest.raises(ValueError, match="damaged"):
+        accumulator.take()
+    accumulator.clear()
+    assert accumulator.is_empty() and not accumulator.has_chunk()
 
 
 def test_chunk_bytes_are_estimated_from_a_sample() -> None:

@@ -37,7 +37,6 @@ class JoinProbeOperator(Operator):
         self._side: SideProbe | None = None
         self._spilled: SpilledProbe | None = None
         self._is_restored = False
-        self._failure: SparkConditionError | None = None
         self._finishing = False
         self._has_arrived = False
         self._has_ended = False
@@ -47,7 +46,8 @@ class JoinProbeOperator(Operator):
         self._shared.open(context.memory)
 
     def need_input(self) -> bool:
-        may_take = self._work is None and not self._finishing and self._failure is None
+        has_failed = self._accumulator is not None and self._accumulator.has_failed
+        may_take = self._work is None and not self._finishing and not has_failed
         return may_take and self._shared.bridge.is_ready()
 
     def push_chunk(self, chunk: Chunk) -> None:
@@ -62,7 +62,6 @@ class JoinProbeOperator(Operator):
             self._work is not None
             or (self._accumulator is not None and self._accumulator.has_chunk())
             or (self._awaits_partitions() and self._shared.is_on_disk)
-            or self._failure is not None
         )
 
     def is_blocked(self, waker: Waker) -> BlockingReason | None:
@@ -87,13 +86,11 @@ class JoinProbeOperator(Operator):
 
     def _add_next(self, accumulator: EarlyAccumulator) -> None:
         """Add the next piece to the accumulator. An error is raised after the accumulated rows have left."""
-        if self._failure is not None:
-            raise self._failure
         try:
             made = self._next()
         except SparkConditionError as error:
-            self._work, self._failure = None, error
-            accumulator.flush()
+            self._work = None
+            accumulator.fail(error)
             return
         if made is not None:
             accumulator.add(made)
@@ -141,7 +138,7 @@ class JoinProbeOperator(Operator):
         self._shared.close_probe()
 
     def _discard(self) -> None:
-        self._work = self._failure = None
+        self._work = None
         self._is_restored = True
         if self._accumulator is not None:
             self._accumulator.clear()

@@ -61,7 +61,6 @@ class FileScanOperator(Operator):
         self._rows = 0  # of the morsel that were read
         self._read = EarlyAccumulator(factory.batch_rows, max(1, factory.batch_rows // _LARGE_SHARE))
         self._schema: pa.Schema | None = None  # of the chunk read last
-        self._failure: PipelineError | None = None
         self._done = False
 
     def is_blocked(self, waker: Waker) -> BlockingReason | None:
@@ -72,7 +71,7 @@ class FileScanOperator(Operator):
         return BlockingReason.SPLIT if self._factory.morsels.must_wait() else None
 
     def has_output(self) -> bool:
-        if self._read.has_chunk() or self._failure is not None:
+        if self._read.has_chunk():
             return True
         return not self._done and (self._morsel is not None or not self._factory.morsels.must_wait())
 
@@ -83,15 +82,10 @@ class FileScanOperator(Operator):
 
     def _add_next(self) -> None:
         """Add the next chunk of the morsel. An error is raised after the rows before it have left."""
-        if self._failure is not None:
-            raise self._failure
         try:
             chunk = self._next_chunk()
         except PipelineError as error:
-            if self._read.is_empty():
-                raise
-            self._failure = error
-            self._read.flush()
+            self._read.fail(error)
             return
         if chunk is not None:
             if self._schema is not None and not chunk.schema.equals(self._schema):
@@ -136,7 +130,7 @@ class FileScanOperator(Operator):
             self._morsel = None
 
     def is_finished(self) -> bool:
-        return self._done and self._read.is_empty() and self._failure is None
+        return self._done and self._read.is_empty()
 
     def set_finished(self) -> None:
         self._done = True
@@ -146,7 +140,6 @@ class FileScanOperator(Operator):
         self._factory.filters.close()
 
     def _discard(self) -> None:
-        self._failure = None
         self._read.clear()
         self._finish_morsel()
 

@@ -40,6 +40,9 @@ def is_testable(scan: FileScan, columns: Sequence[int | None]) -> bool:
 class KeyTest:
     """Selects the rows whose ``columns`` (ordinals) are a key of a join. For several threads."""
 
+    #: See :class:`~pyspark_pipeline.expressions.column_tests.ColumnTest`: to look a value up costs more than a range.
+    least_repeats = 4
+
     def __init__(self, rows: RowFilter) -> None:
         self.columns = rows.columns
         self._keys = rows.keys

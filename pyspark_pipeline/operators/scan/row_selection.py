@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +17,21 @@ from pyspark_pipeline.operators.scan.key_tests import KeyTest
 #: Returns the column of an ordinal.
 Column = Callable[[int], pa.Array]
 
-#: Clears the mask of the rows that fail a test by the codes of its column, which is not decoded; False if it cannot.
-TestOfCodes = Callable[[ColumnTest | KeyTest, UInt8Array], bool]
+
+class ValueTest(Protocol):
+    """A test that can be made once for each value of a dictionary."""
+
+    @property
+    def least_repeats(self) -> int:
+        """The least number of rows of a value for which that pays."""
+
+    def accepted(self, values: pa.Array) -> UInt8Array | None:
+        """Return 1 for each of the values that passes, else 0: uint8, shape (values,); None if that is not known."""
+
+
+#: Clears the mask of the rows that fail a test of the column of an ordinal by its codes, which are not looked up;
+#: False if it cannot.
+TestOfCodes = Callable[[ValueTest, int, UInt8Array], bool]
 
 
 class RowSelection:
@@ -49,7 +63,7 @@ class RowSelection:
         left = int(np.count_nonzero(mask)) if tests else rows
         self._pays = self._pays and left <= self.MOST * rows
         for test in key_tests:
-            if left > self.FEW * rows and test_codes(test, mask):
+            if left > self.FEW * rows and self._has_applied(test, test_codes, mask):
                 tested, left = left, int(np.count_nonzero(mask))
                 test.count(tested, left)
             elif left > self.MOST * rows or (left > self.FEW * rows and not test.is_decided):
@@ -59,12 +73,17 @@ class RowSelection:
         return row_ranges.row_numbers(mask)
 
     @staticmethod
+    def _has_applied(test: KeyTest, test_codes: TestOfCodes, mask: UInt8Array) -> bool:
+        """Clear the mask of the rows without a match by the codes of the key's column; return False if it cannot."""
+        return test.is_decided and len(test.columns) == 1 and test_codes(test, test.columns[0], mask)
+
+    @staticmethod
     def _apply(
         tests: Sequence[ColumnTest], column: Column, test_codes: TestOfCodes, mask: UInt8Array
     ) -> bool:
         """Clear the mask of the rows that fail one of the tests; return False if one does not know all values."""
         for test in tests:
-            if test_codes(test, mask):
+            if test_codes(test, test.ordinal, mask):
                 continue
             tested = column(test.ordinal)
             if test.accepts(tested) and not test.apply(tested, mask):

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import replace
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -37,13 +36,11 @@ from pyspark_pipeline.operators.scan.parquet.types import spark_reads, stored_ty
 from pyspark_pipeline.operators.scan.parquet.unscaled import unscaled_leaves
 from pyspark_pipeline.operators.scan.reader import null_chunks
 from pyspark_pipeline.operators.scan.row_group_pruning import ColumnBounds, comparable, may_match
-from pyspark_pipeline.operators.scan.row_selection import RowSelection
+from pyspark_pipeline.operators.scan.row_selection import RowSelection, ValueTest
 from pyspark_pipeline.plan.expr import Expr, columns_read
 from pyspark_pipeline.plan.nodes import ExecutorCalendar, Field, ScanSplit
 
 _SMALL_DICTIONARY_BYTES = 65536
-#: Keys are looked up by their codes if a value of the dictionary has at least so many rows.
-_LEAST_REPEATS = 4
 
 #: The columns of a file that were read, by name, and the number of rows.
 Columns = Mapping[str, pa.Array]
@@ -313,16 +310,13 @@ class ParquetFileReader:
                 columns[name] = pages[name].read(rows)
             return self._column_reader(encoded, ordinal, columns)(columns, rows)
 
-        def test_codes(test: ColumnTest | KeyTest, mask: UInt8Array) -> bool:
-            ordinals = test.columns if isinstance(test, KeyTest) else (test.ordinal,)
-            name = self._schema.field(self._places[ordinals[0]]).name
+        def test_codes(test: ValueTest, ordinal: int, mask: UInt8Array) -> bool:
+            name = self._schema.field(self._places[ordinal]).name
             column = pages[name]
-            if len(ordinals) > 1 or name in columns or not isinstance(column, ColumnPages) or not column.is_coded:
-                return False
-            if isinstance(test, KeyTest) and not test.is_decided:
+            if name in columns or not isinstance(column, ColumnPages) or not column.is_coded:
                 return False
             if test not in column.accepted:
-                column.accepted[test] = self._tested_values(encoded, test, ordinals[0], column)
+                column.accepted[test] = self._accepted(encoded, test, ordinal, column)
             accepted = column.accepted[test]
             if accepted is None:
                 return False
@@ -336,19 +330,15 @@ class ParquetFileReader:
         read = {name: column.read(rows, chosen) for name, column in pages.items() if name not in columns}
         return taken | read, chosen.size
 
-    def _tested_values(
-        self, encoded: tuple[str, ...], test: ColumnTest | KeyTest, ordinal: int, column: ColumnPages
+    def _accepted(
+        self, encoded: tuple[str, ...], test: ValueTest, ordinal: int, column: ColumnPages
     ) -> UInt8Array | None:
         """Return which values of a column's dictionary, and NULL, a test accepts, uint8; None if it does not know."""
-        if isinstance(test, KeyTest) and column.dictionary_size * _LEAST_REPEATS > column.num_rows:
+        if column.dictionary_size * test.least_repeats > column.num_rows:
             return None
         stored = column.values()
         columns = {self._schema.field(self._places[ordinal]).name: stored}
-        values = self._column_reader(encoded, ordinal, columns)(columns, len(stored))
-        if isinstance(test, KeyTest):
-            return test.accepted(values)
-        accepted = np.ones(len(values), dtype=np.uint8)
-        return accepted if test.accepts(values) and test.apply(values, accepted) else None
+        return test.accepted(self._column_reader(encoded, ordinal, columns)(columns, len(stored)))
 
     def _other_batches(
         self, file: pq.ParquetFile, names: list[str], index: int, batch_rows: int
