@@ -132,7 +132,8 @@ class Options:
         doc="Whether a semi join drops rows early that a later join would drop: if sizes suggest a gain, if"
             " possible, never.")
     join_runtime_filter_enabled: bool = _declare("join.runtimeFilter.enabled", "boolean", "true",
-        doc="Let the scan and the first join of a pipeline drop rows that its other joins cannot match.")
+        doc="Let the scan, the first join of a pipeline and the tables of broadcasts leave out rows that its other"
+            " joins cannot match.")
     join_runtime_filter_in_list_values: int = _declare("join.runtimeFilter.inListValues", "int", "1024", minimum=0,
         doc="Up to this many distinct join keys prune row groups by value; more prune by their range.")
     join_runtime_filter_wait_ms: int = _declare("join.runtimeFilter.waitMs", "int", "1000", minimum=0, maximum=600000,

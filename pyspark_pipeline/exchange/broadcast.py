@@ -111,6 +111,12 @@ class Broadcasts:
         self._cache = cache
         cache.begin_task(ids)
 
+    def id_of(self, source: BroadcastSource) -> int:
+        """Return Spark's id of a broadcast of the fragment."""
+        if not 0 <= source.broadcast < len(self._ids):
+            raise EngineBugError(f"a fragment of {len(self._ids)} broadcasts asks for number {source.broadcast}")
+        return self._ids[source.broadcast]
+
     def value(
         self,
         source: BroadcastSource,
@@ -122,9 +128,7 @@ class Broadcasts:
 
         ``user`` as for :meth:`BroadcastCache.value`.
         """
-        if not 0 <= source.broadcast < len(self._ids):
-            raise EngineBugError(f"a fragment of {len(self._ids)} broadcasts asks for number {source.broadcast}")
-        broadcast_id = self._ids[source.broadcast]
+        broadcast_id = self.id_of(source)
         return self._cache.value(broadcast_id, key, lambda: make(self._chunks(broadcast_id, source)), user)
 
     def release_user(self, user: MemoryTracker) -> None:

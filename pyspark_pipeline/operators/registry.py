@@ -100,6 +100,9 @@ class PipelineBuilder(Protocol):
     def collected_metrics(self) -> dict[int, Chunk]:
         """The buffers of the metrics that were collected, one row each, by the number of the node."""
 
+    def broadcast_id(self, source: BroadcastSource) -> int:
+        """Return Spark's id of a broadcast."""
+
     def broadcast_value(
         self,
         source: BroadcastSource,

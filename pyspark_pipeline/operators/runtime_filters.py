@@ -2,7 +2,8 @@
 
 During decomposition a join registers its future filters for the scans that read its probe keys, which prune row groups
 and drop rows before other columns are decoded, and for the lowest join of the probe pipeline; these are decomposed
-later and receive the filters. In the probe pipeline they evaluate the
+later and receive the filters. If the keys come from the broadcast of a join below, its rows are filtered before its
+table is built, so that the table's own filters pass fewer rows of a scan. In the probe pipeline they evaluate the
 filters at their first chunk: the pipeline has waited for all its tables by then. A scan in another pipeline (below a
 union whose inputs run in one instance) waits for the table only until a deadline; then it reads without the filter, and
 checks again for each row group.
@@ -11,18 +12,21 @@ checks again for each row group.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from pyspark_pipeline.exec.background import BackgroundWork
 from pyspark_pipeline.exec.bridge import Bridge
 from pyspark_pipeline.exec.deadline import Deadline
 from pyspark_pipeline.exec.event import Waker
+from pyspark_pipeline.kernels.arrays import Int32Array
 from pyspark_pipeline.kernels.join_table import JoinProber, JoinTable
 from pyspark_pipeline.kernels.key_filter import KeyFilter
+from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.nodes import Node
 
@@ -100,6 +104,17 @@ class BuiltKeys(Protocol):
         """Return the filter of the table's keys, built on first call; None if there is no table."""
 
 
+class BroadcastKeys(BuiltKeys, Protocol):
+    """The keys of a join's build side that is a broadcast."""
+
+    @property
+    def identity(self) -> Hashable:
+        """What tells the table from others in the process: the broadcast and all else that it is made of."""
+
+    def open(self, memory: MemoryTracker) -> None:
+        """Build the table, or take that of the process."""
+
+
 class RowFilter:
     """A filter that drops rows whose ``columns`` (ordinals) are not a key of a join."""
 
@@ -108,6 +123,24 @@ class RowFilter:
     def __init__(self, keys: BuiltKeys, columns: tuple[int, ...]) -> None:
         self.keys = keys
         self.columns = columns
+
+
+@dataclass(frozen=True, slots=True)
+class BuildFilter:
+    """A filter that drops rows of a join's build side whose ``columns`` (ordinals) are not a key of another join."""
+
+    keys: BroadcastKeys
+    columns: tuple[int, ...]
+
+    @property
+    def identity(self) -> Hashable:
+        """What tells the rows that it keeps from those of others."""
+        return self.keys.identity, self.columns
+
+
+def sample_rows(rows: int) -> Int32Array:
+    """Return the numbers of the rows of a sample of ``rows`` rows, at least one, shape (rows of the sample,)."""
+    return np.arange(0, rows, -(-rows // SAMPLE_ROWS), dtype=np.int32)
 
 
 def share_found(table: JoinTable | None, keys: Sequence[pa.Array], rows: int) -> float:
@@ -121,6 +154,7 @@ class RuntimeFilters:
     def __init__(self) -> None:
         self._scans: dict[int, list[ScanFilter]] = {}
         self._rows: dict[int, list[RowFilter]] = {}
+        self._builds: dict[int, list[BuildFilter]] = {}
 
     def add_scan_filter(self, scan: Node, filter_: ScanFilter) -> None:
         """Register a filter that may prune the row groups of a scan."""
@@ -130,6 +164,10 @@ class RuntimeFilters:
         """Register a filter that may drop probe rows of a join, or rows of a scan."""
         self._rows.setdefault(id(node), []).append(rows)
 
+    def add_build_filter(self, join: Node, rows: BuildFilter) -> None:
+        """Register a filter that may drop rows of the build side of a join."""
+        self._builds.setdefault(id(join), []).append(rows)
+
     def scan_filters(self, scan: Node) -> list[ScanFilter]:
         """Return the filters registered for a scan."""
         return self._scans.get(id(scan), [])
@@ -137,3 +175,7 @@ class RuntimeFilters:
     def row_filters(self, node: Node) -> list[RowFilter]:
         """Return the filters of rows registered for a join or a scan."""
         return self._rows.get(id(node), [])
+
+    def build_filters(self, join: Node) -> list[BuildFilter]:
+        """Return the filters of rows registered for the build side of a join."""
+        return self._builds.get(id(join), [])

@@ -165,6 +165,10 @@ class FragmentBuilder(PipelineSet):
         folder: str = self.control["staging"]
         return folder
 
+    def broadcast_id(self, source: BroadcastSource) -> int:
+        """Return Spark's id of a broadcast."""
+        return self._broadcasts.id_of(source)
+
     def broadcast_value(
         self,
         source: BroadcastSource,

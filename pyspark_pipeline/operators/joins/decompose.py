@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 
 from pyspark_pipeline.errors import UnsupportedPlanError
 from pyspark_pipeline.exec.operator import Chunk, OperatorFactory
 from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.operators.joins.build import JoinBuildFactory
+from pyspark_pipeline.operators.joins.build_filter import drop_unmatched
 from pyspark_pipeline.operators.joins.build_side import BuildSide, build_bytes
 from pyspark_pipeline.operators.joins.columns import required_inputs
 from pyspark_pipeline.operators.joins.key_conditions import key_condition
@@ -17,7 +18,7 @@ from pyspark_pipeline.operators.joins.probe import JoinProbeFactory
 from pyspark_pipeline.operators.joins.row_filter import RuntimeFilterFactory
 from pyspark_pipeline.operators.joins.shared import BroadcastSide, SharedJoinState
 from pyspark_pipeline.operators.registry import PipelineBuilder, implements
-from pyspark_pipeline.operators.runtime_filters import RowFilter, ScanFilter
+from pyspark_pipeline.operators.runtime_filters import BuildFilter, RowFilter, ScanFilter
 from pyspark_pipeline.operators.scan.key_tests import is_testable
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.expr import ColumnRef, Expr
@@ -69,6 +70,8 @@ def _offer_filters(node: HashJoin, shared: SharedJoinState, builder: PipelineBui
     lineage = trace_column_lineage(node, shared.settings, builder.active_input)
     if lineage.lowest_join is not None:
         builder.runtime_filters.add_row_filter(lineage.lowest_join, RowFilter(shared, lineage.join_columns))
+    if lineage.build_join is not None and shared.is_broadcast:
+        builder.runtime_filters.add_build_filter(lineage.build_join, BuildFilter(shared, lineage.build_columns))
     for target in lineage.scans:
         scan = target.scan
         if is_testable(scan, target.columns):
@@ -89,13 +92,18 @@ def _key_condition(shared: SharedJoinState, place: int, column: ColumnRef, setti
 
 
 def _from_broadcast(node: Join, source: BroadcastSource, builder: PipelineBuilder) -> SharedJoinState:
-    """Return a state whose first probe driver fetches the build side, which is built once per worker process."""
+    """Return a state whose first probe driver fetches the build side, which is built once per worker process.
+
+    Joins above whose keys come from it may have offered filters of its rows.
+    """
     if node.shape.tracks_build_matches:
         raise UnsupportedPlanError("rows of a broadcast side that have no match cannot be emitted by one task")
 
+    filters = builder.runtime_filters.build_filters(node)
+
     def make(memory: MemoryTracker, chunks: Sequence[Chunk]) -> BuildSide:
         collector = shared.collector()
-        for chunk in chunks:
+        for chunk in drop_unmatched(chunks, filters):
             collector.add(chunk)
         memory.try_reserve(collector.nbytes + build_bytes(collector.nbytes, collector.rows), may_reclaim=False)
         side = shared.build_side([collector])
@@ -103,11 +111,18 @@ def _from_broadcast(node: Join, source: BroadcastSource, builder: PipelineBuilde
         memory.reserve(0)
         return side
 
-    def fetch(memory: MemoryTracker, user: MemoryTracker) -> BuildSide:
-        columns = shared.columns
-        key = ("join", repr(shared.build_keys), columns.kept, columns.pairs, shared.settings)
-        return builder.broadcast_value(source, key, partial(make, memory), user)
+    def key() -> Hashable:
+        columns, filtered = shared.columns, tuple(each.identity for each in filters)
+        return "join", repr(shared.build_keys), columns.kept, columns.pairs, shared.settings, filtered
 
-    broadcast = BroadcastSide(fetch=fetch, release=builder.release_broadcasts)
+    def identity() -> Hashable:
+        return builder.broadcast_id(source), key()
+
+    def fetch(memory: MemoryTracker, user: MemoryTracker) -> BuildSide:
+        for each in filters:
+            each.keys.open(memory)
+        return builder.broadcast_value(source, key(), partial(make, memory), user)
+
+    broadcast = BroadcastSide(fetch=fetch, release=builder.release_broadcasts, identity=identity)
     shared = SharedJoinState(node, builder.settings, builder.required_output(node), broadcast)
     return shared

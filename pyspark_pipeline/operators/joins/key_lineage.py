@@ -37,11 +37,14 @@ class KeyLineage:
     """The columns further down that the probe keys of a join come from; None for a key that is no column there.
 
     ``lowest_join``: the lowest other join whose probe side has all keys, at its probe columns ``join_columns``.
+    ``build_join``: an inner join whose build side has all keys, at its build columns ``build_columns``.
     ``scans``: the scans that read the rows.
     """
 
     lowest_join: Join | None = None
     join_columns: tuple[int, ...] = ()
+    build_join: Join | None = None
+    build_columns: tuple[int, ...] = ()
     scans: tuple[ScanTarget, ...] = ()
 
 
@@ -61,16 +64,33 @@ def trace_column_lineage(join: HashJoin, settings: ExpressionSettings, active_in
     at: Node = join.probe
     columns = _columns(join.probe_keys)
     lowest_join, join_columns = None, columns
+    build_join, build_columns = None, columns
     while any(column is not None for column in columns):
         step = column_lineage(at, columns, settings)
         if step is None:
             break
+        if isinstance(at, Join) and _may_drop_build_rows(at, settings):
+            of_build = _of_side(columns, at, at.build)
+            if None not in of_build:
+                build_join, build_columns = at, of_build
         child, columns = step
         if isinstance(at, Join) and None not in columns:
             lowest_join, join_columns = at, columns
         at = child
-    scans = tuple(_scans(join.probe, _columns(join.probe_keys), settings, active_input))
-    return KeyLineage(lowest_join=lowest_join, join_columns=present(join_columns), scans=scans)
+    return KeyLineage(
+        lowest_join=lowest_join,
+        join_columns=present(join_columns),
+        build_join=build_join,
+        build_columns=present(build_columns),
+        scans=tuple(_scans(join.probe, _columns(join.probe_keys), settings, active_input)),
+    )
+
+
+def _may_drop_build_rows(join: Join, settings: ExpressionSettings) -> bool:
+    """Return whether a build row has no effect but on the output rows that it is a part of."""
+    shape, keys = join.shape, join.build_keys if isinstance(join, HashJoin) else ()
+    has_pairs_alone = shape.output_kind is JoinOutputKind.PAIRS and not shape.probe_outer and not shape.is_single
+    return has_pairs_alone and not can_raise(keys, settings)
 
 
 def _scans(
@@ -91,19 +111,19 @@ def _scans(
 
 def probe_lineage(join: Join, columns: Ordinals, settings: ExpressionSettings) -> tuple[Node, Ordinals] | None:
     """Return the probe side and the columns in it; None if no row may be dropped below ``join``."""
-    if join.shape.tracks_build_matches or can_raise(_evaluated(join), settings):
+    if join.shape.tracks_build_matches or join.shape.is_single or can_raise(_evaluated(join), settings):
         return None
-    return join.probe, _of_probe(columns, join)
+    return join.probe, _of_side(columns, join, join.probe)
 
 
 def _columns(exprs: Sequence[Expr]) -> Ordinals:
     return tuple(expr.ordinal if isinstance(expr, ColumnRef) else None for expr in exprs)
 
 
-def _of_probe(columns: Ordinals, join: Join) -> Ordinals:
-    """Return the probe columns that output columns of a join come from; None for others."""
-    first = 0 if join.shape.probe_is_left else len(join.left.output)
-    last = first + len(join.probe.output)
+def _of_side(columns: Ordinals, join: Join, side: Node) -> Ordinals:
+    """Return the columns of a side of a join that output columns of the join come from; None for others."""
+    first = 0 if side is join.left else len(join.left.output)
+    last = first + len(side.output)
     return tuple(None if column is None or not first <= column < last else column - first for column in columns)
 
 

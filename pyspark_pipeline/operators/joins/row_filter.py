@@ -20,7 +20,7 @@ from pyspark_pipeline.kernels.take import filter_rows, take_rows
 from pyspark_pipeline.metrics import declare_counter
 from pyspark_pipeline.operators import runtime_filters
 from pyspark_pipeline.operators.joins.shared import SharedJoinState
-from pyspark_pipeline.operators.runtime_filters import RowFilter, share_found
+from pyspark_pipeline.operators.runtime_filters import RowFilter, sample_rows, share_found
 from pyspark_pipeline.operators.streaming import StreamingOperator
 from pyspark_pipeline.plan.joins import JoinOutputKind
 
@@ -80,8 +80,7 @@ class RuntimeFilterOperator(StreamingOperator):
 
     def _choose(self, chunk: Chunk) -> list[AdaptiveFilter]:
         """Build the filters that drop enough rows of a sample of the chunk, the most selective first."""
-        rows = np.arange(0, chunk.num_rows, -(-chunk.num_rows // runtime_filters.SAMPLE_ROWS), dtype=np.int32)
-        sample = take_rows(chunk, rows)
+        sample = take_rows(chunk, sample_rows(chunk.num_rows))
         most = min(runtime_filters.MAX_PASS_RATE, _share_of_first(self._first, sample))
         shares = [_share_of(candidate, sample) for candidate in self._candidates]
         chosen = []

@@ -11,7 +11,7 @@ that have finished. The lock guards the counts of drivers and the finished build
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,11 +45,13 @@ class BroadcastSide:
     """A build side that is a broadcast instead of the result of a build pipeline.
 
     ``fetch`` returns it; its bytes are reserved in the first argument during the build and then in the second, the
-    *user*, unless the side is older than this instance. ``release`` ends the use by a user.
+    *user*, unless the side is older than this instance. ``release`` ends the use by a user. ``identity`` returns what
+    tells the side from others in the process.
     """
 
     fetch: Callable[[MemoryTracker, MemoryTracker], BuildSide]
     release: Callable[[MemoryTracker], None]
+    identity: Callable[[], Hashable]
 
 
 def _collects_metrics(root: Node) -> bool:
@@ -100,6 +102,17 @@ class SharedJoinState:
         self._finished_builds: list[LocalBuild] = []
         self._probes = self._ended = self._closed = 0
         self._lock = threading.Lock()
+
+    @property
+    def is_broadcast(self) -> bool:
+        """Whether the build side is a broadcast."""
+        return self._broadcast is not None
+
+    @property
+    def identity(self) -> Hashable:
+        """What tells the build side, a broadcast, from others in the process."""
+        assert self._broadcast is not None
+        return self._broadcast.identity()
 
     @property
     def may_drop_rows(self) -> bool:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark_pipeline.kernels.arrays import UInt8Array
 from pyspark_pipeline.kernels.key_filter import KeyFilter, KeyFilterProbe
 from pyspark_pipeline.operators import runtime_filters
-from pyspark_pipeline.operators.runtime_filters import RowFilter, share_found
+from pyspark_pipeline.operators.runtime_filters import RowFilter, sample_rows, share_found
 from pyspark_pipeline.plan.nodes import FileScan
 
 #: Kinds of keys whose columns a reader returns in the form that a join looks up, and that need no memory to be read.
@@ -88,8 +88,7 @@ class KeyTest:
 
     def _decide(self, columns: Sequence[pa.Array], rows: int) -> KeyFilter | None:
         """Return the filter if few rows of a sample have a match; else turn the test off."""
-        step = -(-rows // runtime_filters.SAMPLE_ROWS)
-        sample = pa.array(np.arange(0, rows, step, dtype=np.int32))
+        sample = pa.array(sample_rows(rows))
         share = share_found(self._keys.built_table(), [column.take(sample) for column in columns], len(sample))
         found = self._keys.key_filter() if share <= _MAX_PASS_RATE else None
         self._filter = found if found is not None and found.nbytes <= _MAX_BYTES else None

@@ -35,5 +35,20 @@ SELECT /*+ BROADCAST(b), BROADCAST(c) */ x.n, c.id FROM (SELECT a.id + b.id AS n
 SELECT /*+ BROADCAST(b), BROADCAST(c) */ count(*) FROM (SELECT a.id FROM pruned a JOIN pruned b ON a.id = b.id LIMIT 1200) x JOIN pruned c ON x.id = c.id AND c.s < 'key-00003';
 SELECT /*+ BROADCAST(b), BROADCAST(c), BROADCAST(e) */ a.k, count(*), sum(c.id) FROM tame a JOIN tame b ON a.id = b.id JOIN tame c ON a.i = c.i AND c.id < 4 JOIN tame e ON a.l = e.l AND e.id < 4 GROUP BY a.k;
 SELECT /*+ SHUFFLE_HASH(b), BROADCAST(c) */ a.id, c.id FROM tame a JOIN tame b ON a.id = b.id JOIN tame c ON a.k = c.k AND c.id = 3;
+
+-- Snowflakes: the rows of a broadcast that a join above drops, of joins of all kinds, but not if something may raise.
+SELECT /*+ BROADCAST(b), BROADCAST(c) */ a.id, b.l, c.id FROM tame a JOIN tame b ON a.i = b.id JOIN tame c ON b.k = c.k AND c.id = 3;
+SELECT /*+ BROADCAST(b), BROADCAST(c) */ a.id, b.id, c.k FROM tame a JOIN tame b ON a.z = b.id JOIN tame c ON b.l = c.l AND b.n15 = c.n15 AND c.id < 7;
+SELECT /*+ BROADCAST(b), BROADCAST(c), BROADCAST(e) */ a.id, c.id, e.id FROM tame a JOIN tame b ON a.id = b.id JOIN tame c ON b.z = c.id JOIN tame e ON c.k = e.k AND e.id = 3;
+SELECT /*+ BROADCAST(b), BROADCAST(c) */ a.id, b.k FROM tame a JOIN tame b ON a.id = b.id AND a.z < b.id LEFT SEMI JOIN tame c ON b.d = c.d AND c.id < 4;
+SELECT /*+ BROADCAST(b), BROADCAST(c) */ a.id, b.k, c.id FROM tame a LEFT JOIN tame b ON a.z = b.id JOIN tame c ON b.k = c.k AND c.id < 4;
+SELECT /*+ BROADCAST(b), BROADCAST(c) */ a.id, b.k, c.id FROM tame a JOIN tame b ON a.z = b.id LEFT JOIN tame c ON b.k = c.k AND c.id < 4;
+SELECT /*+ BROADCAST(b), BROADCAST(c) */ a.id, b.k FROM tame a JOIN tame b ON a.id = b.id LEFT ANTI JOIN tame c ON b.k = c.k AND c.id < 4;
+SELECT /*+ BROADCAST(b), BROADCAST(c) */ a.id, b.id, c.id FROM tame a JOIN tame b ON a.s < b.i JOIN tame c ON b.f = c.f AND c.id = 5;
+SELECT /*+ BROADCAST(b), BROADCAST(c) */ a.id, b.id, c.id FROM keys a JOIN keys b ON a.id = b.id JOIN keys c ON b.str = c.str AND b.dt = c.dt WHERE c.id < 20;
+SELECT /*+ BROADCAST(b), BROADCAST(c) */ a.id, b.id FROM tame a JOIN tame b ON a.id = b.id JOIN tame c ON b.i <=> c.i AND c.id < 4;
+SELECT /*+ BROADCAST(b), BROADCAST(c) */ a.k, count(*), sum(b.n38) FROM tame a JOIN tame b ON a.z = b.z JOIN tame c ON b.id = c.id AND c.id > 1000 GROUP BY a.k;
+-- expect: error DIVIDE_BY_ZERO
+SELECT /*+ BROADCAST(b), BROADCAST(c) */ a.id FROM tame a JOIN tame b ON a.id = b.id AND a.s div b.z >= 0 JOIN tame c ON b.k = c.k AND c.id = 1;
 -- expect: error DIVIDE_BY_ZERO
 SELECT /*+ BROADCAST(b), BROADCAST(c) */ a.id FROM tame a JOIN tame b ON a.id = b.id AND a.s div b.z >= 0 JOIN tame c ON a.k = c.k AND c.id = 1;

@@ -28,7 +28,7 @@ from pyspark_pipeline.operators.scan.nested import (
     read_leaves,
 )
 from pyspark_pipeline.operators.scan.parquet.columns import converter, find_column, time_of_microseconds
-from pyspark_pipeline.operators.scan.parquet.footer import read_footer, read_plain_footer
+from pyspark_pipeline.operators.scan.parquet.footer import read_footer, read_plain_footer, spread_places
 from pyspark_pipeline.operators.scan.parquet.legacy import LegacyCalendar
 from pyspark_pipeline.operators.scan.parquet.nested_pages import NestedLeaves, NestedPages, known_leaves, open_nested
 from pyspark_pipeline.operators.scan.parquet.pages import ColumnPages, is_compiled, is_known, open_pages
@@ -78,11 +78,11 @@ class ParquetFileReader:
         #: By the columns that are read as dictionaries.
         self._readers: dict[tuple[str, ...], dict[int, ColumnReader]] = {}
         known = os.stat(self.path)
-        version = known.st_size, known.st_mtime_ns
-        footer = read_footer(self.path, *version)
+        self._version = known.st_size, known.st_mtime_ns
+        footer = read_footer(self.path, *self._version)
         self.metadata = footer.metadata
         self._schema = footer.schema
-        self._midpoints, self._spread = footer.midpoints, footer.spread
+        self._midpoints = footer.midpoints
         self._places = [find_column(self._schema, field, case_sensitive, self.path) for field in fields]
         self._selection = RowSelection(
             [test for test in tests if self._places[test.ordinal] is not None],
@@ -101,7 +101,7 @@ class ParquetFileReader:
         self._calendar = LegacyCalendar(self.path, self.metadata.metadata, calendar)
         self._check_not_encrypted(footer.encrypted)
         self._unscaled = self._unscaled_leaves() if unscaled_decimals else frozenset()
-        plain = read_plain_footer(self.path, *version, self._unscaled | self._plain_leaves())
+        plain = read_plain_footer(self.path, *self._version, self._unscaled | self._plain_leaves())
         self._reader_metadata = plain or self.metadata
         may_decode = is_compiled() and not footer.encrypted
         self._known = self._known_leaves() if may_decode else {}
@@ -212,7 +212,9 @@ class ParquetFileReader:
     def row_groups(self, split: ScanSplit) -> list[int]:
         """Return the row groups of the split: those whose midpoint, maybe of the spread ones, lies in it."""
         size, end = split.spread_bytes, split.start + split.length
-        midpoints = self._midpoints if size is None else [share * size for share in self._spread]
+        midpoints: Sequence[float] = self._midpoints
+        if size is not None:
+            midpoints = [share * size for share in spread_places(self.path, *self._version)]
         return [i for i, midpoint in enumerate(midpoints) if split.start <= midpoint < end]
 
     def num_rows(self, index: int) -> int:

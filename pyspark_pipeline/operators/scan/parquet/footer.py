@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,14 +23,12 @@ _GOLDEN_RATIO = 0x9E3779B9
 class Footer:
     """The contents of a file's footer; ``encrypted`` are the numbers of the columns that need a key.
 
-    ``midpoints`` are the places of the row groups in the file, in bytes; ``spread`` are their places, as fractions of
-    the file, in an order in which neighbours are far from each other.
+    ``midpoints`` are the places of the row groups in the file, in bytes.
     """
 
     metadata: pq.FileMetaData
     schema: pa.Schema
     midpoints: list[int]
-    spread: list[float]
     encrypted: frozenset[int]
 
 
@@ -47,17 +46,33 @@ def read_footer(path: str, size: int, changed_ns: int) -> Footer:
     except (IndexError, KeyError, ValueError, RecursionError, struct.error) as error:
         message = f"{path} could not be read as Parquet: its footer is damaged: {error!r}"
         raise FooterError(message, path) from error
-    schema, spread = metadata.schema.to_arrow_schema(), _spread(metadata)
+    schema = metadata.schema.to_arrow_schema()
     if encrypted is None:
         midpoints = [_midpoint(metadata.row_group(i)) for i in range(metadata.num_row_groups)]
-        return Footer(metadata, schema, midpoints, spread, frozenset())
-    return Footer(metadata, schema, encrypted.midpoints, spread, encrypted.leaves)
+        return Footer(metadata, schema, midpoints, frozenset())
+    return Footer(metadata, schema, encrypted.midpoints, encrypted.leaves)
 
 
 @lru_cache(maxsize=16)
 def read_plain_footer(path: str, size: int, changed_ns: int, leaves: frozenset[int]) -> pq.FileMetaData | None:
     """Return the footer that makes pyarrow read ``leaves`` as stored; None if there are none or the rewrite fails."""
     return plain_footer(path, read_footer(path, size, changed_ns).metadata, leaves)
+
+
+@lru_cache(maxsize=16)
+def spread_places(path: str, size: int, changed_ns: int) -> Sequence[float]:
+    """Return the places of the row groups, as fractions of the file, in an order that separates neighbours.
+
+    A place is the midpoint by rows, in the order of the fractions of multiples of 0.618.
+    """
+    metadata = read_footer(path, size, changed_ns).metadata
+    rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    total, before = max(1, sum(rows)), 0
+    midpoints = [0.0] * len(rows)
+    for i in sorted(range(len(rows)), key=lambda number: number * _GOLDEN_RATIO & 0xFFFFFFFF):
+        midpoints[i] = (before + rows[i] / 2) / total
+        before += rows[i]
+    return midpoints
 
 
 def _metadata(path: str) -> pq.FileMetaData:
@@ -68,17 +83,6 @@ def _metadata(path: str) -> pq.FileMetaData:
         with suppress(IndexError, ValueError, RecursionError, struct.error, pa.ArrowException, OSError):
             return footer_without_arrow_schema(path)
         raise
-
-
-def _spread(metadata: pq.FileMetaData) -> list[float]:
-    """Return the midpoint of each row group, by rows, in the order of the fractions of multiples of 0.618."""
-    rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-    total, before = max(1, sum(rows)), 0
-    midpoints = [0.0] * len(rows)
-    for i in sorted(range(len(rows)), key=lambda number: number * _GOLDEN_RATIO & 0xFFFFFFFF):
-        midpoints[i] = (before + rows[i] / 2) / total
-        before += rows[i]
-    return midpoints
 
 
 def _midpoint(group: pq.RowGroupMetaData) -> int:
