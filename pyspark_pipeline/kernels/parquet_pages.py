@@ -19,7 +19,9 @@ from pyspark_pipeline.kernels.words import load_word, read_varint, store_word
 #: Columns of a table of pages.
 KIND, SIZE, STORED_SIZE, NUM_VALUES, ENCODING, START = range(6)
 LEVEL_ENCODING, LEVEL_BYTES, REPETITION_BYTES, IS_STORED, REPETITION_ENCODING = range(6, 11)
-TABLE_COLUMNS = 11
+#: The number of values of the data pages up to the end of this one.
+VALUES_BEFORE_END = 11
+TABLE_COLUMNS = 12
 
 #: Kinds of pages.
 DATA_PAGE, DICTIONARY_PAGE, DATA_PAGE_V2 = 0, 2, 3
@@ -31,6 +33,11 @@ PADDING = 64
 AT, LEFT, VALUE, BIT = range(4)
 STATE_SIZE = 4
 
+#: Forms of a column's pages: one is not known, all are known, all data pages are encoded by a dictionary.
+UNKNOWN, KNOWN, CODED = range(3)
+
+_PLAIN, _RUNS = 0, 3
+_DICTIONARY, _DICTIONARY_V1 = 8, 2
 _STOP, _TRUE, _FALSE, _BYTE, _SHORT, _INT, _LONG, _DOUBLE, _BINARY, _STRUCT = 0, 1, 2, 3, 4, 5, 6, 7, 8, 12
 _DATA_HEADER, _DICTIONARY_HEADER, _DATA_HEADER_V2 = 5, 7, 8
 _WORD_BYTES = 8
@@ -145,8 +152,47 @@ def read_page_headers(data: UInt8Array, size: int, values: int, table: Any) -> i
             return -1
         if page[KIND] != DICTIONARY_PAGE:
             found += page[NUM_VALUES]
+        page[VALUES_BEFORE_END] = found
         pages += 1
     return pages if found == values else -1
+
+
+@kernel
+def _is_coded(page: Int64Array) -> bool:
+    return page[ENCODING] == _DICTIONARY or page[ENCODING] == _DICTIONARY_V1
+
+
+@kernel
+def form_of(table: Any, is_nullable: bool, is_repeated: bool, is_text: bool) -> int:
+    """Return the form of a column's pages, the page of the dictionary included: :data:`UNKNOWN` and so on."""
+    has_dictionary = table.shape[0] > 0 and table[0, KIND] == DICTIONARY_PAGE
+    if has_dictionary and table[0, ENCODING] != _PLAIN and not _is_coded(table[0]):
+        return UNKNOWN
+    form = CODED if has_dictionary else KNOWN
+    if is_text and not has_dictionary:
+        return UNKNOWN
+    for number in range(1 if has_dictionary else 0, table.shape[0]):
+        page = table[number]
+        if not _is_coded(page):
+            if is_text or page[ENCODING] != _PLAIN:
+                return UNKNOWN
+            form = KNOWN
+        elif not has_dictionary:
+            return UNKNOWN
+        if page[KIND] == DATA_PAGE:
+            if is_nullable and page[LEVEL_ENCODING] != _RUNS:
+                return UNKNOWN
+            if is_repeated and page[REPETITION_ENCODING] != _RUNS:
+                return UNKNOWN
+        elif page[KIND] == DATA_PAGE_V2:
+            repetitions, levels = page[REPETITION_BYTES], page[LEVEL_BYTES]
+            if min(repetitions, levels) < 0 or (repetitions and not is_repeated):
+                return UNKNOWN
+            if repetitions + levels > min(page[SIZE], page[STORED_SIZE]):
+                return UNKNOWN
+        else:
+            return UNKNOWN
+    return form
 
 
 @kernel

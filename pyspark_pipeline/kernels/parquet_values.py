@@ -32,6 +32,7 @@ from pyspark_pipeline.kernels.parquet_pages import (
     START,
     STATE_SIZE,
     STORED_SIZE,
+    VALUES_BEFORE_END,
     pass_equal,
     read_chosen_runs,
     read_runs,
@@ -58,7 +59,40 @@ _MOST_BITS = 32
 _UNITS, _LOW_BITS, _SIGN_BITS = 0x0101010101010101, 0x7F7F7F7F7F7F7F7F, 0x8080808080808080
 _GATHER = 0x0102040810204080  # brings the lowest bits of a word's bytes to the highest byte
 _SPARSE = 8  # of so many rows one is chosen at most where packed codes are unpacked one at a time
+_SPACE = 24  # bytes after a page that kernels may write or read
 _BLOCK = 2048  # codes that are read at once, so that they stay in a core's nearest cache
+
+
+@kernel
+def _bytes_of_levels(page: Int64Array) -> int:
+    """Return the number of bytes of a page that are levels which are not compressed."""
+    return page[REPETITION_BYTES] + page[LEVEL_BYTES] if page[KIND] == DATA_PAGE_V2 else 0
+
+
+@kernel
+def place_pages(
+    table: Any, first: int, is_begun: bool, row: int, rows: int, chosen: Int32Array, is_all: bool, places: Int64Array
+) -> tuple[int, int]:
+    """Give places to the pages of the next ``rows`` rows, from row ``first`` of the table on; to others −1.
+
+    ``row``: the first of the next rows, ``chosen`` those of them that are read, ascending, unless ``is_all``. A page
+    without chosen rows gets a place only if it has rows after the next ones, or if ``is_begun`` and it is the first.
+    The values of a page begin at a multiple of eight. Return the row of the table after the last page of the next rows,
+    and the bytes of all places.
+    """
+    end, size, before = row + rows, 0, 0
+    places[:] = -1
+    for number in range(first, table.shape[0]):
+        page_end = table[number, VALUES_BEFORE_END]
+        count = 0 if is_all else np.searchsorted(chosen, page_end - row)
+        if is_all or count > before or page_end > end or (is_begun and number == first):
+            levels = _bytes_of_levels(table[number])
+            places[number] = ((size + levels + 7) & ~7) - levels
+            size = places[number] + table[number, SIZE] + _SPACE
+        before = count
+        if page_end >= end:
+            return number + 1, size
+    return table.shape[0], size
 
 
 @kernel
@@ -74,9 +108,8 @@ def decompress_pages(data: UInt8Array, table: Any, first: int, places: Int64Arra
         stop = start + table[page, STORED_SIZE]
         if place < 0:
             continue
-        is_second = table[page, KIND] == DATA_PAGE_V2
-        levels = table[page, REPETITION_BYTES] + table[page, LEVEL_BYTES] if is_second else 0
-        is_stored = is_second and table[page, IS_STORED]
+        levels = _bytes_of_levels(table[page])
+        is_stored = table[page, KIND] == DATA_PAGE_V2 and table[page, IS_STORED]
         if is_stored and stop - start != size:
             return False
         for byte in range(size if is_stored else levels):

@@ -40,11 +40,16 @@ def keep_decimals_between(words: Int64Array, low: int, high: int, mask: UInt8Arr
 
 
 @kernel
+def _bit(bits: UInt8Array, number: int) -> int:
+    """Return the bit of a number, uint64, in a bitmap: 1 or 0, uint8."""
+    return (bits[number >> np.uint64(3)] >> np.uint8(number & np.uint64(7))) & np.uint8(1)
+
+
+@kernel
 def keep_valid(bits: UInt8Array, skip: int, mask: UInt8Array) -> None:
     """Clear the mask of the rows whose bit in the bitmap (from bit ``skip`` on) is 0."""
     for i in range(mask.shape[0]):
-        bit = np.uint64(skip + i)
-        mask[i] &= (bits[bit >> np.uint64(3)] >> np.uint8(bit & np.uint64(7))) & np.uint8(1)
+        mask[i] &= _bit(bits, np.uint64(skip + i))
 
 
 @kernel
@@ -68,12 +73,17 @@ def keep_codes(indices: Int32Array | UInt32Array, accepted: UInt8Array, mask: UI
 def keep_codes_or_null(
     indices: Int32Array, bits: UInt8Array, skip: int, accepted: UInt8Array, mask: UInt8Array
 ) -> None:
-    """Clear the mask of the rows whose dictionary value is not accepted; the last item of ``accepted`` is for NULL."""
-    null = accepted.shape[0] - 1
-    for i in range(mask.shape[0]):
-        bit = np.uint64(skip + i)
-        valid = (bits[bit >> np.uint64(3)] >> np.uint8(bit & np.uint64(7))) & np.uint8(1)
-        mask[i] &= accepted[np.uint64(indices[i] if valid else null)]
+    """Like :func:`keep_codes`, of rows that may be NULL; the last item of ``accepted`` is for NULL."""
+    start, null = np.uint64(mask.ctypes.data), accepted.shape[0] - 1
+    whole = mask.shape[0] & ~7
+    for i in range(0, whole, 8):
+        at, passed = start + np.uint64(i), np.uint64(0)
+        for place in range(8):
+            code = indices[i + place] if _bit(bits, np.uint64(skip + i + place)) else null
+            passed |= np.uint64(accepted[np.uint64(code)]) << np.uint64(8 * place)
+        store_word(at, load_word(at) & passed)
+    for i in range(whole, mask.shape[0]):
+        mask[i] &= accepted[np.uint64(indices[i] if _bit(bits, np.uint64(skip + i)) else null)]
 
 
 def row_numbers(mask: UInt8Array) -> Int32Array:

@@ -183,6 +183,8 @@ def _pages() -> None:
     parquet_pages.read_page_headers(data, 0, 0, np.zeros((1, parquet_pages.TABLE_COLUMNS), dtype=np.int64))
     table, places = np.zeros((1, parquet_pages.TABLE_COLUMNS), dtype=np.int64), np.zeros(1, dtype=np.int64)
     words, rows = np.zeros(3, dtype=np.uint64), np.zeros(1, dtype=np.int32)
+    parquet_pages.form_of(table, False, False, False)
+    parquet_values.place_pages(table, 0, False, 0, 0, rows[:0], True, places)
     parquet_values.decompress_pages(data, table, 1, places, words)
     for items in (words[:0], words[:0].view(np.uint32)):
         parquet_values.read_values(

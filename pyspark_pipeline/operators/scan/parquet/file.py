@@ -266,12 +266,15 @@ class ParquetFileReader:
             yield from null_chunks(self._fields, self.num_rows(index), batch_rows)
             return
         encoded = tuple(name for name in self._names if name in self._texts and self._reads_as_dictionary(index, name))
+        pages = self._pages(encoded, index)
+        decoded = {leaf for column in pages for leaf in self._leaves_of(column)}
+        others = [name for name in self._names if name not in decoded]
         is_checked = False
-        for columns, rows in self._batches(encoded, index, batch_rows):
+        for columns, rows in self._batches(encoded, pages, others, index, batch_rows):
             if rows:
                 readers = [self._column_reader(encoded, number, columns) for number in range(len(self._fields))]
                 if not is_checked:
-                    self._check_encodings(index)
+                    self._check_encodings(index, others)
                     is_checked = True
                 yield make_chunk([read(columns, rows) for read in readers], rows)
 
@@ -280,11 +283,15 @@ class ParquetFileReader:
         self._idle.clear()
         self._file.close()
 
-    def _batches(self, encoded: tuple[str, ...], index: int, batch_rows: int) -> Iterator[tuple[Columns, int]]:
-        """Yield the columns of a row group, and their rows."""
-        pages = self._pages(encoded, index)
-        decoded = {leaf for column in pages for leaf in self._leaves_of(column)}
-        others = [name for name in self._names if name not in decoded]
+    def _batches(
+        self,
+        encoded: tuple[str, ...],
+        pages: Mapping[str, ColumnPages | NestedPages],
+        others: Sequence[str],
+        index: int,
+        batch_rows: int,
+    ) -> Iterator[tuple[Columns, int]]:
+        """Yield the columns of a row group, and their rows. pyarrow reads the leaves at the paths ``others``."""
         if not others:
             rows = self.num_rows(index)
             for start in range(0, rows, batch_rows):
@@ -343,7 +350,7 @@ class ParquetFileReader:
         return test.accepted(self._column_reader(encoded, ordinal, columns)(columns, len(stored)))
 
     def _other_batches(
-        self, file: pq.ParquetFile, names: list[str], index: int, batch_rows: int
+        self, file: pq.ParquetFile, names: Sequence[str], index: int, batch_rows: int
     ) -> Iterator[pa.RecordBatch]:
         """Read a small row group with pyarrow at once, which is a tenth cheaper, and a large one incrementally."""
         if self.num_rows(index) <= batch_rows:
@@ -400,10 +407,10 @@ class ParquetFileReader:
         columns = (self.metadata.row_group(group).column(leaf) for group in range(self.metadata.num_row_groups))
         return any("DICTIONARY" in encoding for column in columns for encoding in column.encodings)
 
-    def _check_encodings(self, group: int) -> None:
-        """Raise :class:`CorruptFileError` if the pages of a column to read have an encoding that Spark refuses."""
-        for leaf in self._leaves_read if self._unread_encodings else ():
-            column = self.metadata.row_group(group).column(leaf)
+    def _check_encodings(self, group: int, paths: Iterable[str]) -> None:
+        """Raise :class:`CorruptFileError` if the pages of leaves that pyarrow reads have an encoding Spark refuses."""
+        for path in paths if self._unread_encodings else ():
+            column = self.metadata.row_group(group).column(self._leaves[path])
             refused = [encoding for encoding in self._unread_encodings if encoding in column.encodings]
             if refused:
                 message = f"{self.path}: this Spark does not read {refused[0]}, the encoding of {column.path_in_schema}"

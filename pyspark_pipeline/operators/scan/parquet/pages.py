@@ -11,10 +11,7 @@ A page that is known by its header, but damaged, raises ``ArrowInvalid``.
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
-from collections.abc import Sequence
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -32,21 +29,21 @@ from pyspark_pipeline.kernels.snappy import decompress_words
 _WIDTHS = {"INT32": 4, "INT64": 8, "FLOAT": 4, "DOUBLE": 8}
 _WORDS: dict[int, type[np.generic]] = {4: np.uint32, 8: np.uint64}
 _INTEGERS = {4: pa.int32(), 8: pa.int64()}
-_PLAIN, _RUNS = 0, 3
-_DICTIONARY = (2, 8)  # the encoding of Parquet 1 and that of Parquet 2
 _CODECS = {"UNCOMPRESSED": None, "SNAPPY": "snappy", "GZIP": "gzip", "ZSTD": "zstd"}
 _CODE_BYTES = 4
 _MOST_PAGES = 1 << 16
 _MOST_BYTES = 1 << 30  # of a column in a row group; pyarrow reads larger ones
 _LENGTH_BYTES = 4
 _MOST_LEVELS = 127
-_SPACE = 24  # bytes after a page that kernels may write or read
+_NO_PLACES = np.empty(0, dtype=np.int64)
 _NO_ROWS, _NO_LEVELS = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.uint8)
 
 _KERNELS = (
     page_kernels.read_page_headers,
+    page_kernels.form_of,
     page_kernels.text_ends,
     page_kernels.copy_texts,
+    value_kernels.place_pages,
     value_kernels.decompress_pages,
     value_kernels.read_values,
     value_kernels.keep_accepted,
@@ -106,10 +103,11 @@ def open_pages(
     width = _WIDTHS.get(column.physical_type)
     if table is None:
         return None
-    pages: list[list[int]] = table.tolist()
-    if not _are_known(pages, depth > 0, is_repeated, width is None):
+    form = page_kernels.form_of(table, depth > 0, is_repeated, width is None)
+    if form == page_kernels.UNKNOWN:
         return None
-    return ColumnPages(data, table, pages, column.compression, depth, is_repeated, width, shown)
+    is_coded = form == page_kernels.CODED
+    return ColumnPages(data, table, is_coded, column.compression, depth, is_repeated, width, shown)
 
 
 def _page_table(data: UInt8Array, size: int, values: int) -> Int64Array | None:
@@ -123,44 +121,6 @@ def _page_table(data: UInt8Array, size: int, values: int) -> Int64Array | None:
     return None
 
 
-def _are_known(table: Sequence[Sequence[int]], is_nullable: bool, is_repeated: bool, is_text: bool) -> bool:
-    """Return whether all pages have a known form."""
-    has_dictionary = bool(table) and table[0][page_kernels.KIND] == page_kernels.DICTIONARY_PAGE
-    if has_dictionary and table[0][page_kernels.ENCODING] not in (_PLAIN, *_DICTIONARY):
-        return False
-    if is_text and not has_dictionary:
-        return False
-    for page in table[has_dictionary:]:
-        encoding, kind = page[page_kernels.ENCODING], page[page_kernels.KIND]
-        if encoding not in (_DICTIONARY if is_text else (_PLAIN, *_DICTIONARY)):
-            return False
-        if encoding in _DICTIONARY and not has_dictionary:
-            return False
-        if kind == page_kernels.DATA_PAGE:
-            if is_nullable and page[page_kernels.LEVEL_ENCODING] != _RUNS:
-                return False
-            if is_repeated and page[page_kernels.REPETITION_ENCODING] != _RUNS:
-                return False
-        elif kind != page_kernels.DATA_PAGE_V2 or not _has_levels(page, is_repeated):
-            return False
-    return True
-
-
-def _has_levels(page: Sequence[int], is_repeated: bool) -> bool:
-    """Return whether the levels of a page of the second version lie in it."""
-    repetitions, levels = page[page_kernels.REPETITION_BYTES], page[page_kernels.LEVEL_BYTES]
-    if min(repetitions, levels) < 0 or (repetitions and not is_repeated):
-        return False
-    return repetitions + levels <= min(page[page_kernels.SIZE], page[page_kernels.STORED_SIZE])
-
-
-def _no_places(pages: int) -> Int64Array:
-    """Return a place of -1, for a page that is not there, for each page."""
-    places = np.empty(pages, dtype=np.int64)
-    places.fill(-1)
-    return places
-
-
 def _damaged(why: str) -> pa.ArrowInvalid:
     return pa.ArrowInvalid(f"a page is damaged: {why}")
 
@@ -168,8 +128,9 @@ def _damaged(why: str) -> pa.ArrowInvalid:
 class ColumnPages:
     """The values of a column chunk, in the order of the file. Not for several threads.
 
-    ``table`` is a table of pages of the bytes ``data``, which ``codec`` compressed, ``pages`` the same as lists.
-    ``depth`` is the definition level of a value; a leaf that ``is_repeated`` has slots instead of rows
+    ``table`` is a table of pages of the bytes ``data``, which ``codec`` compressed; ``is_coded``: whether the values of
+    all are in the dictionary. ``depth`` is the definition level of a value; a leaf that ``is_repeated`` has slots
+    instead of rows
     (:mod:`~pyspark_pipeline.kernels.parquet_values`). ``width`` is the number of bytes of a value, None for texts,
     ``shown`` the type of the arrays.
     """
@@ -178,7 +139,7 @@ class ColumnPages:
         self,
         data: UInt8Array,
         table: Int64Array,
-        pages: list[list[int]],
+        is_coded: bool,
         codec: str,
         depth: int,
         is_repeated: bool,
@@ -195,32 +156,23 @@ class ColumnPages:
         self._shown = shown
         self._unscaled = _INTEGERS[width] if width and pa.types.is_decimal128(shown) else None
         self._dtype = np.dtype(_WORDS[width or _CODE_BYTES])
-        has_dictionary = bool(pages) and pages[0][page_kernels.KIND] == page_kernels.DICTIONARY_PAGE
-        self._dictionary_page = pages[0] if has_dictionary else None
-        self._table = table[int(has_dictionary) :]
-        self._pages = pages[int(has_dictionary) :]
-        self._ends = list(accumulate(page[page_kernels.NUM_VALUES] for page in self._pages))  # rows up to their ends
+        has_dictionary = bool(len(table)) and table[0, page_kernels.KIND] == page_kernels.DICTIONARY_PAGE
+        self._dictionary_page: list[int] | None = table[0].tolist() if has_dictionary else None
+        self._table = table[1:] if has_dictionary else table
         self._row = 0  # the next one
         self._state = np.zeros(value_kernels.COLUMN_STATE_SIZE, dtype=np.int64)
-        is_stored = codec == "UNCOMPRESSED"
-        if is_stored and any(page[page_kernels.SIZE] != page[page_kernels.STORED_SIZE] for page in self._pages):
-            raise _damaged("its size is wrong")
-        self._places = self._table[:, page_kernels.START].copy() if is_stored else _no_places(len(self._pages))
-        self._bytes = data
+        self._bytes, self._places = data, _NO_PLACES
         self._loaded = 0  # the pages before this one have places, unless they were read
+        if codec == "UNCOMPRESSED":
+            if np.any(self._table[:, page_kernels.SIZE] != self._table[:, page_kernels.STORED_SIZE]):
+                raise _damaged("its size is wrong")
+            self._places, self._loaded = self._table[:, page_kernels.START].copy(), len(self._table)
+        #: Whether all values are in the dictionary.
+        self.is_coded = is_coded
+        #: The number of rows, or of slots.
+        self.num_rows = int(self._table[-1, page_kernels.VALUES_BEFORE_END]) if len(self._table) else 0
         #: Tests and the values of the dictionary that they accept, see :meth:`keep_accepted`.
         self.accepted: dict[object, UInt8Array | None] = {}
-
-    @cached_property
-    def is_coded(self) -> bool:
-        """Whether all values are in the dictionary."""
-        is_coded = all(page[page_kernels.ENCODING] in _DICTIONARY for page in self._pages)
-        return self._dictionary_page is not None and is_coded
-
-    @property
-    def num_rows(self) -> int:
-        """The number of rows, or of slots."""
-        return self._ends[-1] if self._ends else 0
 
     @property
     def dictionary_size(self) -> int:
@@ -353,49 +305,26 @@ class ColumnPages:
 
     def _load(self, rows: int, chosen: Int32Array | None) -> None:
         """Decompress the pages of the next rows that have chosen ones, or that are needed beyond them."""
-        if self._codec == "UNCOMPRESSED":
+        if self._loaded == len(self._table):
             return
-        first, end = int(self._state[value_kernels.PAGE]), self._row + rows
-        stop = min(bisect_left(self._ends, end) + 1, len(self._pages))
+        first, is_begun = int(self._state[value_kernels.PAGE]), bool(self._state[value_kernels.ROWS_READ])
+        places, is_all = np.empty(len(self._table), dtype=np.int64), chosen is None
+        stop, size = value_kernels.place_pages(
+            self._table, first, is_begun, self._row, rows, _NO_ROWS if chosen is None else chosen, is_all, places
+        )
         if stop <= self._loaded:
             return
-        places, size = _no_places(len(self._pages)), 0
-        wanted = self._wanted(first, stop, end, chosen)
-        for page in wanted:
-            levels = self._levels_before(page)
-            place = -(-(size + levels) // 8) * 8 - levels
-            size = place + self._pages[page][page_kernels.SIZE] + _SPACE
-            places[page] = place
         words = allocate(size // 8 + 1, np.uint64)
         made = words.view(np.uint8)
-        if self._state[value_kernels.ROWS_READ]:  # the first page is there, a part of it was read
-            old, new, count = int(self._places[first]), int(places[first]), self._pages[first][page_kernels.SIZE]
+        if is_begun:  # the first page is there
+            old, new = int(self._places[first]), int(places[first])
+            count = int(self._table[first, page_kernels.SIZE])
             made[new : new + count] = self._bytes[old : old + count]
             self._move(new - old)
             first += 1
         self._decompress(first, stop, places, words)
         self._bytes, self._places = made, places
-        self._loaded = stop if chosen is None else 0
-
-    def _wanted(self, first: int, stop: int, end: int, chosen: Int32Array | None) -> list[int]:
-        """Return the pages whose rows are read, or whose rows from ``end`` on may be."""
-        if chosen is None:
-            return list(range(first, stop))
-        counts = chosen.searchsorted([after - self._row for after in self._ends[first:stop]]).tolist()
-        found = [] if not self._state[value_kernels.ROWS_READ] else [first]
-        before = 0
-        for page, count in enumerate(counts, first):
-            if (count > before or self._ends[page] > end) and found[-1:] != [page]:
-                found.append(page)
-            before = count
-        return found
-
-    def _levels_before(self, page: int) -> int:
-        """Return the number of bytes of a page that are not compressed."""
-        is_second = self._pages[page][page_kernels.KIND] == page_kernels.DATA_PAGE_V2
-        if not is_second:
-            return 0
-        return self._pages[page][page_kernels.REPETITION_BYTES] + self._pages[page][page_kernels.LEVEL_BYTES]
+        self._loaded = stop if is_all else 0
 
     def _move(self, by: int) -> None:
         """Change the state for the current page, which is at another place now."""
@@ -412,16 +341,16 @@ class ColumnPages:
                 raise _damaged("it is not compressed by Snappy")
             return
         made = words.view(np.uint8)
-        for page in range(first, stop):
-            place = int(places[page])
+        pages: list[list[int]] = self._table[first:stop].tolist()
+        for page, place in zip(pages, places[first:stop].tolist(), strict=True):
             if place < 0:
                 continue
-            levels, size = self._levels_before(page), self._pages[page][page_kernels.SIZE]
-            start = self._pages[page][page_kernels.START]
-            end = start + self._pages[page][page_kernels.STORED_SIZE]
+            is_second = page[page_kernels.KIND] == page_kernels.DATA_PAGE_V2
+            levels = page[page_kernels.REPETITION_BYTES] + page[page_kernels.LEVEL_BYTES] if is_second else 0
+            start, size = page[page_kernels.START], page[page_kernels.SIZE]
+            end = start + page[page_kernels.STORED_SIZE]
             made[place : place + levels] = self._data[start : start + levels]
-            is_second = self._pages[page][page_kernels.KIND] == page_kernels.DATA_PAGE_V2
-            if is_second and self._pages[page][page_kernels.IS_STORED]:
+            if is_second and page[page_kernels.IS_STORED]:
                 if end - start != size:
                     raise _damaged("its size is wrong")
                 made[place + levels : place + size] = self._data[start + levels : end]
