@@ -73,7 +73,7 @@ def _bytes_of_levels(page: Int64Array) -> int:
 def place_pages(
     table: Any, first: int, is_begun: bool, row: int, rows: int, chosen: Int32Array, is_all: bool, places: Int64Array
 ) -> tuple[int, int]:
-    """Give places to the pages of the next ``rows`` rows, from row ``first`` of the table on; to others −1.
+    """Write the places of the pages of the next ``rows`` rows, from row ``first`` of the table on, and −1 for others.
 
     ``row``: the first of the next rows, ``chosen`` those of them that are read, ascending, unless ``is_all``. A page
     without chosen rows gets a place only if it has rows after the next ones, or if ``is_begun`` and it is the first.
