@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
+from pyspark_pipeline.exchange.broadcast import BroadcastCache
+from pyspark_pipeline.exec import Chunk
+from pyspark_pipeline.memory import MemoryTracker, SizedValue
 from pyspark_pipeline.options import Options
+from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.joins import HashJoin, Join, JoinType, NestedLoopJoin
 from pyspark_pipeline.plan.nodes import Field, Node, Settings
@@ -123,6 +127,33 @@ class RoundRobinBuilder(Builder):
             return super().decompose(node)
         chunks = [chunk for chunk in node.chunks if chunk.num_rows]
         return [Made("Chunks", lambda driver: Source(chunks[driver :: self.dop]))]
+
+
+class Broadcasting(RoundRobinBuilder):
+    """Provides the chunks of broadcasts, by number; ``cache`` stores the values built of them, as for a worker."""
+
+    def __init__(
+        self, broadcasts: Mapping[int, Sequence[Chunk]], cache: BroadcastCache, settings: Settings, *, dop: int = 1
+    ) -> None:
+        super().__init__(settings, dop=dop)
+        self.broadcasts = broadcasts
+        self.cache = cache
+
+    def broadcast_id(self, source: BroadcastSource) -> int:
+        return source.broadcast + 40
+
+    def broadcast_value(
+        self,
+        source: BroadcastSource,
+        key: Hashable,
+        make: Callable[[Sequence[Chunk]], SizedValue],
+        user: MemoryTracker,
+    ) -> SizedValue:
+        chunks = [chunk for chunk in self.broadcasts[source.broadcast] if chunk.num_rows]
+        return self.cache.value(self.broadcast_id(source), key, lambda: make(chunks), user)
+
+    def release_broadcasts(self, user: MemoryTracker) -> None:
+        self.cache.release_user(user)
 
 
 def joined(node: Node, *, dop: int = 1, batch_rows: int = 1000) -> list[Row]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import pytest
 
 from pyspark_pipeline.exchange.broadcast import BroadcastCache
-from pyspark_pipeline.exec import Chunk
-from pyspark_pipeline.memory import MemoryTracker, SizedValue
 from pyspark_pipeline.options import Options
 from pyspark_pipeline.plan.broadcasts import BroadcastSource
 from pyspark_pipeline.plan.expr import Expr
 from pyspark_pipeline.plan.joins import Join, JoinType
 from pyspark_pipeline.plan.nodes import Filter, Limit, Node, Project, Settings
-from tests.operators.join_kit import RoundRobinBuilder, Row, bag, join, less, side
+from tests.operators.join_kit import Broadcasting, Row, bag, join, less, side
 from tests.operators.kit import Chunks, call, column, literal
 from tests.operators.test_join_mechanisms import Task
 
@@ -28,32 +26,13 @@ SUPPLIERS = side(
 FEW = side("n:bigint, nation:string", [(7, "x"), (7, "y"), (21, "z"), (None, "u")], 2)
 
 
-class Snowflake(RoundRobinBuilder):
-    """Provides the chunks of broadcasts; ``cache`` stores the values built of them, as for all tasks of a worker."""
-
-    def __init__(
-        self, broadcasts: Mapping[int, Chunks], cache: BroadcastCache, *, on: bool = True, dop: int = 1
-    ) -> None:
-        options = {"batchRows": "100", "join.runtimeFilter.enabled": str(on).lower()}
-        super().__init__(Settings(ansi=True, time_zone="UTC", options=Options(options)), dop=dop)
-        self.broadcasts = broadcasts
-        self.cache = cache
-
-    def broadcast_id(self, source: BroadcastSource) -> int:
-        return source.broadcast + 40
-
-    def broadcast_value(
-        self,
-        source: BroadcastSource,
-        key: Hashable,
-        make: Callable[[Sequence[Chunk]], SizedValue],
-        user: MemoryTracker,
-    ) -> SizedValue:
-        chunks = [chunk for chunk in self.broadcasts[source.broadcast].chunks if chunk.num_rows]
-        return self.cache.value(self.broadcast_id(source), key, lambda: make(chunks), user)
-
-    def release_broadcasts(self, user: MemoryTracker) -> None:
-        self.cache.release_user(user)
+def snowflake(
+    broadcasts: Mapping[int, Chunks], cache: BroadcastCache, *, on: bool = True, dop: int = 1
+) -> Broadcasting:
+    """Return a builder with the tables as broadcasts."""
+    options = {"batchRows": "100", "join.runtimeFilter.enabled": str(on).lower()}
+    settings = Settings(ansi=True, time_zone="UTC", options=Options(options))
+    return Broadcasting({number: table.chunks for number, table in broadcasts.items()}, cache, settings, dop=dop)
 
 
 def broadcast(number: int, given: Chunks) -> BroadcastSource:
@@ -76,7 +55,7 @@ def found(
 ) -> tuple[list[Row], list[tuple[int, int]]]:
     """Return the rows, and the probed and the found rows of the joins, in the order of the pipeline."""
     made = tables or {0: SUPPLIERS, 1: FEW}
-    task = Task(node, builder=Snowflake(made, BroadcastCache(0), on=on, dop=dop), dop=dop)
+    task = Task(node, builder=snowflake(made, BroadcastCache(0), on=on, dop=dop), dop=dop)
     rows = task.rows()
     assert task.memory.held == 0
     operators = [o for pipeline in task.instance.metrics()["pipelines"] for o in pipeline["operators"]]
@@ -155,7 +134,7 @@ def test_tables_filtered_by_different_tables_are_different_values() -> None:
     other = broadcast(2, FEW)
     again = join(node.left, other, J.INNER, False, ["n"])
     tables = {0: SUPPLIERS, 1: FEW, 2: side("n:bigint, nation:string", [(3, "q")], 1)}
-    rows = [Task(each, builder=Snowflake(tables, cache)).rows() for each in (node, again, node)]
+    rows = [Task(each, builder=snowflake(tables, cache)).rows() for each in (node, again, node)]
     assert bag(rows[0]) == bag(rows[2])
     assert [{row[3] for row in each} for each in rows] == [{7, 21}, {3}, {7, 21}]
     assert cache.statistics()["values"] == 4

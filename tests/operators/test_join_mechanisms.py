@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from pyspark_pipeline.exchange.broadcast import BroadcastCache
 from pyspark_pipeline.exec import Chunk, FragmentInstance, OutputQueue, execute
 from pyspark_pipeline.exec.chunk_concat import concat_chunks
 from pyspark_pipeline.exec.topology import tree
-from pyspark_pipeline.memory import MemoryTracker, SizedValue
+from pyspark_pipeline.memory import MemoryTracker
 from pyspark_pipeline.operators.joins import build_side
 from pyspark_pipeline.operators.joins.build import JoinBuildFactory
 from pyspark_pipeline.operators.joins.shared import SharedJoinState
@@ -27,7 +27,7 @@ from pyspark_pipeline.plan.properties import RequiredOutput
 from pyspark_pipeline.plan.sorts import Sort, SortKey
 from pyspark_pipeline.plan.wire import decode_node
 from tests.exec.kit import Made, Sink
-from tests.operators.join_kit import Row, bag, join, less, side
+from tests.operators.join_kit import Broadcasting, Row, bag, join, less, side
 from tests.operators.kit import Builder, Chunks, column, fields
 from tests.operators.test_joins import SHAPES
 
@@ -290,25 +290,9 @@ def test_early_close_releases_memory(dop: int) -> None:
     assert task.memory.held == 0
 
 
-class Broadcasting(Builder):
-    """Provides the chunks of one broadcast; ``cache`` stores the values built of them."""
-
-    def __init__(self, chunks: Sequence[Chunk], cache: BroadcastCache) -> None:
-        super().__init__(settings(100))
-        self.chunks = chunks
-        self.cache = cache
-
-    def broadcast_value(
-        self,
-        source: BroadcastSource,
-        key: Hashable,
-        make: Callable[[Sequence[Chunk]], SizedValue],
-        user: MemoryTracker,
-    ) -> SizedValue:
-        return self.cache.value(source.broadcast, key, lambda: make(self.chunks), user)
-
-    def release_broadcasts(self, user: MemoryTracker) -> None:
-        self.cache.release_user(user)
+def providing(given: Chunks, cache: BroadcastCache) -> Broadcasting:
+    """Return a builder with one broadcast."""
+    return Broadcasting({0: given.chunks}, cache, settings(100))
 
 
 @pytest.mark.parametrize("hashed", [True, False], ids=["hash", "loops"])
@@ -319,12 +303,12 @@ def test_broadcast_table_is_built_once_for_all_tasks(hashed: bool) -> None:
     keys = ["k"] if hashed else ()
     for values in ([1, 1, 5], [3], []):
         node = join(numbers("k", values), source, J.INNER, False, keys)
-        task = Task(node, builder=Broadcasting(given.chunks, cache))
+        task = Task(node, builder=providing(given, cache))
         found = [row[0] for row in task.rows()]
         assert found == ([v for v in values if v < 5] if hashed else [v for v in values for _ in range(3)])
         assert len(task.instance.pipelines) == 1
     assert cache.statistics()["values"] == 1
-    Task(join(numbers("k", [1]), source, J.LEFT_SEMI, False, keys), builder=Broadcasting(given.chunks, cache)).rows()
+    Task(join(numbers("k", [1]), source, J.LEFT_SEMI, False, keys), builder=providing(given, cache)).rows()
     assert cache.statistics()["values"] == 2
     assert not hashed or cache.statistics()["bytes"] > 0
 
@@ -338,17 +322,17 @@ def test_broadcast_table_is_accounted_to_the_building_task(hashed: bool) -> None
     node = join(numbers("k", range(1500)), source, J.INNER, False, ["k"] if hashed else ())
     name = "HashJoinProbe" if hashed else "NestedLoopJoinProbe"
     with pytest.raises(ResourceExhaustedError, match=rf"{name}.* asked for \d+ bytes .* of its limit 100 bytes"):
-        small = Task(node, builder=Broadcasting(given.chunks, cache), memory=MemoryTracker("task", limit=100))
+        small = Task(node, builder=providing(given, cache), memory=MemoryTracker("task", limit=100))
         small.rows()
     assert small.memory.held == tables.held == cache.statistics()["values"] == 0
-    task = Task(node, builder=Broadcasting(given.chunks, cache))
+    task = Task(node, builder=providing(given, cache))
     next(task.chunks)
     table = cache.statistics()["bytes"]
     assert task.memory.held >= table > 0 == tables.held
     task.chunks.close()
     assert (task.memory.held, tables.held) == (0, table)
     assert task.operator(name)["peak_bytes"] >= table
-    again = Task(node, builder=Broadcasting(given.chunks, cache), memory=MemoryTracker("task", limit=20_000))
+    again = Task(node, builder=providing(given, cache), memory=MemoryTracker("task", limit=20_000))
     next(again.chunks)
     again.chunks.close()
     assert again.memory.peak < table == tables.held
